@@ -1,0 +1,1 @@
+"""The answer engine of a textbook: read a book, find its paragraphs, answer with citations."""

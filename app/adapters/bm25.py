@@ -1,0 +1,108 @@
+"""BM25 term weights for any text of a book: prose in many languages, code, symbols.
+
+The weight of a term in a document is `tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / average))`
+(Robertson and Zaragoza 2009, "The Probabilistic Relevance Framework"); the index multiplies in the
+inverse document frequency. The average length is a constant, so that a vector depends on its own
+text alone and an unchanged chunk keeps it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import Counter
+from collections.abc import Iterable
+
+from app.adapters.terms import Analyzer, spaced_calls, tokens
+from app.domain.retrieval.query import SparseVector
+
+_CACHED_TOKENS = 300_000
+"""Distinct tokens remembered for a language, about 60 MB at most."""
+
+_CACHED_LENGTH = 64
+
+
+class Bm25Encoder:
+    """`SparseEncoder`; safe to use from several threads."""
+
+    def __init__(self, k1: float = 1.2, b: float = 0.75, average_length: float = 200.0) -> None:
+        """`average_length` is the usual number of terms in a chunk, stop words left out."""
+        self._k1 = k1
+        self._b = b
+        self._average_length = average_length
+        self._languages: dict[str, _Terms] = {}
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with anything that changes a vector: an index made with another is stale."""
+        return f"bm25-1/{self._k1}/{self._b}/{self._average_length}"
+
+    def encode_document(self, text: str, language: str) -> SparseVector:
+        """Weights of all terms. `language` is an ISO 639-1 code; "pt-BR" counts as "pt"."""
+        ids = self._terms(language).ids(text, query=False)
+        k1 = self._k1
+        damping = k1 * (1 - self._b + self._b * len(ids) / self._average_length)
+        counts = sorted(Counter(ids).items())
+        return SparseVector(
+            tuple(term for term, _ in counts),
+            tuple(tf * (k1 + 1) / (tf + damping) for _, tf in counts),
+        )
+
+    def encode_query(self, text: str, language: str) -> SparseVector:
+        """Weight 1 for each term, however often it is said."""
+        ids = sorted(set(self._terms(language).ids(text, query=True)))
+        return SparseVector(tuple(ids), (1.0,) * len(ids))
+
+    def _terms(self, language: str) -> _Terms:
+        code = language.lower().replace("_", "-").split("-", 1)[0]
+        if code not in self._languages:
+            self._languages.setdefault(code, _Terms(code))
+        return self._languages[code]
+
+
+class _Terms:
+    """Text to term ids in one language; each distinct token is analyzed once."""
+
+    def __init__(self, language: str) -> None:
+        self._analyzer = Analyzer(language)
+        self._known: dict[str, tuple[int, ...]] = {}
+        self._analyzing = threading.Lock()  # a stemmer is not safe in two threads
+
+    def ids(self, text: str, *, query: bool) -> list[int]:
+        """In a query a run of Chinese, Japanese, Korean or Thai is its bigrams alone.
+
+        A document has its single characters too, which a query of one character finds.
+        """
+        ids: list[int] = []
+        known = self._known
+        for token, grams in tokens(text):
+            if grams is None:
+                found = known.get(token)
+                ids += self._analyze(token) if found is None else found
+            elif not query or len(token) == 1:
+                ids += [self._gram(gram) for gram in (*token, *grams)]
+            else:
+                ids += [self._gram(gram) for gram in grams]
+        ids += [_term_id(call) for call in spaced_calls(text)]
+        return ids
+
+    def _gram(self, gram: str) -> int:
+        found = self._known.get(gram)
+        return self._remember(gram, (gram,))[0] if found is None else found[0]
+
+    def _analyze(self, token: str) -> tuple[int, ...]:
+        with self._analyzing:
+            return self._remember(token, self._analyzer.terms(token))
+
+    def _remember(self, token: str, terms: Iterable[str]) -> tuple[int, ...]:
+        found = tuple(map(_term_id, terms))
+        if len(token) <= _CACHED_LENGTH:
+            if len(self._known) >= _CACHED_TOKENS:
+                self._known.clear()
+            self._known[token] = found
+        return found
+
+
+def _term_id(term: str) -> int:
+    """Unsigned 32 bits: in a vocabulary of 100,000 terms about one pair shares an id."""
+    return int.from_bytes(hashlib.blake2b(term.encode(), digest_size=4).digest(), "big")

@@ -1,0 +1,92 @@
+"""One endpoint's calls: paced by the limiter, and sent again when the fault may pass."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from app.adapters.cohere.limiter import RateLimiter, Slot
+from app.domain.errors import ProviderRateLimited, ProviderUnavailable
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to go on when Cohere refuses for now. All times in seconds."""
+
+    attempts: int
+    first_backoff: float
+    longest_backoff: float
+    longest_retry_after: float
+    """A longer Retry-After than this is not waited for: the error goes on with it."""
+    longest_queue: float | None = None
+    """Most time to wait for the limiter; None for as long as it takes."""
+
+
+INGEST = Patience(10, first_backoff=1.0, longest_backoff=60.0, longest_retry_after=300.0)
+"""Nobody waits, and a lost batch ends the run: two minutes of back-off on average."""
+
+READER = Patience(
+    2, first_backoff=0.2, longest_backoff=1.0, longest_retry_after=1.0, longest_queue=1.0
+)
+"""A person waits, and there is a way to go on without."""
+
+
+class Calls:
+    """Runs calls to one endpoint. Safe for any number of tasks of one event loop."""
+
+    def __init__(
+        self,
+        limiter: RateLimiter,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        rng: random.Random | None = None,
+    ) -> None:
+        self.limiter = limiter
+        self._sleep = sleep
+        self._rng = rng or random.Random()  # noqa: S311 - jitter is no secret
+
+    async def run(
+        self,
+        send: Callable[[Slot], Awaitable[T]],
+        patience: Patience,
+        inputs: int = 1,
+        tokens: int = 0,
+    ) -> T:
+        """Return what `send` returns, after as many attempts as it takes and `patience` allows."""
+        attempt = 0
+        while True:
+            attempt += 1
+            slot = await self.limiter.acquire(inputs, tokens, patience.longest_queue)
+            try:
+                return await send(slot)
+            except (ProviderRateLimited, ProviderUnavailable) as error:
+                wait = self._wait(attempt, patience, error.retry_after)
+                if attempt == patience.attempts or wait is None:
+                    raise
+                logger.warning(
+                    "cohere.retry", extra={"attempt": attempt, "wait": wait, "error": str(error)}
+                )
+                if isinstance(error, ProviderRateLimited):
+                    self.limiter.pause(wait)  # whoever else calls would be refused as well
+                else:
+                    await self._sleep(wait)
+
+    def _wait(self, attempt: int, patience: Patience, retry_after: float | None) -> float | None:
+        """Exponential back-off with full jitter, on top of what the provider asks for.
+
+        Source: AWS Architecture Blog, "Exponential Backoff And Jitter" (2015).
+        """
+        most = min(patience.longest_backoff, patience.first_backoff * 2 ** (attempt - 1))
+        jitter = self._rng.uniform(0.0, most)
+        if retry_after is None:
+            return jitter
+        if retry_after > patience.longest_retry_after:
+            return None
+        return retry_after + min(jitter, patience.first_backoff)

@@ -1,0 +1,171 @@
+"""The SDK's client, and what its failures mean in this program's words."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import math
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from app.domain.errors import (
+    ConfigError,
+    ProviderAuthError,
+    ProviderError,
+    ProviderRateLimited,
+    ProviderRejected,
+    ProviderUnavailable,
+)
+
+if TYPE_CHECKING:
+    from cohere import AsyncClientV2
+    from cohere.core import ApiError, RequestOptions
+
+# 408, 409 and 5xx pass by themselves; 499 is Cohere's own "request cancelled".
+_TRANSIENT = frozenset({408, 409, 499})
+_REFUSED_KEY = frozenset({401, 403})
+_TOO_MANY_REQUESTS = 429
+_PAYMENT_REQUIRED = 402
+_ENTITY_TOO_LARGE = 413
+# Wordings seen: "too many tokens: size limit exceeded by 11326 tokens. Try using shorter or fewer
+# inputs", "total number of texts must be at most 96 - received 100", "all texts must be non-empty".
+_ABOUT_THE_TEXTS = re.compile(
+    r"too (?:many|long|large|big)|\btokens?\b|\btexts?\b|\binputs?\b", re.I
+)
+_PER_MONTH = re.compile(r"/\s*month|per month|monthly", re.I)
+
+
+class TextsRefused(ProviderRejected):
+    """The refusal is about the size or content of the texts sent: fewer of them may pass."""
+
+
+@asynccontextmanager
+async def open_client(
+    api_key: str, base_url: str, timeout_seconds: float
+) -> AsyncIterator[AsyncClientV2]:
+    """Open the SDK's client; its connections close with the context.
+
+    `base_url` is the host only. It is passed on always: the SDK would else take CO_API_URL.
+    """
+    key = api_key.strip()
+    if not key.isascii() or not key.isprintable() or not key:
+        message = "the Cohere key has characters that no key has: set CO_API_KEY again"
+        raise ConfigError(message)
+    # The import blocks for up to 0.7 s.
+    cohere = await asyncio.to_thread(importlib.import_module, "cohere")
+    client: AsyncClientV2 = cohere.AsyncClientV2(
+        api_key=key,
+        base_url=base_url.rstrip("/"),
+        timeout=timeout_seconds,
+        client_name="textbook-rag",
+    )
+    async with client:
+        yield client
+
+
+def request_options(timeout_seconds: float) -> RequestOptions:
+    """Options of every call: retrying is ours, since the SDK neither paces nor counts it."""
+    return {"timeout": timeout_seconds, "max_retries": 0}
+
+
+@contextmanager
+def provider_errors(action: str) -> Iterator[None]:
+    """Raise this program's errors in place of the SDK's and the transport's.
+
+    `action` completes "Cohere could not ...": "embed", "rerank", "answer".
+    """
+    from cohere.core import ApiError, ParsingError  # noqa: PLC0415 - the client has loaded it
+
+    try:
+        yield
+    except ApiError as error:
+        raise _from_response(action, error) from error
+    except (ParsingError, TypeError, ValueError, KeyError, AttributeError) as error:
+        # The SDK builds its objects unchecked, so an answer of another shape fails in any way.
+        message = f"Cohere could not {action}: its answer makes no sense"
+        raise ProviderUnavailable(message) from error
+    except (TimeoutError, httpx.TimeoutException) as error:
+        message = f"Cohere could not {action}: no answer in time"
+        raise ProviderUnavailable(message) from error
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+        message = "the address of Cohere is no http(s) URL: check RAG_COHERE_BASE_URL"
+        raise ConfigError(message) from error
+    except httpx.HTTPError as error:
+        # Not its text: that of a protocol error may hold the request's headers, key included.
+        message = f"Cohere could not {action}: {_transport_failure(error)}"
+        raise ProviderUnavailable(message) from error
+
+
+def _transport_failure(error: httpx.HTTPError) -> str:
+    if isinstance(error, httpx.ConnectError):
+        return "no connection (check the network and RAG_COHERE_BASE_URL)"
+    return f"the connection broke ({type(error).__name__})"
+
+
+def _from_response(action: str, error: ApiError) -> ProviderError:
+    status = error.status_code or 0
+    said = _message_of(error.body)
+    if status in _REFUSED_KEY:
+        return ProviderAuthError("Cohere refused the key: set CO_API_KEY to a valid one")
+    if status == _PAYMENT_REQUIRED:
+        return ProviderAuthError(
+            f"Cohere refused to {action}: the account's spending limit ({said})"
+        )
+    if status == _TOO_MANY_REQUESTS:
+        return ProviderRateLimited(
+            f"Cohere allows no more calls now ({said})", _wait_named_by(said, error.headers)
+        )
+    if status in _TRANSIENT or status >= 500 or status < 400:
+        # A status below 400 comes here when the body is no JSON: a proxy's page, a cut answer.
+        message = f"Cohere could not {action} (HTTP {status})"
+        return ProviderUnavailable(message, retry_after(error.headers))
+    message = f"Cohere refused to {action} (HTTP {status}): {said}"
+    if status == _ENTITY_TOO_LARGE or _ABOUT_THE_TEXTS.search(said):
+        return TextsRefused(message)
+    return ProviderRejected(message)
+
+
+def _message_of(body: Any) -> str:  # noqa: ANN401 - whatever JSON the provider sent
+    """The provider's own words, on one line and short."""
+    said = body.get("message") or body.get("detail") if isinstance(body, Mapping) else body
+    words = " ".join(str(said or "no reason given").split())
+    return words if len(words) <= 300 else words[:300] + "..."
+
+
+def _wait_named_by(said: str, headers: Mapping[str, str] | None) -> float | None:
+    """Seconds to wait: a trial key's used-up month ends with the month, whatever a header says."""
+    if not _PER_MONTH.search(said):
+        return retry_after(headers)
+    now = datetime.now(UTC)
+    month = now.month % 12 + 1
+    return (datetime(now.year + now.month // 12, month, 1, tzinfo=UTC) - now).total_seconds()
+
+
+def retry_after(headers: Mapping[str, str] | None) -> float | None:
+    """Seconds from a Retry-After header: whole, fractional or a date (RFC 9110, 10.2.3)."""
+    fields = {name.lower(): value for name, value in (headers or {}).items()}
+    value = fields.get("retry-after", "").strip()
+    try:
+        seconds = float(value)
+    except ValueError:
+        date = _http_date(value)
+        if date is None:
+            return None
+        # By the server's own clock, where it tells it.
+        now = _http_date(fields.get("date", "")) or datetime.now(UTC)
+        seconds = (date - now).total_seconds()
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _http_date(value: str) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return date if date.tzinfo else date.replace(tzinfo=UTC)

@@ -1,0 +1,297 @@
+"""Embeddings by Cohere: batches within its limits, every text or an error that names it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import re
+from array import array
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Literal
+
+from app.adapters.cohere.calls import INGEST, READER, Calls, Patience
+from app.adapters.cohere.client import TextsRefused, provider_errors, request_options
+from app.adapters.cohere.limiter import Slot
+from app.domain.errors import ConfigError, ProviderError, ProviderRejected
+from app.domain.retrieval.query import Vector
+
+if TYPE_CHECKING:
+    from cohere import AsyncClientV2, EmbedByTypeResponse
+
+logger = logging.getLogger(__name__)
+
+MAX_TEXTS = 96
+"""Most texts in one embed call (https://docs.cohere.com/reference/embed)."""
+
+# Token counts here are another tokenizer's: the limiter is told a little more, first by guess, then
+# by what the bills so far have shown.
+_FIRST_MARGIN = 1.1
+_MARGIN = 1.01
+# So many batches fill a minute's tokens, so that little of it is left over.
+_BATCHES_A_MINUTE = 10
+_NAME_CHARACTERS = 60
+
+InputType = Literal["search_document", "search_query"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    dimensions: tuple[int, ...]
+    selectable: bool
+    """Whether the dimension is a parameter of the call."""
+    max_tokens: int
+    """Of one text; longer ones are cut at the end where `truncate` says so, else refused."""
+    truncate: Literal["NONE", "END"] = "NONE"
+
+
+# A chunk may well have more than v3's 512 tokens: refused, no book could be indexed. Cut, its tail
+# is found by BM25 alone, and a warning says so.
+_V3 = _Model((1024,), selectable=False, max_tokens=512, truncate="END")
+_V3_LIGHT = _Model((384,), selectable=False, max_tokens=512, truncate="END")
+_V4 = _Model((256, 512, 1024, 1536), selectable=True, max_tokens=128_000)
+_V5 = _Model((256, 512, 1024, 1536, 2048), selectable=True, max_tokens=128_000)
+
+
+def _facts(model: str) -> _Model:
+    """What is known of a model by its name; one that is not known yet may take any dimension."""
+    version = re.search(r"-v(\d+)", model)
+    if version is None or int(version[1]) > 5:
+        return _Model((), selectable=True, max_tokens=128_000)
+    if int(version[1]) <= 3:
+        return _V3_LIGHT if "light" in model else _V3
+    return _V4 if int(version[1]) == 4 else _V5
+
+
+class CohereEmbedder:
+    """Implements the `Embedder` port.
+
+    `model` and `dimension` come from the settings; a pair that Cohere does not offer is a
+    ConfigError here, not at the first call.
+    """
+
+    def __init__(
+        self,
+        client: AsyncClientV2,
+        calls: Calls,
+        count_tokens: Callable[[str], int],
+        *,
+        model: str,
+        dimension: int,
+        timeout_seconds: float = 30.0,
+        batch_tokens: int = 48_000,
+        parallel: int = 4,
+    ) -> None:
+        self._facts = _facts(model)
+        if self._facts.dimensions and dimension not in self._facts.dimensions:
+            offered = ", ".join(map(str, self._facts.dimensions))
+            message = (
+                f"the model {model} has no vectors of {dimension} dimensions, only of {offered}: "
+                "check RAG_COHERE_EMBED_MODEL and RAG_COHERE_EMBED_DIMENSION"
+            )
+            raise ConfigError(message)
+        self.model = model
+        self.dimension = dimension
+        self.billed_tokens = 0
+        """Input tokens that Cohere billed since this object was made."""
+        self.calls_made = 0
+        """Calls that were answered with vectors."""
+        self._calls = calls
+        self._count_tokens = count_tokens
+        self._timeout = timeout_seconds
+        self._parallel = parallel
+        limits = calls.limiter.limits
+        self._batch_texts = _even_share(MAX_TEXTS, limits.inputs_per_minute)
+        self._batch_tokens = batch_tokens
+        if limits.tokens_per_minute is not None:
+            share = int(limits.tokens_per_minute / _FIRST_MARGIN / _BATCHES_A_MINUTE)
+            self._batch_tokens = min(batch_tokens, share)
+        self._counted_tokens = 0
+        self._send = partial(
+            client.embed,
+            model=model,
+            embedding_types=["float"],
+            truncate=self._facts.truncate,
+            request_options=request_options(timeout_seconds),
+        )
+        if self._facts.selectable:
+            self._send = partial(self._send, output_dimension=dimension)
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        """One vector a text, in order. ProviderRejected names a text that cannot be embedded."""
+        vectors: dict[int, Vector] = {}
+        async for start, batch in self.embed_batches(texts):
+            vectors.update(enumerate(batch, start))
+        if len(vectors) != len(texts):
+            message = f"Cohere: {len(vectors)} vectors for {len(texts)} texts"
+            raise ProviderError(message)
+        return [vectors[position] for position in range(len(texts))]
+
+    async def embed_query(self, text: str) -> Vector:
+        """Fails within seconds when Cohere does not answer: a reader waits."""
+        return (await self._call([text], self._count_tokens(text), "search_query", READER))[0]
+
+    async def embed_batches(
+        self, texts: Sequence[str]
+    ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
+        """Yield (position of the first text, vectors) as calls are answered, in any order.
+
+        After a failure no new call is begun, but what the calls under way bring is yielded before
+        the error is raised: it has been paid for.
+        """
+        batches = iter(await asyncio.to_thread(self._batches, texts))
+        running: set[asyncio.Task[_Outcome]] = set()
+        failure: ProviderError | None = None
+        try:
+            while True:
+                if failure is None:
+                    for batch in islice(batches, self._parallel - len(running)):
+                        running.add(asyncio.create_task(self._embed(batch)))
+                if not running:
+                    break
+                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                for outcome in sorted((task.result() for task in done), key=_first_position):
+                    failure = failure or outcome.failure
+                    for start, vectors in outcome.runs:
+                        yield start, vectors
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+        if failure is not None:
+            raise failure
+
+    def _batches(self, texts: Sequence[str]) -> list[_Batch]:
+        counts = [self._count_tokens(text) for text in texts]
+        cut = sum(count > self._facts.max_tokens for count in counts)
+        if cut and self._facts.truncate == "END":
+            logger.warning(
+                "cohere.texts_cut",
+                extra={"model": self.model, "texts": cut, "tokens": self._facts.max_tokens},
+            )
+        spans = pack(counts, self._batch_texts, self._batch_tokens)
+        return [_Batch(a, texts[a:b], counts[a:b]) for a, b in spans]
+
+    async def _embed(self, batch: _Batch) -> _Outcome:
+        """Embed a batch; halve it as long as it is refused for what is in it."""
+        try:
+            vectors = await self._call(batch.texts, sum(batch.counts), "search_document", INGEST)
+        except TextsRefused as error:
+            if len(batch.texts) == 1:
+                return _Outcome((), _naming(batch.texts[0], error))
+            first, second = batch.halves()
+            left = await self._embed(first)
+            if left.failure is not None:
+                return left
+            right = await self._embed(second)
+            return _Outcome((*left.runs, *right.runs), right.failure)
+        except ProviderError as error:
+            return _Outcome((), error)
+        return _Outcome(((batch.start, vectors),), None)
+
+    async def _call(
+        self, texts: Sequence[str], tokens: int, input_type: InputType, patience: Patience
+    ) -> list[Vector]:
+        async def send(slot: Slot) -> list[Vector]:
+            with provider_errors("embed"):
+                async with asyncio.timeout(self._timeout):
+                    response = await self._send(texts=list(texts), input_type=input_type)
+            billed = _billed_tokens(response)
+            if billed is not None:
+                slot.settle(billed)
+                self.billed_tokens += billed
+                self._counted_tokens += tokens
+            self.calls_made += 1
+            return self._vectors(response, len(texts))
+
+        estimate = math.ceil(tokens * self._billed_per_counted())
+        return await self._calls.run(send, patience, inputs=len(texts), tokens=estimate)
+
+    def _billed_per_counted(self) -> float:
+        if not self._counted_tokens:
+            return _FIRST_MARGIN
+        return self.billed_tokens / self._counted_tokens * _MARGIN
+
+    def _vectors(self, response: EmbedByTypeResponse, expected: int) -> list[Vector]:
+        embeddings = getattr(response, "embeddings", None)
+        rows: list[list[float]] = getattr(embeddings, "float_", None) or []
+        if len(rows) != expected:
+            message = f"Cohere sent {len(rows)} vectors for {expected} texts"
+            raise ProviderError(message)
+        for row in rows:
+            if len(row) != self.dimension:
+                message = (
+                    f"the model {self.model} sent vectors of {len(row)} dimensions, not of "
+                    f"{self.dimension}: check RAG_COHERE_EMBED_DIMENSION"
+                )
+                raise ConfigError(message)
+            if not math.isfinite(sum(row)):
+                message = f"the model {self.model} sent a vector that is no number"
+                raise ProviderError(message)
+        return [array("f", row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    start: int
+    texts: Sequence[str]
+    counts: Sequence[int]
+
+    def halves(self) -> tuple[_Batch, _Batch]:
+        middle = len(self.texts) // 2
+        return (
+            _Batch(self.start, self.texts[:middle], self.counts[:middle]),
+            _Batch(self.start + middle, self.texts[middle:], self.counts[middle:]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What became of a batch: the runs of texts that have vectors, and why the rest has none."""
+
+    runs: tuple[tuple[int, list[Vector]], ...]
+    failure: ProviderError | None
+
+
+def _first_position(outcome: _Outcome) -> int:
+    return outcome.runs[0][0] if outcome.runs else -1
+
+
+def pack(counts: Sequence[int], max_texts: int, max_tokens: int) -> Iterator[tuple[int, int]]:
+    """Spans [start, end) of consecutive texts within both limits; a longer text goes alone."""
+    start, tokens = 0, 0
+    for position, count in enumerate(counts):
+        if position > start and (position - start == max_texts or tokens + count > max_tokens):
+            yield start, position
+            start, tokens = position, 0
+        tokens += count
+    if start < len(counts):
+        yield start, len(counts)
+
+
+def _even_share(most: int, per_minute: int | None) -> int:
+    """The largest batch of at most `most` of which a whole number fills a minute's allowance.
+
+    20 batches of 96 use 1,920 of 2,000 inputs; 21 of 95 use 1,995.
+    """
+    if per_minute is None:
+        return most
+    return max(1, per_minute // math.ceil(per_minute / most))
+
+
+def _billed_tokens(response: EmbedByTypeResponse) -> int | None:
+    meta = getattr(response, "meta", None)
+    units = getattr(meta, "billed_units", None)
+    tokens: float | None = getattr(units, "input_tokens", None)
+    return None if tokens is None else int(tokens)
+
+
+def _naming(text: str, error: TextsRefused) -> ProviderRejected:
+    name = " ".join(text.split())
+    name = name if len(name) <= _NAME_CHARACTERS else name[:_NAME_CHARACTERS] + "..."
+    refused = ProviderRejected(f'{error}; the text begins "{name}"')
+    refused.__cause__ = error
+    return refused

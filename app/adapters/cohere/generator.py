@@ -1,0 +1,159 @@
+"""Grounded answers by Cohere's chat: paragraphs go in as documents, come back as citations."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+
+from app.adapters.cohere.calls import READER, Calls
+from app.adapters.cohere.client import provider_errors, request_options
+from app.adapters.cohere.limiter import Slot
+from app.adapters.cohere.stream import DocumentSet, StreamReader
+from app.domain.errors import ProviderError, ProviderUnavailable
+from app.domain.prompting import (
+    ANSWER_FROM_DOCUMENTS,
+    Message,
+    answer_messages,
+    rewrite_messages,
+    visible,
+)
+from app.domain.retrieval.query import ContextPassage, Turn
+from app.services.ports import GeneratorEvent
+
+if TYPE_CHECKING:
+    from cohere import AsyncClientV2, ChatMessageV2, V2ChatStreamResponse
+
+CitationMode: TypeAlias = Literal["FAST", "ACCURATE", "OFF"]
+_Events: TypeAlias = "AsyncGenerator[V2ChatStreamResponse, None]"
+
+_ENDED_EARLY = "Cohere could not answer: the stream ended before the answer did"
+
+
+@dataclass(frozen=True, slots=True)
+class CohereGenerator:
+    """Implements the `Generator` port.
+
+    `timeout_seconds` bounds the wait for each event, not the whole answer. Closing the iterator
+    that `generate` returns closes the connection, which ends the generation.
+    """
+
+    client: AsyncClientV2
+    calls: Calls
+    model: str
+    timeout_seconds: float = 30.0
+    citation_mode: CitationMode = "FAST"
+    """command-a-03-2025 knows FAST and OFF only."""
+    max_tokens: int = 1_000
+
+    async def generate(
+        self, question: str, history: Sequence[Turn], context: Sequence[ContextPassage]
+    ) -> AsyncIterator[GeneratorEvent]:
+        """Yield text and citations, then one end; `finish_reason` NO_ANSWER and no text when the
+        model finds no answer in `context`.
+        """
+        documents = DocumentSet(context)
+        reader = StreamReader(documents)
+        messages = answer_messages(ANSWER_FROM_DOCUMENTS, question, history)
+
+        async def send(_slot: Slot) -> tuple[_Events, V2ChatStreamResponse]:
+            return await self._open(messages, documents)
+
+        events, event = await self.calls.run(send, READER)
+        async with aclosing(events):
+            while True:
+                with provider_errors("answer"):  # an event of another shape than the SDK says
+                    produced = list(reader.feed(event))
+                for item in produced:
+                    yield item
+                if reader.ended:
+                    return
+                event = await self._next(events)
+
+    async def _open(
+        self, messages: Sequence[Message], documents: DocumentSet
+    ) -> tuple[_Events, V2ChatStreamResponse]:
+        """Until the first event nothing has been shown, so the call may be made again."""
+        from cohere import CitationOptions  # noqa: PLC0415 - loaded by whoever opened the client
+
+        events = cast(
+            _Events,
+            self.client.chat_stream(
+                model=self.model,
+                messages=chat_messages(messages),
+                documents=documents.documents(),
+                citation_options=CitationOptions(mode=self.citation_mode),
+                temperature=0.0,  # the most literal reading of the documents
+                max_tokens=self.max_tokens,
+                request_options=request_options(self.timeout_seconds),
+            ),
+        )
+        try:
+            return events, await self._next(events)
+        except BaseException:
+            await events.aclose()
+            raise
+
+    async def _next(self, events: _Events) -> V2ChatStreamResponse:
+        with provider_errors("answer"):
+            async with asyncio.timeout(self.timeout_seconds):
+                event = await anext(events, None)
+        if event is None:
+            raise ProviderUnavailable(_ENDED_EARLY)
+        return event
+
+
+@dataclass(frozen=True, slots=True)
+class CohereQuestionRewriter:
+    """Makes a follow-up question one that can be searched without the conversation."""
+
+    client: AsyncClientV2
+    calls: Calls
+    model: str
+    timeout_seconds: float = 5.0
+
+    async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
+        """Return the standalone question. ProviderError when there is none in time."""
+        with provider_errors("rewrite the question"):
+            async with asyncio.timeout(self.timeout_seconds):
+                return await self.calls.run(
+                    lambda _slot: self._ask(rewrite_messages(question, history)), READER
+                )
+
+    async def _ask(self, messages: Sequence[Message]) -> str:
+        with provider_errors("rewrite the question"):
+            response = await self.client.chat(
+                model=self.model,
+                messages=chat_messages(messages),
+                temperature=0.0,
+                max_tokens=200,
+                request_options=request_options(self.timeout_seconds),
+            )
+            content = response.message.content or []
+            text = "".join(item.text for item in content if item.type == "text")
+        standalone = visible(" ".join(text.split()))
+        if not standalone:
+            message = "Cohere could not rewrite the question: an empty answer"
+            raise ProviderError(message)
+        return standalone
+
+
+def chat_messages(messages: Sequence[Message]) -> list[ChatMessageV2]:
+    """Build the SDK's message objects."""
+    from cohere import (  # noqa: PLC0415 - loaded by whoever opened the client
+        AssistantChatMessageV2,
+        SystemChatMessageV2,
+        UserChatMessageV2,
+    )
+
+    built: list[ChatMessageV2] = []
+    for message in messages:
+        if message.role == "system":
+            built.append(SystemChatMessageV2(content=message.content))
+        elif message.role == "assistant":
+            built.append(AssistantChatMessageV2(content=message.content))
+        else:
+            built.append(UserChatMessageV2(content=message.content))
+    return built

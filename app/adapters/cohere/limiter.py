@@ -1,0 +1,199 @@
+"""Keep within Cohere's rates: calls, inputs and tokens a minute, calls a month."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
+
+from app.domain.errors import ProviderRateLimited, StorageError
+
+Tier: TypeAlias = Literal["trial", "production"]
+Endpoint: TypeAlias = Literal["embed", "chat", "rerank"]
+
+_MINUTE = 60.0
+# Calls reach the server with uneven delay: a slow first and a quick last one would lie closer
+# together there than here. Costs 2.5 % of the throughput.
+_SLACK = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimits:
+    """What a key may send to one endpoint; None means no limit."""
+
+    calls_per_minute: int | None = None
+    inputs_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    calls_per_month: int | None = None
+    """Over all endpoints together."""
+
+
+# https://docs.cohere.com/docs/rate-limits (2026). The trial key's 100,000 tokens a minute stand
+# only in the error that enforces them: "trial token rate limit exceeded".
+_LIMITS: Mapping[tuple[Tier, Endpoint], RateLimits] = {
+    ("trial", "embed"): RateLimits(100, 2_000, 100_000, 1_000),
+    ("trial", "chat"): RateLimits(20, calls_per_month=1_000),
+    ("trial", "rerank"): RateLimits(10, calls_per_month=1_000),
+    ("production", "embed"): RateLimits(2_000, 2_000),
+    ("production", "chat"): RateLimits(500),
+    ("production", "rerank"): RateLimits(1_000),
+}
+
+
+def default_limits(tier: Tier, endpoint: Endpoint) -> RateLimits:
+    """Return the limits that Cohere documents for this kind of key."""
+    return _LIMITS[tier, endpoint]
+
+
+class CallLedger(Protocol):
+    """Counts the month's calls of all endpoints and processes."""
+
+    def used(self) -> int: ...
+
+    def add(self) -> None: ...
+
+
+class FileCallLedger:
+    """A file a month that grows by a byte a call: atomic between processes, safe in a crash."""
+
+    def __init__(
+        self, folder: Path, today: Callable[[], date] = lambda: datetime.now(UTC).date()
+    ) -> None:
+        self._folder = folder
+        self._today = today
+
+    def _path(self) -> Path:
+        return self._folder / f"cohere-calls-{self._today():%Y-%m}"
+
+    def used(self) -> int:
+        try:
+            return self._path().stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def add(self) -> None:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            file = os.open(self._path(), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            try:
+                os.write(file, b".")
+            finally:
+                os.close(file)
+        except OSError as error:
+            message = f"{self._path()}: cannot count calls to Cohere ({error.strerror})"
+            raise StorageError(message) from error
+
+
+@dataclass(slots=True, eq=False)
+class Slot:
+    """Leave to send one call at `time`; counts against the minute that follows."""
+
+    time: float
+    inputs: int
+    tokens: int
+
+    def settle(self, tokens: int) -> None:
+        """Put the tokens that were billed in place of the estimate."""
+        self.tokens = tokens
+
+
+class RateLimiter:
+    """A sliding window over what was sent: in no 60 seconds more than the limits allow.
+
+    Callers are served in the order they ask. Each is given the earliest moment at which its call
+    fits, and sleeps until then; so nobody holds a lock while waiting.
+    """
+
+    def __init__(
+        self,
+        limits: RateLimits,
+        ledger: CallLedger | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.limits = limits
+        self._ledger = ledger
+        self._clock = clock
+        self._sleep = sleep
+        self._slots: deque[Slot] = deque()
+        self._resume_at = 0.0
+
+    async def acquire(
+        self, inputs: int = 1, tokens: int = 0, max_wait: float | None = None
+    ) -> Slot:
+        """Wait until one call with so many inputs and tokens may be sent.
+
+        ProviderRateLimited at once if that takes more than `max_wait` seconds, or if the month's
+        calls are used up.
+        """
+        self._check_month()
+        slot = Slot(0.0, inputs, tokens)
+        slot.time = self._earliest(slot)
+        wait = slot.time - self._clock()
+        if max_wait is not None and wait > max_wait:
+            message = f"the calls to Cohere allowed in a minute are used up for {wait:.0f} s"
+            raise ProviderRateLimited(message, retry_after=wait)
+        self._slots.append(slot)
+        try:
+            while (wait := slot.time - self._clock()) > 0:  # `pause` may move it meanwhile
+                await self._sleep(wait)
+        except BaseException:
+            self._slots.remove(slot)
+            raise
+        if self._ledger is not None:
+            self._ledger.add()
+        return slot
+
+    def pause(self, seconds: float) -> None:
+        """Send nothing for so long: the provider said it is too much, so all callers wait."""
+        now = self._clock()
+        until = now + seconds
+        delay = until - max(now, self._resume_at)
+        if delay <= 0:
+            return
+        self._resume_at = until
+        for slot in self._slots:
+            if slot.time > now:
+                slot.time += delay
+
+    def _earliest(self, slot: Slot) -> float:
+        now = self._clock()
+        while self._slots and self._slots[0].time + _MINUTE + _SLACK <= now:
+            self._slots.popleft()
+        last = self._slots[-1].time if self._slots else now
+        earliest = max(now, self._resume_at, last)
+        calls = len(self._slots)
+        inputs = sum(other.inputs for other in self._slots)
+        tokens = sum(other.tokens for other in self._slots)
+        for other in self._slots:
+            if self._fits(calls + 1, inputs + slot.inputs, tokens + slot.tokens):
+                break
+            earliest = max(earliest, other.time + _MINUTE + _SLACK)
+            calls -= 1
+            inputs -= other.inputs
+            tokens -= other.tokens
+        return earliest  # with an empty window even a call above the limits goes: let Cohere judge
+
+    def _fits(self, calls: int, inputs: int, tokens: int) -> bool:
+        limits = self.limits
+        return (
+            (limits.calls_per_minute is None or calls <= limits.calls_per_minute)
+            and (limits.inputs_per_minute is None or inputs <= limits.inputs_per_minute)
+            and (limits.tokens_per_minute is None or tokens <= limits.tokens_per_minute)
+        )
+
+    def _check_month(self) -> None:
+        allowed = self.limits.calls_per_month
+        if allowed is None or self._ledger is None or self._ledger.used() < allowed:
+            return
+        message = (
+            f"this month's {allowed:,} calls to Cohere are used up; with a production key set "
+            "RAG_COHERE_TIER=production"
+        )
+        raise ProviderRateLimited(message)

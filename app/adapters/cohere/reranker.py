@@ -1,0 +1,71 @@
+"""Relevance by Cohere's rerank models."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from app.adapters.cohere.calls import READER, Calls
+from app.adapters.cohere.client import provider_errors, request_options
+from app.adapters.cohere.limiter import Slot
+from app.domain.errors import ProviderError
+from app.domain.prompting import visible
+
+if TYPE_CHECKING:
+    from cohere import AsyncClientV2, V2RerankResponse
+
+
+@dataclass(frozen=True, slots=True)
+class CohereReranker:
+    """Implements the `Reranker` port. `timeout_seconds` is the budget in all, retries included."""
+
+    client: AsyncClientV2
+    calls: Calls
+    model: str
+    timeout_seconds: float = 3.0
+
+    async def rerank(
+        self, question: str, texts: Sequence[str], top_n: int
+    ) -> list[tuple[int, float]]:
+        """(position in `texts`, relevance 0 to 1), at most `top_n`, by descending relevance.
+
+        Texts longer than the model's 4,096 tokens a document count by their beginning.
+        """
+        if not texts or top_n < 1:
+            return []
+
+        async def send(_slot: Slot) -> V2RerankResponse:
+            with provider_errors("rerank"):
+                return await self.client.rerank(
+                    model=self.model,
+                    query=visible(question),
+                    documents=list(texts),
+                    top_n=min(top_n, len(texts)),
+                    request_options=request_options(self.timeout_seconds),
+                )
+
+        with provider_errors("rerank"):
+            async with asyncio.timeout(self.timeout_seconds):
+                response = await self.calls.run(send, READER)
+        return _ranking(response, len(texts))[:top_n]
+
+
+def _ranking(response: V2RerankResponse, count: int) -> list[tuple[int, float]]:
+    scores: dict[int, float] = {}
+    for result in getattr(response, "results", None) or ():
+        index, score = result.index, result.relevance_score
+        if index not in range(count) or index in scores or not _is_relevance(score):
+            message = "Cohere could not rerank: its ranking makes no sense"
+            raise ProviderError(message)
+        scores[index] = score
+    if not scores:
+        message = "Cohere could not rerank: an empty ranking"
+        raise ProviderError(message)
+    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _is_relevance(score: object) -> bool:
+    """The SDK checks no types: a missing score is None."""
+    return isinstance(score, float | int) and 0.0 <= score <= 1.0

@@ -1,0 +1,188 @@
+"""Cohere's stream of chat events as this program's: text, citations in place, one end."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from app.domain.answer import Usage
+from app.domain.errors import ProviderError, ProviderUnavailable
+from app.domain.prompting import NO_ANSWER, NoAnswerDetector, visible
+from app.domain.retrieval.query import ContextPassage
+from app.services.ports import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
+
+if TYPE_CHECKING:
+    from cohere import Citation, Document, V2ChatStreamResponse
+    from cohere import Usage as CohereUsage
+    from cohere.types.chat_message_end_event_delta import ChatMessageEndEventDelta
+
+logger = logging.getLogger(__name__)
+
+
+class DocumentSet:
+    """The context as Cohere's documents, each with an id of its own."""
+
+    def __init__(self, context: Sequence[ContextPassage]) -> None:
+        self.paragraph_ids: dict[str, str] = {}
+        """Document id to paragraph id."""
+        self._context = context
+        for position, item in enumerate(context):
+            paragraph_id = item.passage.paragraph_id
+            # Several pieces of one long paragraph: "#" is in no paragraph id.
+            first = paragraph_id not in self.paragraph_ids
+            name = paragraph_id if first else f"{paragraph_id}#{position}"
+            self.paragraph_ids[name] = paragraph_id
+
+    def documents(self) -> list[Document]:
+        from cohere import Document  # noqa: PLC0415 - loaded by whoever opened the client
+
+        return [
+            Document(
+                id=name,
+                data={
+                    "title": visible(" > ".join(item.passage.heading_path)),
+                    "text": visible(item.passage.text),
+                },
+            )
+            for name, item in zip(self.paragraph_ids, self._context, strict=True)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """A citation as it came: where, in which content block, the words cited, the paragraphs."""
+
+    block: int
+    start: int
+    end: int
+    words: str
+    paragraph_ids: tuple[str, ...]
+
+
+class StreamReader:
+    """Turns events into the port's. Feed each event, then see whether it `ended`.
+
+    Citations are held until the text they are about has come: in which order the API sends the
+    two depends on the model and the citation mode.
+    """
+
+    def __init__(self, documents: DocumentSet) -> None:
+        self.ended = False
+        self._documents = documents
+        self._detector = NoAnswerDetector()
+        self._text = ""
+        self._blocks: dict[int, int] = {}
+        self._claims: list[_Claim] = []
+        self._started = False
+
+    def feed(self, event: V2ChatStreamResponse) -> Iterator[GeneratorEvent]:
+        """Raise ProviderError when the event says that the generation failed."""
+        if event.type == "content-delta":
+            content = event.delta and event.delta.message and event.delta.message.content
+            if content and content.text:
+                yield from self._add_text(event.index or 0, content.text)
+        elif event.type == "citation-start":
+            message = event.delta and event.delta.message
+            if message and message.citations:
+                self._add_claim(message.citations)
+                yield from self._placed()
+        elif event.type == "message-end":
+            yield from self._end(event.delta)
+        elif event.type == "message-start":
+            if self._started:
+                # The SDK shows an event that it cannot read as one more start.
+                logger.warning("cohere.unreadable_event")
+            self._started = True
+
+    def _add_text(self, block: int, text: str) -> Iterator[GeneratorEvent]:
+        self._blocks.setdefault(block, len(self._text))
+        self._text += text
+        shown = self._detector.feed(text)
+        if shown:
+            yield GeneratedText(shown)
+            yield from self._placed()
+
+    def _add_claim(self, citation: Citation) -> None:
+        if citation.type not in (None, "TEXT_CONTENT"):
+            return  # about the model's thinking or plan, which no reader sees
+        known = self._documents.paragraph_ids
+        sources = (source.id for source in citation.sources or () if source.type == "document")
+        paragraphs = dict.fromkeys(known[name] for name in sources if name in known)
+        if not paragraphs or citation.start is None or citation.end is None:
+            return
+        self._claims.append(
+            _Claim(
+                citation.content_index or 0,
+                citation.start,
+                citation.end,
+                citation.text or "",
+                tuple(paragraphs),
+            )
+        )
+
+    def _placed(self) -> Iterator[GeneratedCitation]:
+        """Citations whose text is there by now; the others stay."""
+        if self._detector.holding:
+            return
+        waiting: list[_Claim] = []
+        for claim in self._claims:
+            span = self._span(claim)
+            if span is None:
+                waiting.append(claim)
+            else:
+                yield GeneratedCitation(*span, claim.paragraph_ids)
+        self._claims = waiting
+
+    def _span(self, claim: _Claim) -> tuple[int, int] | None:
+        """The claim's place in the whole text, which begins at its own content block.
+
+        Cohere counts characters; should a model count otherwise, the cited words decide.
+        """
+        offset = self._blocks.get(claim.block, min(self._blocks.values(), default=0))
+        start, end = offset + claim.start, offset + claim.end
+        if not 0 <= start < end <= len(self._text):
+            return None
+        if not claim.words or self._text[start:end] == claim.words:
+            return start, end
+        return self._nearest(claim.words, start)
+
+    def _nearest(self, words: str, start: int) -> tuple[int, int] | None:
+        before = self._text.rfind(words, 0, start + len(words))
+        after = self._text.find(words, start)
+        places = [place for place in (before, after) if place >= 0]
+        if not places:
+            return None
+        place = min(places, key=lambda found: abs(found - start))
+        return place, place + len(words)
+
+    def _end(self, delta: ChatMessageEndEventDelta | None) -> Iterator[GeneratorEvent]:
+        reason = (delta and delta.finish_reason) or "COMPLETE"
+        if reason == "TIMEOUT":
+            message = "Cohere could not answer: the generation took too long"
+            raise ProviderUnavailable(message)
+        if reason.startswith("ERROR"):
+            logger.warning("cohere.generation_failed", extra={"error": delta and delta.error})
+            message = "Cohere could not answer: the generation failed"
+            raise ProviderError(message)
+        held = self._detector.close()
+        if held:
+            yield GeneratedText(held)
+        yield from self._placed()
+        if self._detector.refused:
+            reason = NO_ANSWER
+        elif self._claims:
+            logger.warning("cohere.citations_out_of_text", extra={"count": len(self._claims)})
+        self.ended = True
+        yield GeneratedEnd(usage_of(delta.usage if delta else None), reason)
+
+
+def usage_of(usage: CohereUsage | None) -> Usage:
+    """The billed tokens, or those counted where the answer has no bill."""
+    if usage is None:
+        return Usage()
+    counts = usage.billed_units or usage.tokens
+    if counts is None:
+        return Usage()
+    return Usage(int(counts.input_tokens or 0), int(counts.output_tokens or 0))

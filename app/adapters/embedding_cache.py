@@ -1,0 +1,111 @@
+"""Vectors that were paid for once: one SQLite file, shared by all books and generations."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import sqlite3
+from array import array
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from app.domain.errors import StorageError
+from app.domain.retrieval.query import Vector
+
+_SCHEMA = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID"
+_BATCH = 500
+"""Keys in one query; SQLite allows 999 parameters in its oldest builds."""
+
+_BUSY_SECONDS = 30.0
+
+
+class SqliteEmbeddingCache:
+    """`EmbeddingCache` for texts of one input type; safe in several threads and processes.
+
+    A key is SHA-256 over model, dimension, input type and exact text; a vector is its float32
+    values in the machine's byte order.
+    """
+
+    def __init__(self, path: Path, input_type: str = "search_document") -> None:
+        """Open nothing yet; the file is made by the first `put`."""
+        self._path = path
+        self._input_type = input_type
+
+    async def get(self, model: str, dimension: int, texts: Sequence[str]) -> list[Vector | None]:
+        return await asyncio.to_thread(self._get, model, dimension, texts)
+
+    async def put(
+        self, model: str, dimension: int, texts: Sequence[str], vectors: Sequence[Vector]
+    ) -> None:
+        """Keep them durably in one transaction; of equal keys the last one."""
+        await asyncio.to_thread(self._put, model, dimension, texts, vectors)
+
+    def _get(self, model: str, dimension: int, texts: Sequence[str]) -> list[Vector | None]:
+        if not texts or not self._path.exists():
+            return [None] * len(texts)
+        keys = self._keys(model, dimension, texts)
+        distinct = list(dict.fromkeys(keys))
+        found: dict[bytes, Vector] = {}
+        with self._connection() as connection:
+            for start in range(0, len(distinct), _BATCH):
+                page = distinct[start : start + _BATCH]
+                marks = ",".join("?" * len(page))
+                query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"  # noqa: S608 - only question marks
+                for key, blob in connection.execute(query, page):
+                    found[key] = self._vector(blob, dimension)
+        return [found.get(key) for key in keys]
+
+    def _put(
+        self, model: str, dimension: int, texts: Sequence[str], vectors: Sequence[Vector]
+    ) -> None:
+        rows = [
+            (key, vector.tobytes())
+            for key, vector in zip(self._keys(model, dimension, texts), vectors, strict=True)
+        ]
+        with self._connection() as connection, connection:
+            connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+
+    def _keys(self, model: str, dimension: int, texts: Sequence[str]) -> list[bytes]:
+        space = hashlib.sha256(f"{model}|{dimension}|{self._input_type}|".encode())
+        keys = []
+        for text in texts:
+            key = space.copy()
+            key.update(text.encode())
+            keys.append(key.digest())
+        return keys
+
+    def _vector(self, blob: bytes, dimension: int) -> Vector:
+        vector = array("f")
+        if len(blob) != dimension * vector.itemsize:
+            raise self._damaged(f"a vector of {len(blob)} bytes")
+        vector.frombytes(blob)
+        return vector
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self._path, timeout=_BUSY_SECONDS)) as connection:
+                # Readers go on while another process writes; a crash loses no finished batch.
+                if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+                    # It does not wait for its lock: another process is switching just now.
+                    with suppress(sqlite3.OperationalError):
+                        connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute("PRAGMA synchronous=NORMAL")
+                connection.execute(_SCHEMA)
+                yield connection
+        except sqlite3.OperationalError as error:
+            message = f"{self._path}: embedding cache: {error}"
+            raise StorageError(message) from error
+        except sqlite3.DatabaseError as error:
+            raise self._damaged(str(error)) from error
+        except OSError as error:
+            message = f"{error.filename or self._path}: {error.strerror or error}"
+            raise StorageError(message) from error
+
+    def _damaged(self, reason: str) -> StorageError:
+        return StorageError(
+            f"{self._path}: the embedding cache is damaged ({reason}): delete this file and its "
+            "-wal and -shm; the texts will be embedded again"
+        )

@@ -1,0 +1,59 @@
+"""Drafts of blocks: what the walk over the tokens collects before sections and ids are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from app.domain.document import RUN_BOUNDARY, BlockKind, Part
+
+
+@dataclass(slots=True)
+class Piece:
+    """A block in the making; spans are offsets into the file that is being read."""
+
+    kind: BlockKind
+    text: str
+    id_text: str
+    start: int
+    end: int
+    runs: str = ""
+    terms: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+    level: int = 0
+    language: str = ""
+    title: str = ""
+    included: str = ""
+    author_id: str = ""
+    anchor: str = ""
+    """A heading's id as the site generator makes it."""
+    caption: bool = False
+    """An emphasised "Figure 3: ..." paragraph."""
+    footnote: str = ""
+    """A footnote's label."""
+    children: list[Piece] = field(default_factory=list)
+
+    def as_parts(self) -> tuple[Part, ...]:
+        """Return the joints this piece has as part of a larger block."""
+        if self.parts and self.kind in (BlockKind.LIST, BlockKind.TABLE):
+            return self.parts
+        return (Part(self.kind, self.start, self.end, self.text),)
+
+
+def merge(kind: BlockKind, pieces: Sequence[Piece], title: str = "") -> Piece:
+    """Join pieces into one block; a title the reader sees comes first in its text."""
+    shown = [title, *(piece.text for piece in pieces)] if title else [p.text for p in pieces]
+    terms = dict.fromkeys(term for piece in pieces for term in piece.terms)
+    return Piece(
+        kind,
+        "\n\n".join(text for text in shown if text),
+        " ".join([title, *(piece.id_text for piece in pieces)]),
+        pieces[0].start,
+        pieces[-1].end,
+        runs=RUN_BOUNDARY.join(piece.runs for piece in pieces if piece.runs) or title,
+        terms=tuple(terms),
+        parts=tuple(part for piece in pieces for part in piece.as_parts()),
+        title=title,
+        included=next((piece.included for piece in pieces if piece.included), ""),
+        author_id=next((piece.author_id for piece in pieces if piece.author_id), ""),
+    )

@@ -1,0 +1,169 @@
+"""HTML elements read whole: tables, lists, preformatted text, MathML; and quiz components."""
+
+from __future__ import annotations
+
+import html
+import re
+
+from app.adapters.markdown.marks import RawElement
+from app.adapters.markdown.pieces import Piece
+from app.adapters.markdown.tags import Tag, plain_text, unescape_string
+from app.domain.document import RUN_BOUNDARY, BlockKind, Part
+
+_ROW = re.compile(r"<tr\b[^>]*>(.*?)(?=</tr\s*>|<tr\b|</tbody|</thead|</table|\Z)", re.S | re.I)
+_CELL = re.compile(r"<(t[hd])\b[^>]*?(?:/>|>(.*?)(?=</t[hd]\s*>|<t[hd]\b|</tr|\Z))", re.S | re.I)
+_ITEM = re.compile(r"<li\b[^>]*>(.*?)(?=</li\s*>|<li\b|</ul|</ol|\Z)", re.S | re.I)
+_ENTRY = re.compile(r"<dt\b[^>]*>(.*?)(?=</dt\s*>|<dd\b|\Z)", re.S | re.I)
+_CAPTION = re.compile(r"<caption\b[^>]*>(.*?)</caption\s*>", re.S | re.I)
+_COMMENT = re.compile(r"<!--.*?-->", re.S)
+_TAGS = re.compile(r"</?[A-Za-z][^<>]*>")
+_ALT = re.compile(r"<img\b[^>]*?\balt\s*=\s*(?:\"([^\"]*)\"|'([^']*)')[^>]*>", re.S | re.I)
+_ID = re.compile(r"\bid\s*=\s*[\"']([^\"']+)[\"']")
+_QUIZ = re.compile(r"question|quiz|exercise|choices", re.I)
+_QUIZ_TEXT = re.compile(
+    r"(?:^|[\s,{\[])[\"']?(text|explain|question|answer|label|title|prompt|explanation|hint)[\"']?"
+    r"\s*:\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`)",
+    re.S,
+)
+
+
+def read_raw(source: str, element: RawElement) -> list[Piece]:
+    """Return the blocks of a raw element; none for scripts, frames and drawings."""
+    name = element.tag.name.lower()
+    if name == "table":
+        return _table(source, element)
+    if name in ("ul", "ol"):
+        return _list(source, element)
+    if name == "dl":
+        return _definitions(source, element)
+    if name == "pre":
+        return _preformatted(source, element)
+    if name == "math":
+        text = plain_text(source[element.inner_start : element.inner_end])
+        piece = Piece(BlockKind.MATH, text, text, element.start, element.end)
+        return [piece] if text else []
+    return []
+
+
+def _table(source: str, element: RawElement) -> list[Piece]:
+    inner = source[element.inner_start : element.inner_end]
+    rows: list[Part] = []
+    runs: list[str] = []
+    caption = _CAPTION.search(inner)
+    head_end = inner.lower().find("</thead")
+    for match in _ROW.finditer(inner):
+        cells = [_cell_text(cell) for cell in _CELL.finditer(match.group(1))]
+        if not any(cells):
+            continue
+        first_tag = _CELL.search(match.group(1))
+        header = match.start() < head_end or (
+            head_end < 0 and not rows and bool(first_tag) and "<td" not in match.group(1).lower()
+        )
+        start = element.inner_start + match.start()
+        end = element.inner_start + match.end()
+        rows.append(Part(BlockKind.TABLE, start, end, " | ".join(cells), header))
+        runs.extend(cell for cell in cells if cell)
+    if not rows:
+        return []
+    text = "\n".join(row.text for row in rows)
+    title = plain_text(caption.group(1)) if caption else ""
+    if title:
+        text, runs = f"{title}\n{text}", [title, *runs]
+    return [
+        Piece(
+            BlockKind.TABLE,
+            text,
+            text,
+            element.start,
+            element.end,
+            runs=RUN_BOUNDARY.join(runs),
+            parts=tuple(rows),
+            title=title,
+            author_id=element.tag.get("id"),
+        )
+    ]
+
+
+def _cell_text(match: re.Match[str]) -> str:
+    inner = match.group(2) or ""
+    return plain_text(_ALT.sub(lambda alt: f" {alt.group(1) or alt.group(2) or ''} ", inner))
+
+
+def _list(source: str, element: RawElement) -> list[Piece]:
+    inner = source[element.inner_start : element.inner_end]
+    parts: list[Part] = []
+    for match in _ITEM.finditer(inner):
+        text = _cell_text_of(match.group(1))
+        if text:
+            start = element.inner_start + match.start()
+            parts.append(
+                Part(BlockKind.LIST, start, element.inner_start + match.end(), f"- {text}")
+            )
+    if not parts:
+        return []
+    text = "\n".join(part.text for part in parts)
+    runs = RUN_BOUNDARY.join(part.text[2:] for part in parts)
+    return [
+        Piece(BlockKind.LIST, text, text, element.start, element.end, runs=runs, parts=tuple(parts))
+    ]
+
+
+def _cell_text_of(inner: str) -> str:
+    return plain_text(_ALT.sub(lambda alt: f" {alt.group(1) or alt.group(2) or ''} ", inner))
+
+
+def _definitions(source: str, element: RawElement) -> list[Piece]:
+    inner = source[element.inner_start : element.inner_end]
+    entries = list(_ENTRY.finditer(inner))
+    pieces: list[Piece] = []
+    for index, match in enumerate(entries):
+        stop = entries[index + 1].start() if index + 1 < len(entries) else len(inner)
+        term = plain_text(match.group(1))
+        definition = plain_text(inner[match.end() : stop])
+        if not term and not definition:
+            continue
+        text = f"{term}\n{definition}".strip()
+        tail = len(inner[match.start() : stop].rstrip())
+        start = element.inner_start + match.start()
+        pieces.append(
+            Piece(
+                BlockKind.GLOSSARY_ENTRY,
+                text,
+                text,
+                start,
+                start + tail,
+                runs=f"{term}{RUN_BOUNDARY}{definition}",
+                terms=(term,) if term else (),
+                author_id=(_ID.search(match.group()[: match.group().find(">")]) or [""] * 2)[1],
+            )
+        )
+    return pieces
+
+
+def _preformatted(source: str, element: RawElement) -> list[Piece]:
+    inner = _COMMENT.sub("", source[element.inner_start : element.inner_end])
+    text = html.unescape(_TAGS.sub("", inner)).strip("\n").rstrip()
+    if not text.strip():
+        return []
+    runs = text.replace("\n", RUN_BOUNDARY)
+    return [Piece(BlockKind.CODE, text, text, element.start, element.end, runs=runs)]
+
+
+def read_question(source: str, tag: Tag) -> Piece | None:
+    """Read the texts in a quiz component's attributes: its question, choices, explanations."""
+    if not tag.is_component or not _QUIZ.search(tag.name):
+        return None
+    raw = source[tag.start : tag.end]
+    texts: list[str] = []
+    for match in _QUIZ_TEXT.finditer(raw):
+        body = next(group for group in match.groups()[1:] if group is not None)
+        shown = plain_text(unescape_string(body))
+        if shown:
+            texts.append(shown)
+    for name in ("question", "prompt", "title"):
+        if tag.get(name):
+            texts.insert(0, plain_text(tag.get(name)))
+    if not texts:
+        return None
+    text = "\n".join(texts)
+    return Piece(BlockKind.EXERCISE, text, text, tag.start, tag.end, runs=RUN_BOUNDARY.join(texts))

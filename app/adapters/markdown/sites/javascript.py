@@ -1,0 +1,128 @@
+"""A lenient reader of the object literals in JavaScript configuration files.
+
+Nothing is executed: calls, spreads and other expressions read as None.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+
+from app.adapters.markdown.tags import unescape_string
+
+Value: TypeAlias = "str | float | bool | None | list[Value] | dict[str, Value]"
+
+_TOKEN = re.compile(
+    r"(?P<space>\s+|//[^\n]*|/\*.*?\*/)"
+    r"|(?P<string>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)"
+    r"|(?P<number>-?\d+(?:\.\d+)?)"
+    r"|(?P<name>[A-Za-z_$][\w$]*)"
+    r"|(?P<other>\.\.\.|=>|.)",
+    re.S,
+)
+_MAX_DEPTH = 60
+_START = re.compile(
+    r"(?:module\.exports\s*=|export\s+default|(?:const|let|var)\s+\w+(?:\s*:\s*[\w.<>]+)?\s*=)\s*"
+    r"(?=[{\[])"
+)
+
+
+def read_literal(source: str) -> Value:
+    """Return the largest object literal that the file exports or assigns, or None."""
+    best: Value = None
+    size = -1
+    for match in _START.finditer(source):
+        reader = _Reader(source, match.end())
+        value = reader.value(0)
+        if reader.position - match.end() > size:
+            best, size = value, reader.position - match.end()
+    if best is None and source.lstrip()[:1] in ("{", "["):
+        best = _Reader(source, 0).value(0)
+    return best
+
+
+class _Reader:
+    def __init__(self, source: str, position: int) -> None:
+        self._source = source
+        self.position = position
+        self.kind = ""
+        self.token = ""
+        self._next()
+
+    def _next(self) -> None:
+        while True:
+            match = _TOKEN.match(self._source, self.position)
+            if match is None:
+                self.kind, self.token = "end", ""
+                return
+            self.position = match.end()
+            if match.lastgroup != "space":
+                self.kind, self.token = match.lastgroup or "", match.group()
+                return
+
+    def value(self, depth: int) -> Value:
+        if depth > _MAX_DEPTH:
+            return None
+        value: Value = None
+        if self.kind == "string":
+            value = unescape_string(self.token[1:-1])
+            self._next()
+        elif self.kind == "number":
+            value = float(self.token)
+            self._next()
+        elif self.kind == "name" and self.token in ("true", "false"):
+            value = self.token == "true"
+            self._next()
+        elif self.token == "{":
+            value = self._object(depth)
+        elif self.token == "[":
+            value = self._array(depth)
+        if self.kind != "end" and self.token not in (",", "]", "}", ";"):
+            if depth == 0 and value is not None:
+                return value
+            self._skip()
+            return value if isinstance(value, (dict, list)) else None
+        return value
+
+    def _object(self, depth: int) -> dict[str, Value]:
+        result: dict[str, Value] = {}
+        self._next()
+        while self.kind != "end" and self.token != "}":
+            if self.token == "," or self.token == ";":
+                self._next()
+                continue
+            key = self.token[1:-1] if self.kind == "string" else self.token
+            named = self.kind in ("string", "name", "number")
+            self._next()
+            if named and self.token == ":":
+                self._next()
+                result[key] = self.value(depth + 1)
+            else:
+                self._skip()
+        self._next()
+        return result
+
+    def _array(self, depth: int) -> list[Value]:
+        result: list[Value] = []
+        self._next()
+        while self.kind != "end" and self.token != "]":
+            if self.token == ",":
+                self._next()
+                continue
+            result.append(self.value(depth + 1))
+        self._next()
+        return result
+
+    def _skip(self) -> None:
+        """Skip to the end of the present expression."""
+        depth = 0
+        while self.kind != "end":
+            if self.token in ("{", "[", "("):
+                depth += 1
+            elif self.token in ("}", "]", ")"):
+                if depth == 0 and self.token != ")":
+                    return
+                depth -= 1
+            elif self.token == "," and depth <= 0:
+                return
+            self._next()

@@ -1,0 +1,131 @@
+"""What a site generator's conventions make of a folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+from app.adapters.markdown.anchors import SlugStyle
+from app.adapters.markdown.includes import Library
+from app.adapters.markdown.marks import Dialect
+from app.domain.document import Site, SourceWarning
+from app.domain.errors import BookError
+
+MARKDOWN_SUFFIXES = (".md", ".mdx", ".markdown", ".mdown")
+_SKIPPED_FOLDERS = frozenset(
+    {"node_modules", "build", "dist", "_build", "site-packages", "__pycache__", "_site", "book"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A source file and its place in the book."""
+
+    file: str
+    url: str
+    title: str = ""
+    """The table of contents' name for it; "" if it gives none."""
+    chapter: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A book's folder as its site generator sees it."""
+
+    site: Site
+    dialect: Dialect
+    style: SlugStyle
+    pages: tuple[Page, ...]
+    orphans: tuple[Page, ...] = ()
+    title: str = ""
+    base_url: str = ""
+    language: str = "en"
+    warnings: tuple[SourceWarning, ...] = ()
+    site_root: str = ""
+    """The folder that `@site/` names, relative to the book's."""
+    mdx_only: bool = False
+    """The dialect's MDX parts hold for `.mdx` files only."""
+    extra_styles: dict[str, SlugStyle] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TocEntry:
+    """One line of a table of contents; `target` is "" for a heading without a page."""
+
+    target: str
+    title: str
+    depth: int
+    line: int = 0
+
+
+def markdown_files(library: Library, folder: str = "") -> list[str]:
+    """Return all Markdown files below `folder`, relative to the root, sorted."""
+    return sorted(
+        file for file in walk(library.root, folder) if file.lower().endswith(MARKDOWN_SUFFIXES)
+    )
+
+
+def walk(root: Path, folder: str = "") -> Iterator[str]:
+    """Yield every file below `folder` but hidden ones, dependencies and build output."""
+    start = root / folder if folder else root
+    stack = [start]
+    while stack:
+        here = stack.pop()
+        try:
+            entries = sorted(here.iterdir())
+        except OSError as error:
+            raise BookError(f"cannot be listed: {error.strerror}", str(here)) from error
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir():
+                if entry.name not in _SKIPPED_FOLDERS and not entry.is_symlink():
+                    stack.append(entry)
+            elif entry.is_file():
+                yield entry.relative_to(root).as_posix()
+
+
+def chapters(entries: list[TocEntry]) -> list[str]:
+    """Return for each entry the title of the chapter it belongs to.
+
+    That is its topmost ancestor that is a page of its own, else the part that it stands in.
+    """
+    result: list[str] = []
+    stack: list[TocEntry] = []
+    for entry in entries:
+        while stack and stack[-1].depth >= entry.depth:
+            stack.pop()
+        linked = next((above.title for above in stack if above.target), "")
+        nearest = stack[-1].title if stack else ""
+        result.append(linked or (entry.title if not nearest else nearest))
+        stack.append(entry)
+    return result
+
+
+def join_url(base: str, path: str) -> str:
+    """Join a base URL and a path; blanks and the like are percent-encoded, letters are kept."""
+    trimmed = path.lstrip("/")
+    safe = re.sub(r"[\s\"<>\\^`{|}%?#\x00-\x1f\x7f]", lambda match: quote(match.group()), trimmed)
+    return f"{base.rstrip('/')}/{safe}"
+
+
+def site_base(base_url: str, configured_url: str, configured_path: str) -> str:
+    """Return where the site's root is.
+
+    The `base_url` a person gives wins; a bare origin gets the configured path behind it.
+    """
+    path = "/" + configured_path.strip("/")
+    if not base_url:
+        return configured_url.rstrip("/") + path.rstrip("/")
+    parts = urlsplit(base_url)
+    if parts.path.strip("/"):
+        return base_url.rstrip("/")
+    return base_url.rstrip("/") + path.rstrip("/")
+
+
+def number_warning(message: str, file: str, line: int) -> SourceWarning:
+    return SourceWarning(message, file, line)

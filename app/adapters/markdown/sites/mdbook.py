@@ -1,0 +1,71 @@
+"""mdBook: `book.toml` and `SUMMARY.md`."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import PurePosixPath
+
+from app.adapters.markdown.anchors import MDBOOK
+from app.adapters.markdown.includes import Library, folder_of
+from app.adapters.markdown.marks import Dialect
+from app.adapters.markdown.sites.layout import Layout, Page, join_url, markdown_files
+from app.adapters.markdown.sites.plain import pages_of, summary_entries
+from app.domain.document import Site, SourceWarning
+from app.domain.errors import BookError
+
+DIALECT = Dialect(mdbook=True, attribute_lists=True, math=True)
+
+
+def open_mdbook(library: Library, base_url: str) -> Layout:
+    """Read the book that `book.toml` describes."""
+    config = _config(library)
+    book = _table(config, "book")
+    source = str(book.get("src") or "src")
+    html = _table(_table(config, "output"), "html")
+    site_url = str(html.get("site-url") or "")
+    base = base_url or (site_url if "://" in site_url else "")
+    summary = library.locate(source, "SUMMARY.md") or library.locate("", "SUMMARY.md")
+    if summary is None:
+        raise BookError(
+            "no SUMMARY.md: mdBook needs one as table of contents", f"{source}/SUMMARY.md"
+        )
+    folder = folder_of(summary)
+    warnings: list[SourceWarning] = []
+
+    def url_of(file: str) -> str:
+        path = PurePosixPath(file[len(folder) + 1 :] if folder else file)
+        name = "index" if path.stem.lower() == "readme" else path.stem
+        return join_url(base, str(path.with_name(f"{name}.html")))
+
+    entries = summary_entries(library.text(summary) or "")
+    pages = pages_of(entries, library, summary, None, url_of, warnings)
+    taken = {page.file for page in pages} | {summary}
+    orphans = [
+        Page(file, url_of(file)) for file in markdown_files(library, folder) if file not in taken
+    ]
+    return Layout(
+        Site.MDBOOK,
+        DIALECT,
+        MDBOOK,
+        tuple(pages),
+        tuple(orphans),
+        str(book.get("title") or ""),
+        base.rstrip("/"),
+        str(book.get("language") or "en"),
+        tuple(warnings),
+    )
+
+
+def _config(library: Library) -> dict[str, object]:
+    text = library.text("book.toml")
+    if text is None:
+        return {}
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BookError(f"is no TOML: {error}", "book.toml", getattr(error, "lineno", 0)) from error
+
+
+def _table(config: dict[str, object], name: str) -> dict[str, object]:
+    value = config.get(name)
+    return value if isinstance(value, dict) else {}

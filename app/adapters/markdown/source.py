@@ -1,0 +1,117 @@
+"""A source file: decoded strictly, with line numbers for messages, and its front matter."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from app.domain.errors import BookError
+
+_NOT_LINE_END = re.compile(r"[^\n]")
+_SIMPLE_LINE = re.compile(
+    r"(?P<key>[A-Za-z_][\w-]*):[ ]+(?:\"(?P<quoted>[^\"\\\n]*)\"|'(?P<single>[^'\n]*)'"
+    r"|(?P<plain>[A-Za-z][A-Za-z /.,&()-]*[A-Za-z]))[ ]*\n"
+)
+_YAML_WORDS = frozenset("true false null yes no on off".split())
+_FRONT_MATTER = re.compile(
+    r"(?:﻿)?---[ \t]*(?:\r\n?|\n)(?P<body>.*?)^(?:---|\.\.\.)[ \t]*$", re.S | re.M
+)
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(slots=True)
+class SourceFile:
+    """The text of one file; `flat` has the same length, with line ends and odd characters made
+    plain for the parser.
+    """
+
+    file: str
+    text: str
+    flat: str
+    front_matter: dict[str, object] = field(default_factory=dict)
+    body_start: int = 0
+    """Where the text after the front matter begins."""
+
+    def line(self, offset: int) -> int:
+        """Return the number, from 1, of the line that holds `offset`."""
+        return self.flat.count("\n", 0, offset) + 1
+
+
+def decode(data: bytes, file: str) -> str:
+    """Decode UTF-8 strictly. BookError with file and line of the first bad byte."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"not UTF-8 (byte 0x{data[error.start]:02x}); save the file as UTF-8"
+        raise BookError(message, file, line) from error
+
+
+def read_source(path: Path, file: str) -> SourceFile:
+    """Read and split a file. BookError if it cannot be read or is not UTF-8."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BookError(f"cannot be read: {error.strerror}", file) from error
+    return make_source(decode(data, file), file)
+
+
+def make_source(text: str, file: str) -> SourceFile:
+    """Split a decoded text into front matter and body, both by offsets into it."""
+    flat = text
+    if "\r" in flat:
+        flat = flat.replace("\r\n", " \n").replace("\r", "\n")
+    if "\0" in flat:
+        flat = flat.replace("\0", "\ufffd")
+    front_matter: dict[str, object] = {}
+    body_start = 0
+    match = _FRONT_MATTER.match(flat)
+    if match:
+        loaded = _load_yaml(match["body"])
+        if loaded is not None:
+            front_matter, body_start = loaded, match.end()
+            flat = _NOT_LINE_END.sub(" ", flat[:body_start]) + flat[body_start:]
+    if flat.startswith("\ufeff"):
+        flat = " " + flat[1:]
+    return SourceFile(file, text, flat, front_matter, body_start)
+
+
+def _load_yaml(body: str) -> dict[str, object] | None:
+    simple = _load_simple(body)
+    if simple is not None:
+        return simple
+    try:
+        loaded = yaml.load(body, Loader=_LOADER)  # noqa: S506 - a safe loader, in C where it is
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return _load_lines(body)
+    return {str(key): value for key, value in loaded.items()} if isinstance(loaded, dict) else None
+
+
+def _load_simple(body: str) -> dict[str, object] | None:
+    """Read front matter of plain strings only, as most is; a YAML parser takes 50 times as long."""
+    found: dict[str, object] = {}
+    position = 0
+    while position < len(body):
+        match = _SIMPLE_LINE.match(body, position)
+        if match is None or (match["plain"] or "").lower() in _YAML_WORDS:
+            return None
+        found[match["key"]] = match["quoted"] or match["single"] or match["plain"] or ""
+        position = match.end()
+    return found
+
+
+def _load_lines(body: str) -> dict[str, object] | None:
+    """Read `key: value` lines where the whole is no YAML, as lenient generators do."""
+    pairs = re.findall(r"^([A-Za-z_][\w-]*):[ \t]*(.*)$", body, re.M)
+    return {key: value.strip().strip("'\"") for key, value in pairs} or None
+
+
+def front_text(front_matter: dict[str, object], key: str) -> str:
+    """Return a front matter value as text; "" if it is missing or no scalar."""
+    value = front_matter.get(key)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value).strip() if isinstance(value, (str, int, float)) else ""

@@ -1,0 +1,366 @@
+"""Block rules for markdown-it that recognise what CommonMark leaves to site generators.
+
+One rule stands where `html_block` stands in markdown-it and looks at the first character of a
+block, so that ordinary paragraphs pay one dictionary look-up. It emits a `mark` token for mark-up
+and leaves the content of containers to the other rules: containers come out flat, and an unclosed
+one cannot swallow what follows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeAlias
+
+from markdown_it import MarkdownIt
+from markdown_it.parser_block import RuleFuncBlockType
+from markdown_it.rules_block import StateBlock
+
+from app.adapters.markdown.marks import Dialect, Mark, MarkClass, RawElement
+from app.adapters.markdown.tags import (
+    BLOCK_NAMES,
+    INLINE_NAMES,
+    RAW_NAMES,
+    VOID_NAMES,
+    Tag,
+    TagScanner,
+)
+
+Handler: TypeAlias = Callable[[StateBlock, int, int, int, bool], bool]
+"""`handler(state, position, start_line, end_line, silent) -> matched`."""
+
+_ESM = re.compile(
+    r"(?:import\s*(?:[\"'{*]|[\w$]+\s*(?:,|\s+from\b))"
+    r"|export\s+(?:const|let|var|function|default|class|async|type|interface|\{|\*))"
+)
+_DIRECTIVE = re.compile(
+    r"(?P<colons>:{3,})[ \t]*(?:(?P<name>[A-Za-z][\w-]*)"
+    r"(?:\[(?P<label>[^\n]*?)\](?=[ \t{]|$))?(?:\{(?P<attributes>[^}\n]*)\})?)?"
+    r"[ \t]*(?P<title>[^\n]*)$",
+    re.MULTILINE,
+)
+_TEMPLATE = re.compile(
+    r"\{(?:[#:/@][a-z][^}\n]*\}|%[^\n]*?%\}|\{[<%#][^\n]*?[>%]?\}\})[ \t]*$", re.MULTILINE
+)
+_ATTRIBUTE_LIST = re.compile(r"\{:?[^{}\n]*\}[ \t]*$", re.MULTILINE)
+_INCLUDE = re.compile(
+    r"\\?\{\{[ \t]*#(?P<name>\w+)[ \t]+(?P<argument>[^}\n]*)\}\}[ \t]*$", re.MULTILINE
+)
+_FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]:")
+
+
+class StructureRule:
+    """The block rule of one dialect."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        handlers: dict[str, Handler] = {"<": self._angle}
+        if dialect.mdx:
+            handlers |= {"i": self._esm, "e": self._esm, "{": self._expression}
+        elif dialect.kramdown or dialect.attribute_lists or dialect.templates or dialect.mdbook:
+            handlers["{"] = self._brace
+        if dialect.kramdown:
+            handlers["^"] = self._end_of_block
+        if dialect.directives:
+            handlers[":"] = self._directive
+        if dialect.math:
+            handlers["$"] = self._math
+        self._handlers = handlers
+
+    def __call__(self, state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        position = state.bMarks[start] + state.tShift[start]
+        handler = self._handlers.get(state.src[position : position + 1])
+        if handler is None or state.is_code_block(start):
+            return False
+        return handler(state, position, start, end, silent)
+
+    def _angle(self, state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+        scanner: TagScanner = state.env["scanner"]
+        limit = state.eMarks[end - 1]
+        if state.src.startswith("<!--", position):
+            close = state.src.find("-->", position + 4, limit)
+            if close < 0:
+                return False
+            return silent or emit(state, Mark(MarkClass.COMMENT, position, close + 3), start, end)
+        tag = scanner.tag_at(position)
+        if tag is None or tag.end > limit or not self._is_block(state, tag):
+            return False
+        if silent:
+            # `</math>` on a line of its own ends a formula inside the paragraph.
+            return not (tag.closing and tag.name == "math")
+        if tag.name.lower() in RAW_NAMES and not tag.closing and not tag.void:
+            inner_end, stop = scanner.element_end(tag, limit)
+            if stop > 0 and "```" not in state.src[tag.end : inner_end]:
+                element = RawElement(tag, position, stop, tag.end, inner_end)
+                return emit(state, element, start, end)
+        opens = "" if tag.closing or tag.void or tag.name.lower() in VOID_NAMES else tag.name
+        closes = tag.name if tag.closing else ""
+        mark = Mark(MarkClass.TAG, position, tag.end, tag, opens or "", closes)
+        return emit(state, mark, start, end)
+
+    def _is_block(self, state: StateBlock, tag: Tag) -> bool:
+        name = tag.name.lower()
+        if name in BLOCK_NAMES or name in RAW_NAMES:
+            return not tag.is_component or self._alone(state, tag)
+        if name in INLINE_NAMES and not tag.is_component:
+            return False
+        return self._alone(state, tag)
+
+    def _alone(self, state: StateBlock, tag: Tag) -> bool:
+        """True if nothing but tags stands behind this tag on its line, or its element's text."""
+        newline = state.src.find("\n", tag.end)
+        rest = state.src[tag.end : newline if newline >= 0 else len(state.src)].strip()
+        return not rest or rest.startswith(("<", "{/*")) or rest.endswith(f"</{tag.name}>")
+
+    def _esm(self, state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+        if silent or state.level or not _ESM.match(state.src, position):
+            return False
+        line = start + 1
+        while line < end and not state.isEmpty(line):
+            line += 1
+        stop = state.eMarks[line - 1]
+        brace = state.src.find("{", position, stop)
+        if brace >= 0:
+            closed = state.env["scanner"].brace_end(brace)
+            while line < end and state.eMarks[line - 1] < closed:
+                line += 1
+        return emit(state, Mark(MarkClass.ESM, position, state.eMarks[line - 1]), start, end)
+
+    def _expression(
+        self, state: StateBlock, position: int, start: int, end: int, silent: bool
+    ) -> bool:
+        stop = state.env["scanner"].brace_end(position)
+        if stop < 0 or stop > state.eMarks[end - 1]:
+            return False
+        newline = state.src.find("\n", stop)
+        if state.src[stop : newline if newline >= 0 else len(state.src)].strip():
+            return False
+        comment = state.src[position + 1 : stop].lstrip().startswith("/*")
+        kind = MarkClass.COMMENT if comment else MarkClass.EXPRESSION
+        return silent or emit(state, Mark(kind, position, stop), start, end)
+
+    def _brace(self, state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+        if self._dialect.mdbook:
+            match = _INCLUDE.match(state.src, position)
+            if match:
+                mark = Mark(
+                    MarkClass.INCLUDE,
+                    position,
+                    match.end(),
+                    name=match["name"],
+                    argument=match["argument"].strip(),
+                )
+                return silent or emit(state, mark, start, end)
+        if self._dialect.templates:
+            match = _TEMPLATE.match(state.src, position)
+            if match:
+                return silent or emit(
+                    state, Mark(MarkClass.DIRECTIVE, position, match.end()), start, end
+                )
+        if self._dialect.kramdown or self._dialect.attribute_lists:
+            match = _ATTRIBUTE_LIST.match(state.src, position)
+            if match and state.src.startswith(("{:", "{#", "{."), position):
+                mark = Mark(
+                    MarkClass.ATTRIBUTE_LIST, position, match.end(), argument=match.group().strip()
+                )
+                return silent or emit(state, mark, start, end)
+        return False
+
+    def _end_of_block(
+        self, state: StateBlock, position: int, start: int, end: int, silent: bool
+    ) -> bool:
+        if state.src[position : state.eMarks[start]].strip() != "^":
+            return False
+        return silent or emit(state, Mark(MarkClass.DIRECTIVE, position, position + 1), start, end)
+
+    def _directive(
+        self, state: StateBlock, position: int, start: int, end: int, silent: bool
+    ) -> bool:
+        match = _DIRECTIVE.match(state.src, position)
+        if match is None:
+            return False
+        if silent:
+            return True
+        name, title = match["name"] or "", (match["label"] or match["title"] or "").strip()
+        mark = Mark(
+            MarkClass.DIRECTIVE,
+            position,
+            match.end(),
+            opens=match["colons"] if name else "",
+            closes="" if name else match["colons"],
+            name=name,
+            argument=title,
+        )
+        return emit(state, mark, start, end)
+
+    def _math(self, state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+        if not state.src.startswith("$$", position):
+            return False
+        limit = state.eMarks[end - 1]
+        unclosed: int = state.env.get("unclosed_math", len(state.src))
+        if position >= unclosed:
+            return False
+        close = state.src.find("$$", position + 2, limit)
+        if close < 0:
+            state.env["unclosed_math"] = position
+            return False
+        newline = state.src.find("\n", close)
+        tail = state.src[close + 2 : newline if newline >= 0 else len(state.src)].strip()
+        if tail and not re.fullmatch(r"\([\w:-]+\)|\{#[\w:.-]+\}", tail):
+            return False
+        if silent:
+            return True
+        line = line_of(state, close + 1, start, end)
+        token = state.push("math_block", "", 0)
+        token.map = [start, line + 1]
+        token.content = state.src[position : close + 2]
+        token.markup = tail
+        state.line = line + 1
+        return True
+
+
+def line_of(state: StateBlock, position: int, start: int, end: int) -> int:
+    """Return the line, from `start` on, that holds `position`."""
+    line = start
+    while line < end - 1 and state.eMarks[line] < position:
+        line += 1
+    return line
+
+
+def emit(state: StateBlock, found: Mark | RawElement, start: int, end: int) -> bool:
+    """Push a token for `found`; parse what follows it on its last line as a block of its own."""
+    line = line_of(state, found.end, start, end)
+    token = state.push("mark" if isinstance(found, Mark) else "raw", "", 0)
+    token.map = [start, line + 1]
+    token.meta = {"found": found}
+    position = found.end
+    text_end = state.eMarks[line]
+    while position < text_end and state.src[position] in " \t":
+        position += 1
+    state.line = line + 1
+    if position >= text_end:
+        return True
+    state.env["starts"][line] = position
+    state.bMarks[line] = position
+    state.tShift[line] = 0
+    state.sCount[line] = state.blkIndent
+    state.line = line
+    for rule in state.md.block.ruler.getRules(""):
+        if rule(state, line, end, False):
+            break
+    return True
+
+
+def footnote_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read `[^label]: text` with its indented continuation as a container in its place."""
+    position = state.bMarks[start] + state.tShift[start]
+    if not state.src.startswith("[^", position) or state.is_code_block(start):
+        return False
+    match = _FOOTNOTE.match(state.src, position)
+    if match is None:
+        return False
+    if silent:
+        return True
+    after = match.end()
+    text = after
+    while text < state.eMarks[start] and state.src[text] in " \t":
+        text += 1
+    old = (state.bMarks[start], state.tShift[start], state.sCount[start], state.parentType)
+    token = state.push("footnote_open", "", 1)
+    token.meta = {"label": match.group(1)}
+    state.bMarks[start], state.tShift[start] = after, text - after
+    state.blkIndent += 4
+    state.sCount[start] = state.blkIndent
+    state.parentType = "reference"
+    state.md.block.tokenize(state, start, end)
+    state.blkIndent -= 4
+    state.bMarks[start], state.tShift[start], state.sCount[start], state.parentType = old
+    if state.line <= start:
+        state.line = start + 1
+    token.map = [start, state.line]
+    state.push("footnote_close", "", -1)
+    return True
+
+
+class PlainParagraph:
+    """CommonMark's paragraph rule for lines that begin with a letter, tried before all others.
+
+    No block construct begins with a letter but tables, underlined headings, definition lists and
+    ESM, which are looked for here; so most lines of a book need none of the other rules. It
+    finds the same lines as markdown-it's own rule, but makes one `paragraph` token of them.
+    """
+
+    def __init__(
+        self, esm: bool, two_line_blocks: bool, definitions: RuleFuncBlockType | None
+    ) -> None:
+        self._esm = esm
+        self._two_line_blocks = two_line_blocks
+        self._definitions = definitions
+
+    def __call__(self, state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        first = state.bMarks[start] + state.tShift[start]
+        source = state.src
+        if silent or not source[first : first + 1].isalpha() or state.is_code_block(start):
+            return False
+        if self._esm and source.startswith(("import", "export"), first):
+            return False
+        after = start + 1
+        if self._two_line_blocks and self._may_be_two_line_block(state, after, end):
+            return self._definitions is not None and self._definitions(state, start, end, False)
+        limit = state.lineMax
+        old_parent, state.parentType = state.parentType, "paragraph"
+        terminators = state.md.block.ruler.getRules("paragraph")
+        while after < limit:
+            begin = state.bMarks[after] + state.tShift[after]
+            if begin >= state.eMarks[after]:
+                break
+            if not source[begin].isalpha() or (
+                self._two_line_blocks and self._may_divide(state, after + 1, limit)
+            ):
+                indent = state.sCount[after]
+                if (
+                    indent - state.blkIndent <= 3
+                    and indent >= 0
+                    and any(rule(state, after, limit, True) for rule in terminators)
+                ):
+                    break
+            after += 1
+        state.parentType = old_parent
+        state.line = after
+        token = state.push("paragraph", "p", 0)
+        token.map = [start, after]
+        if after == start + 1:
+            token.content = content = source[first : state.eMarks[start]].rstrip()
+            token.meta["span"] = (first, first + len(content))
+        else:
+            token.content = state.getLines(start, after, state.blkIndent, False).strip()
+        return True
+
+    def _may_be_two_line_block(self, state: StateBlock, after: int, end: int) -> bool:
+        """True if what follows may make the line a heading, a table's first row or a term."""
+        if after >= end:
+            return False
+        if not state.isEmpty(after):
+            return self._may_divide(state, after, end)
+        return after + 1 < end and self._begins_with(state, after + 1, ":~")
+
+    def _may_divide(self, state: StateBlock, line: int, end: int) -> bool:
+        return line < end and self._begins_with(state, line, "|:-=~")
+
+    def _begins_with(self, state: StateBlock, line: int, characters: str) -> bool:
+        begin = state.bMarks[line] + state.tShift[line]
+        return begin < state.eMarks[line] and state.src[begin] in characters
+
+
+def install(md: MarkdownIt, dialect: Dialect, footnotes: bool, two_line_blocks: bool) -> None:
+    """Put the dialect's block rules into `md`.
+
+    `two_line_blocks`: the file may hold tables, underlined headings or definition lists.
+    """
+    alternatives = {"alt": ["paragraph", "reference", "blockquote"]}
+    md.block.ruler.at("html_block", StructureRule(dialect), alternatives)
+    if footnotes:
+        md.block.ruler.before("reference", "footnote", footnote_rule, alternatives)
+    rules = dict(zip(md.block.ruler.get_active_rules(), md.block.ruler.getRules(""), strict=True))
+    plain = PlainParagraph(dialect.mdx, two_line_blocks, rules.get("deflist"))
+    md.block.ruler.before("table", "plain_paragraph", plain)

@@ -1,0 +1,209 @@
+"""Grounded answers by any server that speaks OpenAI's chat completions: Ollama, vLLM, llama.cpp.
+
+Such models have no citations of their own: the paragraphs go in numbered, and the numbers that the
+model writes come back as citations.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from app.domain.answer import Usage
+from app.domain.citation_markers import AnswerText, MarkerParser, Piece
+from app.domain.errors import (
+    ConfigError,
+    ProviderAuthError,
+    ProviderError,
+    ProviderRateLimited,
+    ProviderRejected,
+    ProviderUnavailable,
+)
+from app.domain.prompting import (
+    ANSWER_FROM_NUMBERED_SOURCES,
+    NO_ANSWER,
+    NoAnswerDetector,
+    answer_messages,
+    sources_message,
+)
+from app.domain.retrieval.query import ContextPassage, Turn
+from app.services.ports import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
+
+logger = logging.getLogger(__name__)
+
+# One event holds a few tokens; more than this without a line's end is no event stream.
+_LONGEST_LINE = 1_048_576
+_ENDED_EARLY = "the model server could not answer: the stream ended before the answer did"
+
+
+@asynccontextmanager
+async def open_server(
+    base_url: str, api_key: str | None, timeout_seconds: float
+) -> AsyncIterator[httpx.AsyncClient]:
+    """Open a client for the server at `base_url`, which ends with its version: ".../v1"."""
+    headers = {"Authorization": f"Bearer {api_key.strip()}"} if api_key else {}
+    if not all(value.isascii() and value.isprintable() for value in headers.values()):
+        message = "the key of the model server has characters that no key has"
+        raise ConfigError(message)
+    async with httpx.AsyncClient(
+        base_url=base_url, headers=headers, timeout=timeout_seconds
+    ) as client:
+        yield client
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIGenerator:
+    """Implements the `Generator` port.
+
+    `timeout_seconds` bounds the wait for each piece, not the whole answer. Closing the iterator
+    that `generate` returns closes the connection.
+    """
+
+    client: httpx.AsyncClient
+    model: str
+    timeout_seconds: float = 60.0
+    max_tokens: int = 1_000
+
+    async def generate(
+        self, question: str, history: Sequence[Turn], context: Sequence[ContextPassage]
+    ) -> AsyncIterator[GeneratorEvent]:
+        """Yield text and citations, then one end; `finish_reason` NO_ANSWER and no text when the
+        model finds no answer in `context`.
+        """
+        answer = _Answer(context)
+        async with aclosing(self._events(question, history, context)) as events:
+            while True:
+                with _server_errors():
+                    async with asyncio.timeout(self.timeout_seconds):
+                        event = await anext(events, None)
+                    if event is None:
+                        break
+                    produced = list(answer.feed(event))
+                for item in produced:
+                    yield item
+        for item in answer.close():
+            yield item
+
+    async def _events(
+        self, question: str, history: Sequence[Turn], context: Sequence[ContextPassage]
+    ) -> AsyncGenerator[Mapping[str, Any], None]:
+        body = self._request(question, history, context)
+        async with self.client.stream("POST", "chat/completions", json=body) as response:
+            if response.status_code >= 400:
+                await response.aread()
+                raise _refusal(response)
+            async for line in _lines(response):
+                data = line.removeprefix("data:").strip()
+                if not line.startswith("data:") or not data:
+                    continue
+                if data == "[DONE]":
+                    return
+                yield json.loads(data)
+
+    def _request(
+        self, question: str, history: Sequence[Turn], context: Sequence[ContextPassage]
+    ) -> dict[str, object]:
+        system, *conversation = answer_messages(ANSWER_FROM_NUMBERED_SOURCES, question, history)
+        sources = [(" > ".join(item.passage.heading_path), item.passage.text) for item in context]
+        messages = (system, sources_message(sources), *conversation)
+        return {
+            "model": self.model,
+            "messages": [{"role": m.role, "content": m.content} for m in messages],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "temperature": 0.0,
+            "max_tokens": self.max_tokens,
+        }
+
+
+class _Answer:
+    """The answer as it comes in, in the port's events."""
+
+    def __init__(self, context: Sequence[ContextPassage]) -> None:
+        self._paragraph_ids = [item.passage.paragraph_id for item in context]
+        self._detector = NoAnswerDetector()
+        self._parser = MarkerParser(len(context))
+        self._usage = Usage()
+        self._reason: str | None = None
+
+    def feed(self, event: Mapping[str, Any]) -> Iterator[GeneratorEvent]:
+        if event.get("error"):
+            logger.warning("openai.generation_failed", extra={"error": str(event["error"])[:300]})
+            message = "the model server could not answer: the generation failed"
+            raise ProviderError(message)
+        usage = event.get("usage") or {}
+        if usage:
+            self._usage = Usage(
+                int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
+            )
+        for choice in (event.get("choices") or [])[:1]:
+            text = (choice.get("delta") or {}).get("content") or ""
+            yield from self._events(self._parser.feed(self._detector.feed(text)))
+            self._reason = choice.get("finish_reason") or self._reason
+
+    def close(self) -> Iterator[GeneratorEvent]:
+        if self._reason is None:
+            raise ProviderUnavailable(_ENDED_EARLY)
+        yield from self._events(self._parser.feed(self._detector.close()))
+        yield from self._events(self._parser.close())
+        yield GeneratedEnd(self._usage, NO_ANSWER if self._detector.refused else self._reason)
+
+    def _events(self, pieces: Iterator[Piece]) -> Iterator[GeneratorEvent]:
+        for piece in pieces:
+            if isinstance(piece, AnswerText):
+                yield GeneratedText(piece.text)
+            else:
+                ids = (self._paragraph_ids[number - 1] for number in piece.numbers)
+                yield GeneratedCitation(piece.start, piece.end, tuple(dict.fromkeys(ids)))
+
+
+async def _lines(response: httpx.Response) -> AsyncIterator[str]:
+    """Lines that end with a line feed only: httpx also splits at U+2028, which JSON may hold."""
+    rest = b""
+    async for data in response.aiter_bytes():
+        *whole, rest = (rest + data).split(b"\n")
+        for line in whole:
+            yield line.decode("utf-8", errors="replace").removesuffix("\r")
+        if len(rest) > _LONGEST_LINE:
+            message = "the model server could not answer: its stream has no lines"
+            raise ProviderUnavailable(message)
+    if rest:
+        yield rest.decode("utf-8", errors="replace")
+
+
+@contextmanager
+def _server_errors() -> Iterator[None]:
+    try:
+        yield
+    except (TimeoutError, httpx.TimeoutException) as error:
+        message = "the model server could not answer: nothing came in time"
+        raise ProviderUnavailable(message) from error
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+        message = "the address of the model server is no http(s) URL: check RAG_OPENAI_BASE_URL"
+        raise ConfigError(message) from error
+    except httpx.HTTPError as error:
+        # Not its text: that of a protocol error may hold the request's headers, key included.
+        message = f"the model server could not answer: {type(error).__name__} (RAG_OPENAI_BASE_URL)"
+        raise ProviderUnavailable(message) from error
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        message = "the model server could not answer: it sent what is no chat completion"
+        raise ProviderUnavailable(message) from error
+
+
+def _refusal(response: httpx.Response) -> ProviderError:
+    status = response.status_code
+    if status in {401, 403}:
+        return ProviderAuthError("the model server refused the key: set RAG_OPENAI_API_KEY")
+    if status == 429:
+        return ProviderRateLimited("the model server allows no more calls now")
+    if status in {408, 409} or status >= 500:
+        return ProviderUnavailable(f"the model server could not answer (HTTP {status})")
+    said = " ".join(response.text.split())[:200]
+    return ProviderRejected(f"the model server refused to answer (HTTP {status}): {said}")

@@ -1,0 +1,122 @@
+"""Which block of the book an element of the page is: found by the source lines of both."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from markdown_it.token import Token
+
+from app.adapters.page_renderer.pairing import nesting, tag_of
+from app.domain.document import Block, BlockKind
+
+_LINE_END = re.compile(r"\r\n?|\n")
+_KIND_OF_TOKEN = {
+    "admonition_open": BlockKind.ADMONITION,
+    "blockquote_open": BlockKind.QUOTE,
+    "bullet_list_open": BlockKind.LIST,
+    "fence": BlockKind.CODE,
+    "heading_open": BlockKind.HEADING,
+    "math_block": BlockKind.MATH,
+    "ordered_list_open": BlockKind.LIST,
+    "table_open": BlockKind.TABLE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Source lines, first to last, both included, that a block occupies."""
+
+    first: int
+    last: int
+    block: Block
+
+
+class BlockFinder:
+    """The blocks of one source file, by the lines they occupy."""
+
+    def __init__(self, source: str, blocks: Iterable[Block]) -> None:
+        starts = [0, *(end.end() for end in _LINE_END.finditer(source))]
+        self._blank = [not line.strip() for line in _LINE_END.split(source)]
+        extents = [
+            Extent(bisect_right(starts, b.start) - 1, bisect_right(starts, b.end - 1) - 1, b)
+            for b in blocks
+        ]
+        self._own = [extent for extent in extents if not extent.block.included]
+        self._included = [extent for extent in extents if extent.block.included]
+
+    def find(self, token: Token) -> Block | None:
+        """Return the smallest block that holds all the token's lines."""
+        if token.map is None:
+            return None
+        first, last = self._lines(token.map)
+        holding = [x for x in self._own if x.first <= first and last <= x.last]
+        return min(holding, key=lambda x: x.last - x.first).block if holding else None
+
+    def included_at(self, token: Token) -> list[Block]:
+        """Return the blocks that an include at the token's lines pulled in, in order."""
+        if token.map is None:
+            return []
+        first, last = self._lines(token.map)
+        return [x.block for x in self._included if x.first <= last and first <= x.last]
+
+    def _lines(self, span: Sequence[int]) -> tuple[int, int]:
+        """Turn markdown-it's half-open line range into first and last line that is not blank."""
+        first, last = span[0], span[1] - 1
+        while last > first and self._blank[min(last, len(self._blank) - 1)]:
+            last -= 1
+        return first, last
+
+
+def tag_blocks(tokens: Iterable[Token], finder: BlockFinder) -> None:
+    """Give the outermost elements of each block its paragraph id, and headings their anchor."""
+    seen: set[str] = set()
+    open_blocks: list[Block | None] = []
+    for token in tokens:
+        step = nesting(token)
+        if step < 0:
+            open_blocks.pop()
+            continue
+        around = open_blocks[-1] if open_blocks else None
+        block = finder.find(token) if _is_element(token) else None
+        if block is not None and block is not around:
+            identify(token, block, seen)
+        if step > 0:
+            open_blocks.append(block or around)
+
+
+def tag_included(tokens: Iterable[Token], blocks: Iterable[Block]) -> None:
+    """Give the top-level elements of an included file the blocks they became, kind by kind.
+
+    Such blocks have the place of the include as their span, so lines do not tell them apart.
+    """
+    remaining = list(blocks)
+    seen: set[str] = set()
+    depth = 0
+    for token in tokens:
+        if depth == 0 and token.nesting >= 0 and _is_element(token):
+            kind = _KIND_OF_TOKEN.get(token.type, BlockKind.PARAGRAPH)
+            block = next((b for b in remaining if b.kind is kind), None)
+            if block is not None:
+                remaining.remove(block)
+                identify(token, block, seen)
+        depth += nesting(token)
+
+
+def _is_element(token: Token) -> bool:
+    if token.type == "tag" and tag_of(token) is None:
+        return False  # a tag that was dropped
+    return bool(token.map) and not token.hidden and token.type not in {"inline", "partial"}
+
+
+def identify(token: Token, block: Block, seen: set[str]) -> None:
+    if block.kind is BlockKind.HEADING and block.anchor:
+        token.attrSet("id", block.anchor)
+    if not block.paragraph_id:
+        return
+    token.attrSet("data-paragraph-id", block.paragraph_id)
+    if "id" not in token.attrs and block.paragraph_id not in seen:
+        token.attrSet("id", block.paragraph_id)
+    seen.add(block.paragraph_id)

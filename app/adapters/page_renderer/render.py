@@ -1,0 +1,232 @@
+"""From a book's documents to the HTML of their articles."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererProtocol
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+
+from app.adapters.page_renderer.code import code_block
+from app.adapters.page_renderer.identity import BlockFinder, tag_blocks, tag_included
+from app.adapters.page_renderer.pairing import pair_tags, tag_of
+from app.adapters.page_renderer.syntax import parser
+from app.adapters.page_renderer.tags import (
+    attributes_html,
+    closing_html,
+    is_component,
+    opening_html,
+)
+from app.domain.document import Block, Book, Document
+
+_HEADING_ID = re.compile(r"\s*\{#[^{}\s]+\}\s*$")
+_CAPTION = re.compile(r"(?:figure|table|listing)\b", re.IGNORECASE)
+_PAGE = "page"
+_MAX_INCLUDE_DEPTH = 8
+
+Rule = Callable[[RendererProtocol, Sequence[Token], int, OptionsDict, EnvType], str]
+
+
+def render_pages(book: Book, folder: Path) -> dict[str, str]:
+    """Return the HTML of each document's article, by the document's file.
+
+    `folder` is where the book's files lie: for the partials a page includes. Links between pages
+    become paths on the site that serves them, whatever base URL the book was read with.
+    """
+    site = SiteMap(
+        folder.resolve(), {each.file: urlsplit(each.url).path or "/" for each in book.documents}
+    )
+    md = _renderer()
+    return {document.file: _article(md, site, document) for document in book.documents}
+
+
+@dataclass(frozen=True, slots=True)
+class SiteMap:
+    folder: Path
+    paths: Mapping[str, str]
+    """A document's file to the path of its page."""
+
+    def link(self, href: str, file: str) -> str:
+        """Return where a link in `file` leads on the site."""
+        parts = urlsplit(href)
+        if parts.scheme or parts.netloc or not parts.path:
+            return href
+        path = self.paths.get(_resolve(parts.path, file))
+        return parts._replace(path=path).geturl() if path else href
+
+    def image(self, source: str) -> str:
+        """Return an image's address; another site's image is not loaded."""
+        parts = urlsplit(source)
+        if parts.scheme or parts.netloc:
+            return ""
+        return source.removeprefix("@site/static").removeprefix("pathname://")
+
+    def partial(self, path: str, file: str) -> tuple[str, str] | None:
+        """Return file and text of an included file, None when the book's folder has none."""
+        name = _resolve(path, file)
+        target = (self.folder / name).resolve()
+        if not target.is_relative_to(self.folder) or not target.is_file():
+            return None
+        return name, target.read_text(encoding="utf-8")
+
+
+def _resolve(path: str, file: str) -> str:
+    if path.startswith("@site/"):
+        return posixpath.normpath(path.removeprefix("@site/"))
+    return posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What the rules know while a page, or a file that it includes, is rendered."""
+
+    md: MarkdownIt
+    site: SiteMap
+    file: str
+    finder: BlockFinder
+    depth: int = 0
+
+    def render(self, source: str, included: Sequence[Block] = ()) -> str:
+        """Return the HTML; `included` are the blocks that an included file became."""
+        env: EnvType = {_PAGE: self, "docId": f"i{self.depth}"} if self.depth else {_PAGE: self}
+        tokens = self.md.parse(source, env)
+        pair_tags(tokens)
+        tag_blocks(tokens, self.finder)
+        tag_included(tokens, included)
+        self._adapt(tokens)
+        return str(self.md.renderer.render(tokens, self.md.options, env))
+
+    def include(self, token: Token) -> str:
+        found = self.site.partial(token.content, self.file)
+        if found is None or self.depth >= _MAX_INCLUDE_DEPTH:
+            return ""
+        file, source = found
+        page = Page(self.md, self.site, file, BlockFinder(source, ()), self.depth + 1)
+        return page.render(source, self.finder.included_at(token))
+
+    def _adapt(self, tokens: Sequence[Token]) -> None:
+        for position, token in enumerate(tokens):
+            if align := token.attrs.pop("style", None):
+                token.attrSet("class", str(align).replace("text-align:", "align-"))
+            if token.type != "inline":
+                continue
+            children = token.children or []
+            for child in children:
+                self._adapt_inline(child)
+            around = tokens[position - 1] if position else token
+            if around.type == "heading_open":
+                _strip_heading_id(children)
+            elif around.type == "paragraph_open" and (css := _paragraph_class(children)):
+                around.attrJoin("class", css)
+
+    def _adapt_inline(self, token: Token) -> None:
+        if token.type == "link_open":
+            href = self.site.link(str(token.attrs["href"]), self.file)
+            token.attrSet("href", href)
+            if urlsplit(href).netloc:
+                token.attrSet("rel", "noopener noreferrer")
+        elif token.type == "image":
+            token.attrSet("src", self.site.image(str(token.attrs["src"])))
+            token.attrSet("loading", "lazy")
+
+
+def _article(md: MarkdownIt, site: SiteMap, document: Document) -> str:
+    finder = BlockFinder(document.source, document.blocks)
+    body = Page(md, site, document.file, finder).render(document.source)
+    # As the generator does: a page without a title of its own gets the one of its front matter.
+    return body if "<h1" in body else f"<h1>{escape(document.title)}</h1>\n{body}"
+
+
+def _strip_heading_id(children: Sequence[Token]) -> None:
+    if children and children[-1].type == "text":
+        children[-1].content = _HEADING_ID.sub("", children[-1].content)
+
+
+def _paragraph_class(children: Sequence[Token]) -> str:
+    shown = [child for child in children if child.content.strip() or child.type != "text"]
+    if len(shown) == 1 and shown[0].type == "image":
+        return "figure"
+    emphasised = len(shown) > 2 and (shown[0].type, shown[-1].type) == ("em_open", "em_close")
+    return "caption" if emphasised and _CAPTION.match(shown[1].content) else ""
+
+
+def _renderer() -> MarkdownIt:
+    md = parser()
+    for name, rule in _RULES.items():
+        md.add_render_rule(name, rule)
+    return md
+
+
+def _page(env: EnvType) -> Page:
+    page: Page = env[_PAGE]
+    return page
+
+
+def _attributes(token: Token) -> dict[str, str]:
+    return {name: str(value) for name, value in token.attrs.items()}
+
+
+def _render_tag(
+    _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, env: EnvType
+) -> str:
+    token = tokens[index]
+    tag = tag_of(token)
+    if tag is None:
+        return ""
+    if tag.closing:
+        return closing_html(tag)
+    html = opening_html(tag, _attributes(token), _page(env).site.image)
+    return html + closing_html(tag) if tag.empty and is_component(tag.name) else html
+
+
+def _render_partial(
+    _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, env: EnvType
+) -> str:
+    return _page(env).include(tokens[index])
+
+
+def _render_label(
+    _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, _env: EnvType
+) -> str:
+    return f'<p class="label">{escape(tokens[index].content)}</p>\n'
+
+
+def _render_math_inline(
+    _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, _env: EnvType
+) -> str:
+    return f'<span class="math">{escape(tokens[index].content)}</span>'
+
+
+def _render_math_block(
+    _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, _env: EnvType
+) -> str:
+    token = tokens[index]
+    attributes = attributes_html({"class": "math-block"} | _attributes(token))
+    return f'<div{attributes}><span class="math">{escape(token.content.strip())}</span></div>\n'
+
+
+def _render_fence(
+    _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, _env: EnvType
+) -> str:
+    token = tokens[index]
+    return code_block(token.content, token.info, attributes_html(_attributes(token)))
+
+
+_RULES: Mapping[str, Rule] = {
+    "tag": _render_tag,
+    "partial": _render_partial,
+    "html_inline": _render_tag,
+    "admonition_label": _render_label,
+    "math_inline": _render_math_inline,
+    "math_inline_double": _render_math_inline,
+    "math_block": _render_math_block,
+    "fence": _render_fence,
+}

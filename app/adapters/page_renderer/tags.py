@@ -1,0 +1,118 @@
+"""HTML and JSX tags in a book's source: which may pass, and what becomes of the components.
+
+The allow-list is the whole policy. What is not on it loses its tag and keeps its text, escaped;
+no attribute passes that could run a script or load from elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape, unescape
+
+_ATTRIBUTE = r"""\s+(?P<name>[A-Za-z_][\w.:-]*)(?:\s*=\s*(?P<value>"[^"]*"|'[^']*'|\{[^{}]*\}))?"""
+_ATTRIBUTES = re.compile(_ATTRIBUTE)
+_UNNAMED = re.sub(r"\(\?P<\w+>", "(?:", _ATTRIBUTE)
+TAG = re.compile(
+    rf"<(?P<close>/?)(?P<name>[A-Za-z][\w.-]*)(?P<attributes>(?:{_UNNAMED})*)\s*(?P<void>/?)>"
+)
+
+VOID = frozenset({"br", "hr", "img", "wbr"})
+# fmt: off
+_INLINE = frozenset({
+    "abbr", "b", "br", "cite", "code", "dfn", "em", "i", "img", "ins", "kbd", "mark", "q", "s",
+    "samp", "small", "span", "strong", "sub", "sup", "u", "var", "wbr",
+})
+BLOCK = frozenset({
+    "blockquote", "center", "dd", "details", "div", "dl", "dt", "figcaption", "figure", "hr", "li",
+    "ol", "p", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
+})
+# fmt: on
+ALLOWED = (_INLINE | BLOCK) - {"center"}
+RAW = frozenset({"iframe", "object", "script", "style", "template", "textarea"})
+"""Elements whose content is not text for a reader: it goes with them."""
+
+# fmt: off
+_ATTRIBUTES_ALLOWED = frozenset({
+    "alt", "colspan", "dir", "height", "id", "lang", "open", "reversed", "rowspan", "scope", "src",
+    "start", "title", "width",
+})
+# fmt: on
+_ID = re.compile(r"[\w.:-]+")
+_COMPONENTS = {
+    # component: (element, class, attribute shown as its label)
+    "Tabs": ("div", "tabs", ""),
+    "TabItem": ("section", "tab", "label"),
+    "Admonition": ("aside", "admonition", "title"),
+    "Details": ("details", "", "summary"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    name: str
+    attributes: dict[str, str]
+    closing: bool
+    empty: bool
+    """True for `<X />` and for elements that HTML never closes."""
+
+
+def parse_tag(match: re.Match[str]) -> Tag:
+    name = match["name"]
+    attributes = {
+        found["name"]: _value(found["value"]) for found in _ATTRIBUTES.finditer(match["attributes"])
+    }
+    return Tag(name, attributes, bool(match["close"]), bool(match["void"]) or name in VOID)
+
+
+def _value(raw: str | None) -> str:
+    if raw is None:
+        return ""
+    inner = raw[1:-1].strip()
+    return unescape(inner.strip("\"'`") if raw.startswith("{") else inner)
+
+
+def is_component(name: str) -> bool:
+    return name[:1].isupper()
+
+
+def opening_html(tag: Tag, extra: dict[str, str], source: Callable[[str], str]) -> str:
+    """Return the HTML of an opening or empty tag that passes.
+
+    `source` maps an image's address to one that may be loaded, or to "".
+    """
+    if tag.name in _COMPONENTS:
+        return _component_html(tag, extra)
+    attributes = {name: value for name, value in tag.attributes.items() if _passes(name, value)}
+    if "src" in attributes:
+        attributes["src"] = source(attributes["src"])
+    return f"<{tag.name}{attributes_html(attributes | extra)}>"
+
+
+def closing_html(tag: Tag) -> str:
+    return f"</{_COMPONENTS[tag.name][0] if tag.name in _COMPONENTS else tag.name}>"
+
+
+def passes(tag: Tag, *, inline: bool) -> bool:
+    """Say whether the tag may stand there; a paragraph holds no block-level element."""
+    return tag.name in _INLINE if inline else tag.name in _COMPONENTS or tag.name in ALLOWED
+
+
+def _component_html(tag: Tag, extra: dict[str, str]) -> str:
+    element, css, label_attribute = _COMPONENTS[tag.name]
+    attributes = ({"class": css} if css else {}) | extra
+    label = tag.attributes.get(label_attribute) or tag.attributes.get("value", "")
+    if element == "details":
+        label = f"<summary>{escape(label or 'Details')}</summary>"
+    elif label:
+        label = f'<p class="label">{escape(label)}</p>'
+    return f"<{element}{attributes_html(attributes)}>{label}"
+
+
+def _passes(name: str, value: str) -> bool:
+    return name in _ATTRIBUTES_ALLOWED and (name != "id" or bool(_ID.fullmatch(value)))
+
+
+def attributes_html(attributes: dict[str, str]) -> str:
+    return "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())

@@ -1,0 +1,122 @@
+"""The generations of the embedded index that this process has open."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import qdrant_edge as edge
+
+from app.adapters.qdrant.edge_shard import load_shard, retrieve, storage_errors
+from app.adapters.qdrant.folder import BookFolder
+from app.domain.chunking.chunk import Chunk
+from app.domain.errors import BookNotFound, StorageError
+from app.services.ports import BookManifest
+
+_log = logging.getLogger(__name__)
+
+_RECHECK_SECONDS = 0.5
+"""How often, at most, a search looks whether `current` was switched."""
+
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """The engine closes the shard when the last search that holds it lets go."""
+
+    folder: BookFolder
+    shard: edge.EdgeShard
+    manifest: BookManifest
+
+
+@dataclass(slots=True)
+class OpenBook:
+    stamp: tuple[int, int, int]
+    generation: Generation
+    previous: int
+    checked: float = -math.inf
+    replaced: Generation | None = None
+
+    def retrieve_replaced(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
+        """Look in the generation before, which is opened by the first question that needs it."""
+        folder = self.generation.folder
+        if not self.previous or not folder.generation(self.previous).is_dir():
+            return {}
+        if self.replaced is None:
+            self.replaced = _load(folder, self.previous)
+        return retrieve(self.replaced.shard, chunk_ids)
+
+
+class OpenBooks:
+    """Opens a book when it is first asked for, and again after a switch. Thread-safe."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Start with nothing open; `clock` gives seconds."""
+        self._clock = clock
+        self._books: dict[str, OpenBook] = {}
+        self._opening = threading.Lock()
+
+    def get(self, folder: BookFolder) -> OpenBook:
+        """The book as readers see it now. BookNotFound when it is not published.
+
+        While one thread opens a new generation, the others go on with the old one; so do all when
+        the new one cannot be opened.
+        """
+        book = folder.path.name
+        known = self._books.get(book)
+        if known is None:
+            with self._opening:
+                return self._look(folder)
+        fresh = self._clock() - known.checked < _RECHECK_SECONDS
+        if fresh or not self._opening.acquire(blocking=False):
+            return known
+        try:
+            return self._look(folder)
+        except StorageError as error:
+            _log.exception("index.reopen_failed", extra={"book": book, "reason": str(error)})
+            known.checked = self._clock()
+            return known
+        finally:
+            self._opening.release()
+
+    def check(self, folder: BookFolder) -> None:
+        """StorageError when the published generation cannot be opened."""
+        with self._opening:
+            self._look(folder)
+
+    def look_again(self, book: str) -> None:
+        """Let the next `get` look at once, after a switch in this process."""
+        if known := self._books.get(book):
+            known.checked = -math.inf
+
+    def _look(self, folder: BookFolder, attempts: int = _ATTEMPTS) -> OpenBook:
+        book = folder.path.name
+        with storage_errors(folder.path):
+            stamp, current = folder.stamp(), folder.current()
+        if stamp is None or current is None:
+            self._books.pop(book, None)
+            message = f"no book {book!r} in the index"
+            raise BookNotFound(message)
+        opened = self._books.get(book)
+        if opened is None or opened.stamp != stamp:
+            try:
+                generation = _load(folder, current.generation)
+            except StorageError:
+                # Two switches in the meantime remove what `current` named above.
+                if attempts == 1 or folder.stamp() == stamp:
+                    raise
+                return self._look(folder, attempts - 1)
+            opened = self._books[book] = OpenBook(stamp, generation, current.previous)
+        opened.checked = self._clock()
+        return opened
+
+
+def _load(folder: BookFolder, number: int) -> Generation:
+    path = folder.generation(number)
+    with storage_errors(path):
+        return Generation(folder, load_shard(path / "shard"), folder.manifest(number))

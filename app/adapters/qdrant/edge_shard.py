@@ -1,0 +1,176 @@
+"""One generation's shard in the embedded engine, qdrant-edge."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+import qdrant_edge as edge
+
+from app.adapters.qdrant.names import (
+    DENSE,
+    INTEGER_FIELDS,
+    KEYWORD_FIELDS,
+    SPARSE,
+)
+from app.adapters.qdrant.payload import ChunkPayload, from_payload, keyword_conditions, to_payload
+from app.domain.chunking.chunk import Chunk
+from app.domain.errors import RagError, StorageError
+from app.domain.retrieval.query import SearchFilter, SparseVector, Vector
+from app.services.ports import IndexPoint
+
+EXACT_UP_TO_KB = 256_000
+"""Vectors up to this size (250,000 x 256, 62,000 x 1,024) are compared one by one: exact, nothing
+to build, about 0.06 ms a megabyte. Above it the optimizer builds an HNSW graph, which takes
+minutes."""
+
+PAGE = 1_000
+"""Points in one call to the engine."""
+
+
+@contextmanager
+def storage_errors(where: Path) -> Iterator[None]:
+    """Turn what the engine and the file system raise into one clear line."""
+    try:
+        yield
+    except RagError:
+        raise
+    except OSError as error:
+        message = f"{error.filename or where}: {error.strerror or error}"
+        raise StorageError(message) from error
+    except Exception as error:  # the engine raises no class of its own
+        reason = str(error).split("\n", 1)[0][:300]
+        if "os error 13" in reason or "os error 30" in reason:
+            reason += " (the embedded index needs write access to its folder even to search)"
+        raise StorageError(f"{where}: {reason}") from error
+
+
+def create_shard(path: Path, dimension: int) -> edge.EdgeShard:
+    """Make an empty shard with its payload indexes. `path` must not exist.
+
+    `book` needs no index, as a shard holds one book.
+
+    No write-ahead log: a build that dies is thrown away whole, and without its lock several
+    processes may search one generation at a time.
+    """
+    path.mkdir()
+    config = edge.EdgeConfig(
+        vectors={DENSE: edge.EdgeVectorParams(size=dimension, distance=edge.Distance.Cosine)},
+        sparse_vectors={SPARSE: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
+        hnsw_config=edge.HnswIndexConfig(
+            m=16, ef_construct=128, full_scan_threshold=EXACT_UP_TO_KB
+        ),
+        optimizers=edge.EdgeOptimizersConfig(
+            default_segment_number=1, indexing_threshold=EXACT_UP_TO_KB
+        ),
+        wal_enabled=False,
+    )
+    shard = edge.EdgeShard.create(str(path), config)
+    keyword, integer = edge.KeywordIndexParams(), edge.IntegerIndexParams(lookup=False, range=True)
+    for field in KEYWORD_FIELDS:
+        shard.update(edge.UpdateOperation.create_field_index(field, keyword))
+    for field in INTEGER_FIELDS:
+        shard.update(edge.UpdateOperation.create_field_index(field, integer))
+    return shard
+
+
+def upsert(shard: edge.EdgeShard, points: Sequence[IndexPoint]) -> None:
+    for start in range(0, len(points), PAGE):
+        page = [_point(point) for point in points[start : start + PAGE]]
+        shard.update(edge.UpdateOperation.upsert_points(page))
+
+
+def _point(point: IndexPoint) -> edge.Point:
+    vectors: dict[str, edge.NamedVector] = {DENSE: point.dense.tolist()}
+    # Neither store counts an absent vector in the document frequencies; an empty one may count.
+    if point.sparse.indices:
+        vectors[SPARSE] = _sparse(point.sparse)
+    payload = cast("dict[str, object]", to_payload(point.chunk))
+    return edge.Point(point.chunk.chunk_id, vectors, payload)
+
+
+def _sparse(vector: SparseVector) -> edge.SparseVector:
+    return edge.SparseVector(list(vector.indices), list(vector.values))
+
+
+def search_shard(
+    shard: edge.EdgeShard,
+    dense: Vector | None,
+    sparse: SparseVector | None,
+    limit: int,
+    filter: SearchFilter,
+) -> tuple[list[edge.ScoredPoint], list[edge.ScoredPoint]]:
+    """Best points by each vector that is given, in one pass of the engine."""
+    condition = edge_filter(filter)
+    queries = []
+    if dense is not None:
+        queries.append(edge.Query.Nearest(dense.tolist(), using=DENSE))
+    if sparse is not None:
+        queries.append(edge.Query.Nearest(_sparse(sparse), using=SPARSE))
+    requests = [
+        edge.QueryRequest(query=query, limit=limit, filter=condition, with_payload=False)
+        for query in queries
+    ]
+    found = shard.query_batch(edge.QueryBatchRequest(requests))
+    return (
+        found.pop(0) if dense is not None else [],
+        found.pop(0) if sparse is not None else [],
+    )
+
+
+def edge_filter(filter: SearchFilter) -> edge.Filter | None:
+    must: list[edge.FieldCondition] = [
+        edge.FieldCondition(name, match=edge.MatchAny(values))
+        for name, values in keyword_conditions(filter)
+    ]
+    if filter.max_position is not None:
+        upto = edge.RangeFloat(lte=filter.max_position)
+        must.append(edge.FieldCondition("position", range=upto))
+    return edge.Filter(must=list(must)) if must else None
+
+
+def retrieve(shard: edge.EdgeShard, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
+    records = shard.retrieve(list(chunk_ids), with_payload=True, with_vector=False)
+    return {str(record.id): _chunk(record) for record in records}
+
+
+def chunks_with_paragraph(shard: edge.EdgeShard, paragraph_id: str) -> list[Chunk]:
+    condition = edge.FieldCondition("paragraph_ids", match=edge.MatchAny([paragraph_id]))
+    records = _scroll(shard, True, edge.Filter(must=[condition]))
+    return [_chunk(record) for record in records]
+
+
+def paragraph_ids(shard: edge.EdgeShard) -> dict[str, tuple[str, ...]]:
+    """Chunk id to paragraph ids, of every chunk."""
+    records = _scroll(shard, ["paragraph_ids"], None)
+    return {str(record.id): tuple((record.payload or {})["paragraph_ids"]) for record in records}
+
+
+def count(shard: edge.EdgeShard) -> int:
+    return shard.count(edge.CountRequest(exact=True))
+
+
+def load_shard(path: Path) -> edge.EdgeShard:
+    """Open a generation; it closes when the last search that uses it lets go of it."""
+    return edge.EdgeShard.load(os.fspath(path))
+
+
+def _scroll(
+    shard: edge.EdgeShard, payload: bool | list[str], condition: edge.Filter | None
+) -> Iterator[edge.Record]:
+    offset = None
+    while True:
+        request = edge.ScrollRequest(
+            offset=offset, limit=PAGE, filter=condition, with_payload=payload, with_vector=False
+        )
+        records, offset = shard.scroll(request)
+        yield from records
+        if offset is None:
+            return
+
+
+def _chunk(record: edge.Record) -> Chunk:
+    return from_payload(cast("ChunkPayload", record.payload or {}))

@@ -1,0 +1,165 @@
+"""A new generation of one book in the embedded index."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import qdrant_edge as edge
+
+from app.adapters.qdrant.edge_shard import (
+    count,
+    create_shard,
+    load_shard,
+    retrieve,
+    storage_errors,
+    upsert,
+)
+from app.adapters.qdrant.folder import BookFolder, Current, require_space, size_on_disk
+from app.adapters.qdrant.lock import BookLock
+from app.adapters.qdrant.names import check_dimension
+from app.domain.chunking.chunk import Chunk
+from app.domain.errors import StorageError
+from app.services.ports import BookManifest, IndexPoint
+
+_log = logging.getLogger(__name__)
+
+_EMPTY_SHARD = 4 * 2**20
+"""Bytes of a shard without points, with room to spare."""
+
+_SAMPLES = 8
+"""Chunks that are read back and compared before a generation is published."""
+
+
+class EdgeWriter:
+    """Builds `NNNNNN.building`, checks and renames it, and switches `current`.
+
+    Every step runs in a thread, one at a time. A step that fails abandons the generation.
+    """
+
+    def __init__(
+        self, folder: BookFolder, dimension: int, lock: BookLock, on_switch: Callable[[], None]
+    ) -> None:
+        """Take over the lock of a folder that is there; `open` is the way to get a writer."""
+        self._folder = folder
+        self._book = folder.path.name
+        self._dimension = dimension
+        self._lock: BookLock | None = lock
+        self._on_switch = on_switch
+        self._step = threading.Lock()
+        self._samples: list[Chunk] = []
+        self._number = folder.next_number()
+        self._building = folder.building(self._number)
+        self._shard: edge.EdgeShard | None = None
+
+    @classmethod
+    def open(cls, folder: BookFolder, dimension: int, on_switch: Callable[[], None]) -> EdgeWriter:
+        """Take the book's lock, clear what a crash left and start an empty generation."""
+        with storage_errors(folder.path):
+            folder.path.mkdir(parents=True, exist_ok=True)
+            lock = BookLock.take(folder.path, folder.path.name)
+            try:
+                folder.prune()
+                writer = cls(folder, dimension, lock, on_switch)
+            except BaseException:
+                lock.release()
+                raise
+        with writer._running():
+            writer._building.mkdir()
+            require_space(writer._building, _EMPTY_SHARD)
+            writer._shard = create_shard(writer._building / "shard", dimension)
+        return writer
+
+    async def write(self, points: Sequence[IndexPoint]) -> None:
+        await asyncio.to_thread(self._write, points)
+
+    async def publish(self, manifest: BookManifest) -> BookManifest:
+        return await asyncio.to_thread(self._publish, manifest)
+
+    async def abandon(self) -> None:
+        await asyncio.to_thread(self._abandon)
+
+    def _write(self, points: Sequence[IndexPoint]) -> None:
+        with self._running() as shard:
+            for point in points:
+                check_dimension(self._book, "of this run", self._dimension, len(point.dense))
+            require_space(self._building, _EMPTY_SHARD + sum(map(_size, points)))
+            upsert(shard, points)
+            if points and len(self._samples) < _SAMPLES:
+                self._samples.append(points[0].chunk)
+
+    def _publish(self, manifest: BookManifest) -> BookManifest:
+        with self._running() as shard:
+            self._check_count(shard, manifest)
+            require_space(self._building, size_on_disk(self._building))
+            shard.optimize()
+            shard.flush()
+            shard.close()
+            self._shard = None
+            self._check_readable(self._building / "shard", manifest)
+            published = replace(
+                manifest, generation=self._number, size_bytes=size_on_disk(self._building)
+            )
+            self._folder.finish(self._number, published)
+            before = self._folder.current()
+            self._folder.switch(Current(self._number, before.generation if before else 0))
+            self._on_switch()
+        self._abandon()
+        return published
+
+    def _abandon(self) -> None:
+        with self._step:
+            self._end()
+
+    @contextmanager
+    def _running(self) -> Iterator[edge.EdgeShard]:
+        with self._step:
+            if self._lock is None:
+                message = f"this generation of book {self._book!r} was already ended"
+                raise StorageError(message)
+            try:
+                with storage_errors(self._folder.path):
+                    yield self._shard  # type: ignore[misc]  # None only while it is created
+            except BaseException:
+                self._end()
+                raise
+
+    def _end(self) -> None:
+        """Clear away what is not published, and let the next writer in."""
+        if self._lock is None:
+            return
+        self._shard = None
+        try:
+            self._folder.prune()
+        except OSError as error:
+            _log.warning("index.prune_failed", extra={"book": self._book, "reason": str(error)})
+        self._lock.release()
+        self._lock = None
+
+    def _check_count(self, shard: edge.EdgeShard, manifest: BookManifest) -> None:
+        found = count(shard)
+        if found != manifest.chunks:
+            message = (
+                f"book {self._book!r}: {found} chunks are in the new index, but the book has "
+                f"{manifest.chunks}: not published"
+            )
+            raise StorageError(message)
+
+    def _check_readable(self, path: Path, manifest: BookManifest) -> None:
+        shard = load_shard(path)
+        self._check_count(shard, manifest)
+        ids = [chunk.chunk_id for chunk in self._samples]
+        if list(retrieve(shard, ids).values()) != self._samples:
+            message = f"{path}: chunks read back differ from those written: not published"
+            raise StorageError(message)
+
+
+def _size(point: IndexPoint) -> int:
+    """Bytes of a point as the engine stores it, estimated high."""
+    text = 2 * len(point.chunk.text_content.encode()) + 2_000
+    return text + 8 * len(point.dense) + 24 * len(point.sparse.indices)

@@ -1,0 +1,258 @@
+"""The index on a Qdrant server, cluster or cloud, through qdrant-client."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+from qdrant_client import AsyncQdrantClient, models
+
+from app.adapters.qdrant.names import DENSE, SPARSE, check_book_id, check_dimension
+from app.adapters.qdrant.paragraph import find_passage
+from app.adapters.qdrant.payload import ChunkPayload, from_payload, keyword_conditions
+from app.adapters.qdrant.ranking import best
+from app.adapters.qdrant.server_catalogue import Catalogue, ServedBook
+from app.adapters.qdrant.server_errors import CollectionGone, public_address, server_errors
+from app.adapters.qdrant.server_options import PAGE, ServerOptions, search_params
+from app.adapters.qdrant.server_writer import ServerWriter, refuse_if_held, remove_strays
+from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.errors import InputError
+from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
+from app.services.ports import BookManifest
+
+
+def server_client(url: str, api_key: str | None, timeout_seconds: int = 30) -> AsyncQdrantClient:
+    """Make a client that connects when it is first used; close it with `await client.close()`."""
+    return AsyncQdrantClient(
+        url=url, api_key=api_key, timeout=timeout_seconds, check_compatibility=False
+    )
+
+
+class ServerIndex:
+    """`VectorIndex` in collections whose names start with `prefix`."""
+
+    def __init__(
+        self,
+        client: AsyncQdrantClient,
+        prefix: str,
+        url: str,
+        options: ServerOptions | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Ask nothing yet. `url` is for messages; `clock` gives seconds."""
+        self._client = client
+        self._options = options or ServerOptions()
+        self._address = public_address(url)
+        self._catalogue = Catalogue(client, prefix, self._address, clock)
+
+    async def books(self) -> list[BookManifest]:
+        self._catalogue.look_again()
+        return [served.manifest for served in (await self._catalogue.books()).values()]
+
+    async def begin(self, book: str, dimension: int) -> ServerWriter:
+        """Start a generation. IndexBusy names the process that is writing the book."""
+        check_book_id(book)
+        return await ServerWriter.open(
+            self._client, self._catalogue, book, dimension, self._options
+        )
+
+    async def chunks(self, book: str) -> Mapping[str, tuple[str, ...]]:
+        served = await self._catalogue.get(check_book_id(book))
+        records = await self._scroll(served.collection, ["paragraph_ids"], None)
+        return {
+            str(record.id): tuple((record.payload or {})["paragraph_ids"]) for record in records
+        }
+
+    async def search(
+        self,
+        dense: Vector | None,
+        sparse: SparseVector | None,
+        limit: int,
+        filter: SearchFilter,
+    ) -> Candidates:
+        if sparse is not None and not sparse.indices:
+            sparse = None
+        try:
+            return await self._search(dense, sparse, limit, filter)
+        except CollectionGone:
+            # Switched twice since we looked: what was current is removed.
+            self._catalogue.look_again()
+            return await self._search(dense, sparse, limit, filter)
+
+    async def fetch(self, book: str, chunk_ids: Sequence[str]) -> list[Chunk]:
+        """Chunks of the current generation, or else of the one that it replaced.
+
+        So a question whose search came before a switch still gets its chunks after it.
+        """
+        served = await self._catalogue.get(check_book_id(book))
+        found = await self._retrieve(served.collection, chunk_ids)
+        missing = [chunk_id for chunk_id in chunk_ids if chunk_id not in found]
+        if missing and served.previous:
+            found |= await self._retrieve(served.previous, missing)
+        return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
+
+    async def find_paragraph(self, paragraph_id: str, book: str = "") -> Passage | None:
+        condition = models.FieldCondition(
+            key="paragraph_ids", match=models.MatchAny(any=[paragraph_id])
+        )
+        for served in await self._served((book,) if book else ()):
+            records = await self._scroll(served.collection, True, models.Filter(must=[condition]))
+            if passage := find_passage(map(_chunk, records), paragraph_id):
+                return passage
+        return None
+
+    async def remove(self, book: str) -> None:
+        """IndexBusy when the book is being written."""
+        await self._idle(book)
+        delete = models.DeleteAlias(alias_name=self._catalogue.alias(book))
+        with server_errors(self._address):
+            await self._client.update_collection_aliases(
+                [models.DeleteAliasOperation(delete_alias=delete)]
+            )
+        await remove_strays(self._client, self._catalogue, book)
+
+    async def rollback(self, book: str) -> BookManifest:
+        """Switch readers to the generation before; a second rollback switches back again.
+
+        BookNotFound if there is no such book, InputError if it has only one generation, IndexBusy
+        when it is being written.
+        """
+        served = await self._idle(book)
+        if not served.previous:
+            message = f"book {book!r} has no generation to go back to"
+            raise InputError(message)
+        with server_errors(self._address):
+            await self._client.update_collection(
+                served.previous, metadata={"previous": served.collection}
+            )
+        await self._catalogue.switch(book, served.previous, replace=True)
+        return (await self._catalogue.get(book)).manifest
+
+    async def check(self) -> None:
+        self._catalogue.look_again()
+        await self._catalogue.books()
+
+    async def _idle(self, book: str) -> ServedBook:
+        """The book as it is now; IndexBusy while it is being written."""
+        self._catalogue.look_again()
+        served = await self._catalogue.get(check_book_id(book))
+        for stray in await self._catalogue.strays(book, {served.collection, served.previous}):
+            refuse_if_held(book, stray.lease)
+        return served
+
+    async def _served(self, books: Sequence[str]) -> list[ServedBook]:
+        """Of these books, BookNotFound if one is missing; of all when none is named."""
+        if not books:
+            return list((await self._catalogue.books()).values())
+        return [await self._catalogue.get(check_book_id(book)) for book in dict.fromkeys(books)]
+
+    async def _search(
+        self,
+        dense: Vector | None,
+        sparse: SparseVector | None,
+        limit: int,
+        filter: SearchFilter,
+    ) -> Candidates:
+        served = await self._served(filter.books)
+        for book in served:
+            if dense is not None:
+                manifest = book.manifest
+                check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
+        found = await asyncio.gather(
+            *(self._search_book(book, dense, sparse, limit, filter) for book in served)
+        )
+        return Candidates(
+            best((hit for candidates in found for hit in candidates.dense), limit),
+            best((hit for candidates in found for hit in candidates.sparse), limit),
+        )
+
+    async def _search_book(
+        self,
+        served: ServedBook,
+        dense: Vector | None,
+        sparse: SparseVector | None,
+        limit: int,
+        filter: SearchFilter,
+    ) -> Candidates:
+        condition = _filter(filter)
+        requests = []
+        if dense is not None:
+            requests.append(
+                models.QueryRequest(
+                    query=dense.tolist(),
+                    using=DENSE,
+                    filter=condition,
+                    params=search_params(self._options),
+                    limit=limit,
+                    with_payload=False,
+                )
+            )
+        if sparse is not None:
+            vector = models.SparseVector(indices=list(sparse.indices), values=list(sparse.values))
+            requests.append(
+                models.QueryRequest(
+                    query=vector, using=SPARSE, filter=condition, limit=limit, with_payload=False
+                )
+            )
+        if not requests:
+            return Candidates()
+        with server_errors(self._address):
+            answers = await self._client.query_batch_points(served.collection, requests)
+        lists = [
+            tuple(
+                ScoredId(served.manifest.book, str(point.id), point.score)
+                for point in answer.points
+            )
+            for answer in answers
+        ]
+        return Candidates(
+            lists.pop(0) if dense is not None else (),
+            lists.pop(0) if sparse is not None else (),
+        )
+
+    async def _retrieve(self, collection: str, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
+        try:
+            with server_errors(self._address):
+                records = await self._client.retrieve(
+                    collection, list(chunk_ids), with_payload=True, with_vectors=False
+                )
+        except CollectionGone:
+            self._catalogue.look_again()
+            return {}
+        return {str(record.id): _chunk(record) for record in records}
+
+    async def _scroll(
+        self, collection: str, payload: bool | list[str], condition: models.Filter | None
+    ) -> list[models.Record]:
+        found: list[models.Record] = []
+        offset = None
+        while True:
+            with server_errors(self._address):
+                records, offset = await self._client.scroll(
+                    collection,
+                    scroll_filter=condition,
+                    limit=PAGE,
+                    offset=offset,
+                    with_payload=payload,
+                    with_vectors=False,
+                )
+            found += records
+            if offset is None:
+                return found
+
+
+def _filter(filter: SearchFilter) -> models.Filter | None:
+    must: list[models.Condition] = [
+        models.FieldCondition(key=name, match=models.MatchAny(any=values))
+        for name, values in keyword_conditions(filter)
+    ]
+    if filter.max_position is not None:
+        upto = models.Range(lte=filter.max_position)
+        must.append(models.FieldCondition(key="position", range=upto))
+    return models.Filter(must=must) if must else None
+
+
+def _chunk(record: models.Record) -> Chunk:
+    return from_payload(cast("ChunkPayload", record.payload or {}))

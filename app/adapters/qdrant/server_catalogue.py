@@ -1,0 +1,158 @@
+"""Which books a server holds: aliases `<prefix>_<book>` to collections `<prefix>_<book>_v<N>`."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from qdrant_client import AsyncQdrantClient, models
+
+from app.adapters.qdrant.manifest import manifest_from_json
+from app.adapters.qdrant.server_errors import CollectionGone, server_errors
+from app.adapters.qdrant.server_lease import Lease, lease_from_json
+from app.domain.errors import BookNotFound
+from app.services.ports import BookManifest
+
+_RECHECK_SECONDS = 0.5
+"""How often, at most, a search asks the server for its aliases."""
+
+_REMEMBER_SECONDS = 10.0
+"""How long a collection's manifest is trusted: a book that is removed and ingested again gets the
+same names."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServedBook:
+    collection: str
+    previous: str
+    """The collection of the generation before, "" if there is none."""
+    manifest: BookManifest
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """A collection of a book that is not its current one."""
+
+    collection: str
+    lease: Lease | None
+
+
+class Catalogue:
+    """The books of one prefix. A collection that the alias points to never changes."""
+
+    def __init__(
+        self,
+        client: AsyncQdrantClient,
+        prefix: str,
+        address: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Ask nothing yet. `clock` gives seconds."""
+        self._client = client
+        self.prefix = prefix
+        self.address = address
+        self._clock = clock
+        self._books: dict[str, ServedBook] = {}
+        self._checked = -math.inf
+        self._remembered = -math.inf
+        self._asking = asyncio.Lock()
+
+    def alias(self, book: str) -> str:
+        return f"{self.prefix}_{book}"
+
+    def collection(self, book: str, number: int) -> str:
+        return f"{self.alias(book)}_v{number}"
+
+    def look_again(self) -> None:
+        """Forget all, after a switch in this process or for an answer that must be fresh."""
+        self._checked = self._remembered = -math.inf
+
+    async def books(self) -> dict[str, ServedBook]:
+        """By book id, in its order; not older than half a second."""
+        async with self._asking:
+            if self._clock() - self._checked >= _RECHECK_SECONDS:
+                self._books = await self._ask()
+                self._checked = self._clock()
+            return self._books
+
+    async def get(self, book: str) -> ServedBook:
+        if served := (await self.books()).get(book):
+            return served
+        message = f"no book {book!r} in the index"
+        raise BookNotFound(message)
+
+    async def generations(self, book: str) -> dict[int, str]:
+        """Every collection that is named like one of this book, by number."""
+        name = re.compile(re.escape(self.alias(book)) + "_v([0-9]+)")
+        with server_errors(self.address):
+            answer = await self._client.get_collections()
+        names = [collection.name for collection in answer.collections]
+        return {int(match[1]): match[0] for match in map(name.fullmatch, names) if match}
+
+    async def strays(self, book: str, kept: set[str]) -> list[Stray]:
+        """Collections that this program made for the book, except `kept`."""
+        found = []
+        for collection in (await self.generations(book)).values():
+            if collection in kept:
+                continue
+            metadata = await self._metadata(collection)
+            if (metadata.get("prefix"), metadata.get("book")) == (self.prefix, book):
+                found.append(Stray(collection, lease_from_json(metadata.get("lease"))))
+        return found
+
+    async def switch(self, book: str, collection: str, *, replace: bool) -> None:
+        """Point the book's alias at another collection, in one request."""
+        alias = self.alias(book)
+        create = models.CreateAlias(collection_name=collection, alias_name=alias)
+        operations: list[models.AliasOperations] = [
+            models.CreateAliasOperation(create_alias=create)
+        ]
+        if replace:
+            delete = models.DeleteAlias(alias_name=alias)
+            operations.insert(0, models.DeleteAliasOperation(delete_alias=delete))
+        with server_errors(self.address):
+            await self._client.update_collection_aliases(operations)
+        self.look_again()
+
+    async def _ask(self) -> dict[str, ServedBook]:
+        with server_errors(self.address):
+            answer = await self._client.get_aliases()
+        now = self._clock()
+        if now - self._remembered >= _REMEMBER_SECONDS:
+            self._books, self._remembered = {}, now
+        known = {served.collection: served for served in self._books.values()}
+        books = await asyncio.gather(
+            *(
+                self._served(alias, known)
+                for alias in answer.aliases
+                if alias.alias_name.startswith(self.prefix + "_")
+            )
+        )
+        found = {served.manifest.book: served for served in books if served}
+        return dict(sorted(found.items()))
+
+    async def _served(
+        self, alias: models.AliasDescription, known: dict[str, ServedBook]
+    ) -> ServedBook | None:
+        name = alias.collection_name
+        if name in known:
+            return known[name]
+        try:
+            metadata = await self._metadata(name)
+        except CollectionGone:
+            return None
+        book = metadata.get("book")
+        if not isinstance(book, str) or alias.alias_name != self.alias(book):
+            return None
+        previous = str(metadata.get("previous") or "")
+        where = f"{self.address} {name}"
+        return ServedBook(name, previous, manifest_from_json(metadata.get("manifest"), where))
+
+    async def _metadata(self, collection: str) -> dict[str, object]:
+        with server_errors(self.address):
+            info = await self._client.get_collection(collection)
+        return dict(info.config.metadata or {})

@@ -1,0 +1,72 @@
+"""What the Qdrant client raises, as one clear line that carries no key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
+from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+from app.domain.errors import ConfigError, RagError, StorageError
+
+
+class CollectionGone(StorageError):
+    """The server has no such collection: another process switched and removed it."""
+
+
+class CollectionExists(StorageError):
+    """Another process made the collection first."""
+
+
+def public_address(url: str) -> str:
+    """Return the address without user name, password, path or query."""
+    parts = urlsplit(url if "//" in url else f"http://{url}")
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme}://{parts.hostname}{port}"
+
+
+@contextmanager
+def server_errors(address: str) -> Iterator[None]:
+    try:
+        yield
+    except UnexpectedResponse as error:
+        raise _refused(address, error) from error
+    except ResourceExhaustedResponse as error:
+        message = f"Qdrant at {address} has too many requests (429): try again later"
+        raise StorageError(message) from error
+    except ResponseHandlingException as error:
+        kind = type(error.source).__name__
+        if "Timeout" in kind:
+            message = f"Qdrant at {address} did not answer in time ({kind})"
+        elif isinstance(error.source, ValueError):
+            raise _no_qdrant(address) from error
+        else:
+            message = f"cannot reach Qdrant at {address} ({kind}): check QDRANT_URL and the server"
+        raise StorageError(message) from error
+    except (ValueError, AssertionError) as error:  # an answer that is no JSON or has no result
+        raise _no_qdrant(address) from error
+
+
+def _no_qdrant(address: str) -> StorageError:
+    return StorageError(f"{address} does not answer like a Qdrant server: check QDRANT_URL")
+
+
+def _refused(address: str, error: UnexpectedResponse) -> RagError:
+    status, reason = error.status_code, _reason(error)
+    if status in (401, 403):
+        return ConfigError(f"Qdrant at {address} refused the key ({status}): check QDRANT_API_KEY")
+    if status == 409 or "already exists" in reason:
+        return CollectionExists(f"Qdrant at {address}: {reason}")
+    line = f"Qdrant at {address} answered {status}: {reason}"
+    return CollectionGone(line) if status == 404 else StorageError(line)
+
+
+def _reason(error: UnexpectedResponse) -> str:
+    try:
+        text = str(json.loads(error.content)["status"]["error"])
+    except (ValueError, KeyError, TypeError):
+        text = error.reason_phrase or "no reason given"
+    return " ".join(text.split())[:300]

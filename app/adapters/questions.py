@@ -1,0 +1,128 @@
+"""Reading questions.jsonl: questions with known answers, one JSON object a line.
+
+Keys: id, question, kind, answerable (all required); gold `[{"file", "start", "end"}]`, gold_file,
+filter_file, history `[{"role", "content"}]`, lang. Others are ignored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from app.domain.errors import InputError
+from app.domain.retrieval.query import Turn
+from app.domain.retrieval.question import GoldSpan, Question
+
+_Record: TypeAlias = Mapping[str, object]
+
+
+def read_questions(path: Path) -> list[Question]:
+    """Read the whole file. Raises InputError naming file and line at the first fault."""
+    questions: dict[str, Question] = {}
+    # Lines end at "\n" only: str.splitlines would cut at U+2028 inside a question.
+    for number, line in enumerate(_read(path).split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            question = _question(_record(json.loads(line)))
+            if question.id in questions:
+                raise _Fault(f"id {question.id!r} is there twice")
+        except json.JSONDecodeError as error:
+            raise _at(path, number, f"not JSON ({error.msg})") from error
+        except RecursionError as error:
+            raise _at(path, number, "not JSON (nested too deep)") from error
+        except _Fault as fault:
+            raise _at(path, number, str(fault)) from None
+        questions[question.id] = question
+    if not questions:
+        message = f"{path}: no questions in it"
+        raise InputError(message)
+    return list(questions.values())
+
+
+class _Fault(Exception):
+    """What is wrong with one line."""
+
+
+def _at(path: Path, line: int, what: str) -> InputError:
+    return InputError(f"{path}:{line}: {what}")
+
+
+def _read(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        message = f"{path}: cannot be read ({error.strerror})"
+        raise InputError(message) from error
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise _at(path, line, "not UTF-8") from error
+
+
+def _question(record: _Record) -> Question:
+    question = Question(
+        id=_text(record, "id"),
+        question=_text(record, "question"),
+        kind=_text(record, "kind"),
+        answerable=_flag(record, "answerable"),
+        gold=tuple(_gold(_record(one)) for one in _list(record, "gold")),
+        gold_file=_text(record, "gold_file", ""),
+        filter_file=_text(record, "filter_file", ""),
+        history=tuple(_turn(_record(one)) for one in _list(record, "history")),
+        language=_text(record, "lang", "en"),
+    )
+    if question.answerable and not question.gold and not question.gold_file:
+        raise _Fault("answerable, but neither gold nor gold_file says where")
+    return question
+
+
+def _gold(record: _Record) -> GoldSpan:
+    gold = GoldSpan(_text(record, "file"), _offset(record, "start"), _offset(record, "end"))
+    if gold.start >= gold.end:
+        raise _Fault(f"gold span {gold.start} to {gold.end} is empty")
+    return gold
+
+
+def _turn(record: _Record) -> Turn:
+    role = _text(record, "role")
+    if role not in {"user", "assistant"}:
+        raise _Fault(f'role {role!r} is neither "user" nor "assistant"')
+    return Turn(role, _text(record, "content"))
+
+
+def _record(value: object) -> _Record:
+    if not isinstance(value, dict):
+        raise _Fault(f"expected a JSON object, not {type(value).__name__}")
+    return value
+
+
+def _text(record: _Record, key: str, default: str | None = None) -> str:
+    value = record.get(key, default)
+    if not isinstance(value, str):
+        raise _Fault(f"{key!r} must be a string" if key in record else f"{key!r} is missing")
+    return value
+
+
+def _flag(record: _Record, key: str) -> bool:
+    value = record.get(key)
+    if not isinstance(value, bool):
+        raise _Fault(f"{key!r} must be true or false" if key in record else f"{key!r} is missing")
+    return value
+
+
+def _list(record: _Record, key: str) -> list[object]:
+    value = record.get(key, [])
+    if not isinstance(value, list):
+        raise _Fault(f"{key!r} must be a list")
+    return value
+
+
+def _offset(record: _Record, key: str) -> int:
+    value = record.get(key)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise _Fault(f"{key!r} must be an offset of 0 or more")
+    return value

@@ -1,0 +1,201 @@
+"""Index terms of a text: words by their stem, identifiers whole and by their parts, symbols.
+
+| text | terms |
+|---|---|
+| Running tests | run, test |
+| useSelector, use_selector, use-selector | useselector, use, selector |
+| torch.nn, Vec::new, AT&T | torchnn, torch, nn; vecnew, vec, new, ::; att, at, t |
+| &mut, C++, --flag, __init__ | &mut and mut, c++ and c, --flag and flag, __init__ and init |
+| -> :: ?  | themselves; a single one only when it stands alone |
+| O(n log n) | o(nlogn), and its words |
+| l'eau, the cell's | eau; cell |
+| 1,000 and 3.14 | 1000, 3.14 |
+| 日本語 | each character, each pair |
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+
+import Stemmer
+
+from app.adapters.stop_words import STOP_WORDS
+
+_STEMMERS = {
+    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek",
+    "en": "english", "es": "spanish", "et": "estonian", "eu": "basque", "fi": "finnish",
+    "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian", "hy": "armenian",
+    "id": "indonesian", "it": "italian", "lt": "lithuanian", "ne": "nepali", "nl": "dutch",
+    "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian",
+    "sv": "swedish", "ta": "tamil", "tr": "turkish",
+}  # fmt: skip
+
+_ELISIONS = {
+    "fr": frozenset(["l", "d", "j", "m", "t", "s", "c", "n", "qu", "jusqu", "lorsqu", "puisqu"]),
+    "it": frozenset(["l", "d", "c", "s", "un", "dell", "nell", "all", "sull", "dall", "quell"]),
+    "ca": frozenset(["l", "d", "m", "t", "s", "n"]),
+}
+
+# Written without spaces between words: Han, kana, Hangul, Thai, Lao, Khmer, Burmese.
+_UNSPACED = (
+    "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f"
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff"
+)
+_TOKEN = re.compile(rf"([{_UNSPACED}]+)|[^\s{_UNSPACED}]+")
+
+# Soft hyphen, zero-width space, joiners and byte order mark: invisible inside words.
+_INVISIBLE = dict.fromkeys([0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF])
+_APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc\u00b4`", "'") | {"\u2010": "-"})
+
+_SPACED_CALL = re.compile(r"(?<![^\W\d_])[^\W\d_]\((?:[^()\n]|\([^()\n]{0,24}\)){1,24}\)")
+_OPERATOR = re.compile(r"[-+=<>!&|:*/%^~?.@]{2,}")
+_ALONE = frozenset("?&!%+=~^@$")
+_JOINT = re.compile(r"[._&-]|::")
+_HUMP = re.compile(r"[^\W\d_A-Z][A-Z]|[A-Z]{2}[^\W\d_A-Z]")
+_CAMEL = re.compile(r"[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+|\d+")
+_PLURAL_ACRONYM = re.compile(r"[A-Za-z]*[A-Z]{2}s")
+
+_UNFOLDED = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe"}
+    | {"\u0131": "i", "\u0451": "\u0435"}  # Turkish dotless i, Russian yo
+)
+
+
+def tokens(text: str) -> Iterator[tuple[str, list[str] | None]]:
+    """Runs between white space as (run, None); unspaced writing as (run, its bigrams)."""
+    for match in _TOKEN.finditer(text):
+        run = match[0]
+        if match[1] is None:
+            yield run, None
+        else:
+            run = unicodedata.normalize("NFKC", run)
+            yield run, [run[i : i + 2] for i in range(len(run) - 1)]
+
+
+def spaced_calls(text: str) -> list[str]:
+    """Mathematical calls of one letter in one form: `O(n log n)` is `o(nlogn)`."""
+    if "(" not in text:
+        return []
+    return ["".join(call.split()).casefold() for call in _SPACED_CALL.findall(text)]
+
+
+class Analyzer:
+    """Not safe in two threads: a stemmer has state."""
+
+    def __init__(self, language: str) -> None:
+        """`language` is an ISO 639-1 code; without a stemmer for it, words stay as they are."""
+        self._language = language
+        name = _STEMMERS.get(language, "")
+        self._stem = Stemmer.Stemmer(name, 0).stemWord if name in Stemmer.algorithms() else str
+        stop_words = STOP_WORDS.get(language, frozenset())
+        self._stop_words = stop_words | {_fold(word) for word in stop_words}
+        self._elisions = _ELISIONS.get(language, frozenset())
+
+    def terms(self, run: str) -> list[str]:
+        """The terms of a run without white space, in order, repeats included."""
+        if not run.isascii():
+            run = unicodedata.normalize("NFKC", run.translate(_INVISIBLE)).translate(_APOSTROPHES)
+        terms: list[str] = []
+        words = _compound().findall(run)
+        for number, before, word, after in words:
+            if number:
+                terms.append(number.replace(",", ""))
+                continue
+            terms += self._word_terms(word)
+            if before:
+                terms.append((before + word).casefold())
+            if after:
+                terms.append((word + after).casefold())
+        terms += _symbols(run, alone=not words)
+        return terms
+
+    def _word_terms(self, word: str) -> list[str]:
+        """Of an identifier, a hyphenated or a plain word."""
+        pieces = [part for piece in _JOINT.split(word) if (part := self._elide(piece))]
+        parts = [part for piece in pieces for part in _camel_parts(piece)]
+        forms = ["".join(pieces)]
+        if len(parts) > 1:
+            # Single letters of camel case say nothing: the p of pH, the s of RNAs.
+            forms += parts if len(pieces) > 1 else [part for part in parts if len(part) > 1]
+        terms = [term for form in forms if (term := self._term(form))]
+        if len(pieces) == 1 and word.startswith("_"):
+            terms.append(word.casefold())
+        return terms
+
+    def _elide(self, word: str) -> str:
+        """Drop what an apostrophe ties to the word: l'eau, cell's; join the rest: dont."""
+        if "'" not in word:
+            return word
+        *left, right = word.split("'")
+        if right in ("s", "S"):
+            return "".join(left)
+        if left[-1].casefold() in self._elisions:
+            return right
+        return "".join((*left, right))
+
+    def _term(self, word: str) -> str:
+        """Its stem, accents folded; "" for a stop word, unless it is an acronym: US, IN, AND."""
+        if _PLURAL_ACRONYM.fullmatch(word):
+            word = word[:-1]
+        folded = word.casefold()
+        if folded in self._stop_words and not (len(word) > 1 and word.isupper()):
+            return ""
+        if self._language == "pt" and folded.endswith("ões"):
+            # The stemmer keeps the plural of short words apart: corações, coração.
+            folded = folded.removesuffix("ões") + "ão"
+        return _fold(self._stem(folded))
+
+
+def _camel_parts(word: str) -> list[str]:
+    if _HUMP.search(word) and not _PLURAL_ACRONYM.fullmatch(word):
+        return _CAMEL.findall(word)
+    return [word]
+
+
+def _fold(word: str) -> str:
+    """Accents of Latin letters off, so that "éléphant" is found as "elephant"."""
+    if word.isascii():
+        return word
+    kept: list[str] = []
+    base = ""
+    for char in unicodedata.normalize("NFD", word.translate(_UNFOLDED)):
+        if unicodedata.combining(char) and base < "\u0250":
+            continue
+        if not unicodedata.combining(char):
+            base = char
+        kept.append(char)
+    return unicodedata.normalize("NFC", "".join(kept))
+
+
+def _symbols(run: str, *, alone: bool) -> list[str]:
+    """Operators of two and more characters; of one when there is nothing else in the run."""
+    found = [
+        operator
+        for operator in _OPERATOR.findall(run)
+        if operator not in ("--", "://") and not (len(operator) > 2 and len(set(operator)) == 1)
+    ]
+    if alone and not found:
+        found = [char for char in run if char in _ALONE or unicodedata.category(char) == "Sm"]
+        return found if len(found) == 1 else []
+    return found
+
+
+@cache
+def _compound() -> re.Pattern[str]:
+    """A number, or a word with its sigils. Python's idea of a letter lacks combining marks."""
+    marks = (
+        char
+        for char in map(chr, range(0x300, min(0x20000, sys.maxunicode)))
+        if unicodedata.category(char) in ("Mn", "Mc")
+    )
+    letter = rf"[\w{''.join(marks)}]"
+    return re.compile(
+        rf"((?<![\w.])\d+(?:[.,]\d+)+(?!\w))"
+        rf"|((?<![\w.])(?:[&*@#$%~^\\!]{{1,2}}|--?|\.))?"
+        rf"({letter}+(?:(?:[.'&-]|::){letter}+)*)"
+        rf"((?:\+\+|[+#*%])(?!\w))?"
+    )

@@ -1,0 +1,44 @@
+"""Permanent links to paragraphs: `/cite/{paragraph_id}`, whatever became of the page."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import RedirectResponse
+
+from app.api.problems import problem_response, request_id
+from app.api.routes import Rag, problems
+
+router = APIRouter()
+
+# Ids are ours (`p-...`) or an author's: whatever an HTML id may be, without a slash.
+ParagraphId = Annotated[str, Path(max_length=200, examples=["p-8v4x1q0mhz"])]
+
+
+@router.get(
+    "/cite/{paragraph_id}",
+    tags=["books"],
+    summary="Go to a paragraph",
+    status_code=302,
+    response_class=RedirectResponse,
+    responses=problems(404, 410, 503),
+)
+async def cite(
+    paragraph_id: ParagraphId,
+    request: Request,
+    rag: Rag,
+    book: Annotated[str | None, Query(max_length=64)] = None,
+) -> Response:
+    """Redirect to where the paragraph is now, also by an alias; 410 names the nearest section."""
+    place = await rag.cite.find(paragraph_id, book or "")
+    if place is None:
+        detail = f"no indexed book has a paragraph {paragraph_id!r}"
+        return problem_response(404, "paragraph_not_found", detail, request_id(request))
+    if place.gone:
+        detail = f"the paragraph left the book; the nearest section is {place.url or 'unknown'}"
+        response = problem_response(410, "paragraph_gone", detail, request_id(request))
+        if place.url:
+            response.headers["Link"] = f'<{place.url}>; rel="alternate"'
+        return response
+    return RedirectResponse(place.url, status_code=302)

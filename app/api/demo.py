@@ -1,0 +1,164 @@
+"""The demo site: the sample book's pages with the chat box on each.
+
+Pages are put together once, at start-up; they come from the package and hold nothing of a request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import groupby
+from pathlib import Path
+from string import Template
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from starlette.staticfiles import StaticFiles
+
+from app.domain.document import BlockKind, Book, Document
+
+WIDGET_FOLDER = Path(__file__).resolve().parent.parent / "widget"
+_OUTLINE_LEVELS = (2,)
+
+
+@dataclass(frozen=True, slots=True)
+class DemoSite:
+    """Pages by path, without a slash at the end; `home` is where the book begins."""
+
+    home: str
+    pages: Mapping[str, str]
+    missing: str
+    """The page for a path that has none."""
+
+    def page(self, path: str) -> str | None:
+        return self.pages.get(_normal(path))
+
+
+def build_site(book: Book, bodies: Mapping[str, str]) -> DemoSite:
+    """Return the site of `book`, whose articles' HTML is in `bodies` by file."""
+    template = Template((WIDGET_FOLDER / "page.html").read_text(encoding="utf-8"))
+    documents = sorted(book.documents, key=lambda document: document.position)
+    pages = {
+        _normal(_path(document)): _page(template, book, documents, position, bodies)
+        for position, document in enumerate(documents)
+    }
+    article = "<h1>No such page</h1><p>The book has no page at this address. Try its contents.</p>"
+    missing = _fill(template, book, "No such page", article, _sidebar(documents, None), "")
+    return DemoSite(_path(documents[0]) if documents else "/v1/docs", pages, missing)
+
+
+def _path(document: Document) -> str:
+    return urlsplit(document.url).path or "/"
+
+
+def _normal(path: str) -> str:
+    return path.rstrip("/") or "/"
+
+
+def _page(
+    template: Template,
+    book: Book,
+    documents: Sequence[Document],
+    position: int,
+    bodies: Mapping[str, str],
+) -> str:
+    document = documents[position]
+    sidebar = _sidebar(documents, document)
+    before = documents[position - 1] if position else None
+    after = documents[position + 1] if position + 1 < len(documents) else None
+    return _fill(
+        template, book, document.title, bodies[document.file], sidebar, _pager(before, after)
+    )
+
+
+def _fill(
+    template: Template, book: Book, title: str, article: str, sidebar: str, pager: str
+) -> str:
+    return template.substitute(
+        language=escape(book.language),
+        title=escape(title if title == book.title else f"{title} · {book.title}"),
+        book_title=escape(book.title),
+        book_id=escape(book.id),
+        base_url=escape(book.base_url.rstrip("/")),
+        article=article,
+        sidebar=sidebar,
+        pager=pager,
+    )
+
+
+def _sidebar(documents: Sequence[Document], current: Document | None) -> str:
+    """Return the table of contents in reading order, parts with more than one page as groups."""
+    items = []
+    for chapter, group in groupby(documents, key=lambda document: document.chapter):
+        links = [_entry(document, current, _is_below(document, documents)) for document in group]
+        if len(links) > 1:
+            label = f'<p class="part">{escape(chapter)}</p>' if chapter else ""
+            items.append(f"<li>{label}<ul>{''.join(links)}</ul></li>")
+        else:
+            items.extend(links)
+    return f"<ul>{''.join(items)}</ul>"
+
+
+def _is_below(document: Document, documents: Sequence[Document]) -> bool:
+    """Say whether the page lies in the folder of another page, other than the book's first."""
+    path = _path(document)
+    return any(path.startswith(_normal(_path(d)) + "/") for d in documents[1:] if d != document)
+
+
+def _entry(document: Document, current: Document | None, below: bool) -> str:
+    css = ' class="below"' if below else ""
+    link = escape(_path(document))
+    if document is not current:
+        return f'<li{css}><a href="{link}">{escape(document.title)}</a></li>'
+    title = f'<a href="{link}" aria-current="page">{escape(document.title)}</a>'
+    return f"<li{css}>{title}{_outline(document)}</li>"
+
+
+def _outline(document: Document) -> str:
+    sections = [
+        f'<li><a href="#{escape(block.anchor)}">{escape(block.text)}</a></li>'
+        for block in document.blocks
+        if block.kind is BlockKind.HEADING and block.level in _OUTLINE_LEVELS and block.anchor
+    ]
+    return f'<ul class="outline">{"".join(sections)}</ul>' if sections else ""
+
+
+def _pager(before: Document | None, after: Document | None) -> str:
+    links = [
+        f'<a rel="{rel}" href="{escape(_path(document))}"><small>{label}</small>'
+        f"{escape(document.title)}</a>"
+        for rel, label, document in (("prev", "Previous", before), ("next", "Next", after))
+        if document is not None
+    ]
+    return "".join(links)
+
+
+router = APIRouter(include_in_schema=False)
+
+
+def _site(request: Request) -> DemoSite:
+    site: DemoSite = request.app.state.demo_site
+    return site
+
+
+@router.api_route("/", methods=["GET", "HEAD"])
+async def home(request: Request) -> Response:
+    return RedirectResponse(_site(request).home)
+
+
+@router.api_route("/docs", methods=["GET", "HEAD"])
+@router.api_route("/docs/{path:path}", methods=["GET", "HEAD"])
+async def page(request: Request) -> Response:
+    site = _site(request)
+    html = site.page(request.url.path)
+    return HTMLResponse(html) if html is not None else HTMLResponse(site.missing, status_code=404)
+
+
+def widget_files() -> StaticFiles:
+    return StaticFiles(directory=WIDGET_FOLDER)
+
+
+def image_files(folder: Path) -> StaticFiles:
+    return StaticFiles(directory=folder, check_dir=False)

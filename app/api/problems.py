@@ -1,0 +1,184 @@
+"""Errors as the caller sees them: class -> status, RFC 9457 problems, nothing leaked.
+
+A 4xx is the caller's to mend, so it carries the error's own message. A 5xx is the operator's: its
+message may name files, models or hosts, so it goes to the log, and the caller reads a fixed text
+and the request id to quote.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+
+from app.api.schemas import ErrorEvent, InvalidField, Problem
+from app.domain.errors import (
+    BookNotFound,
+    ConfigError,
+    IndexBusy,
+    IndexMismatch,
+    InputError,
+    ProviderAuthError,
+    ProviderError,
+    ProviderRateLimited,
+    ProviderUnavailable,
+    RagError,
+    StorageError,
+)
+
+log = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+_CLIENT_CLOSED_REQUEST = 499  # nginx's number: nobody is left to read the answer
+# RFC 9110's words, whatever the version of Python.
+_TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
+_UNEXPECTED = "Something went wrong on the server. Quote the request id when you report it."
+_MISCONFIGURED = "The server is not set up correctly. Its operator finds the reason in the log."
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How an error class is told. `detail` replaces the error's own message when given."""
+
+    status: int
+    detail: str = ""
+
+
+# The rule of the nearest class in the error's MRO holds.
+RULES: dict[type[RagError], Rule] = {
+    InputError: Rule(422),
+    BookNotFound: Rule(404),
+    IndexMismatch: Rule(409),
+    IndexBusy: Rule(409),
+    ConfigError: Rule(500, _MISCONFIGURED),
+    StorageError: Rule(503, "The index cannot be read just now. Try again in a moment."),
+    ProviderError: Rule(502, "The language model's service failed. Try again in a moment."),
+    ProviderAuthError: Rule(502, _MISCONFIGURED),
+    ProviderRateLimited: Rule(503, "Too many questions at once. Try again in a moment."),
+    ProviderUnavailable: Rule(
+        503, "The language model's service does not answer. Try again in a moment."
+    ),
+    RagError: Rule(500, _UNEXPECTED),
+}
+
+
+def rule_of(error: RagError) -> Rule:
+    return next(RULES[kind] for kind in type(error).__mro__ if kind in RULES)
+
+
+def title_of(status: int) -> str:
+    return _TITLES.get(status) or HTTPStatus(status).phrase
+
+
+def request_id(request: Request) -> str:
+    return str(getattr(request.state, "request_id", ""))
+
+
+def retry_after(error: Exception) -> float | None:
+    return error.retry_after if isinstance(error, ProviderRateLimited) else None
+
+
+def report(error: Exception, request: str) -> None:
+    """Log what the caller is not told; an error that is the caller's own is no event."""
+    if not isinstance(error, RagError):
+        log.error("http.unexpected_error", extra={"request_id": request}, exc_info=error)
+    elif rule_of(error).status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        fields = {"request_id": request, "code": error.code, "error": str(error)}
+        log.warning("http.request_failed", extra=fields)
+
+
+def error_event(error: Exception) -> ErrorEvent:
+    """What an SSE client is told when its stream breaks off."""
+    if not isinstance(error, RagError):
+        return ErrorEvent(code=RagError.code, message=_UNEXPECTED)
+    message = rule_of(error).detail or str(error)
+    return ErrorEvent(code=error.code, message=message, retry_after=retry_after(error))
+
+
+def problem_response(
+    status: int,
+    code: str,
+    detail: str,
+    request: str,
+    *,
+    errors: list[InvalidField] | None = None,
+    retry_after: float | None = None,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    problem = Problem(
+        title=title_of(status),
+        status=status,
+        detail=detail,
+        code=code,
+        request_id=request,
+        errors=errors,
+        retry_after=retry_after,
+    )
+    headers = dict(headers or {})
+    if retry_after is not None:
+        headers["Retry-After"] = str(math.ceil(retry_after))
+    # Escaped to ASCII: a caller's lone surrogate in a field name must not break the response.
+    body = problem.model_dump_json(exclude_none=True, ensure_ascii=True)
+    return Response(body, status_code=status, headers=headers, media_type=MEDIA_TYPE)
+
+
+def unexpected(error: Exception, request: str) -> Response:
+    report(error, request)
+    return problem_response(500, RagError.code, _UNEXPECTED, request)
+
+
+async def _on_rag_error(request: Request, error: Exception) -> Response:
+    if not isinstance(error, RagError):
+        raise error
+    rule, rid = rule_of(error), request_id(request)
+    report(error, rid)
+    detail = rule.detail or str(error)
+    return problem_response(rule.status, error.code, detail, rid, retry_after=retry_after(error))
+
+
+async def _on_invalid_request(request: Request, error: Exception) -> Response:
+    if not isinstance(error, RequestValidationError):
+        raise error
+    errors = [_invalid_field(item) for item in error.errors()]
+    where = errors[0]
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    detail = f"{where.field}: {where.message}{more}"
+    return problem_response(422, "invalid_request", detail, request_id(request), errors=errors)
+
+
+def _invalid_field(error: Mapping[str, Any]) -> InvalidField:
+    """Translate one of pydantic's errors, without the value that was wrong."""
+    if error["type"] == "json_invalid":
+        return InvalidField(field="body", message=f"no valid JSON ({error['ctx']['error']})")
+    field = ".".join(str(part) for part in error["loc"])
+    return InvalidField(field=field, message=str(error["msg"]))
+
+
+async def _on_http_error(request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        raise error
+    code = title_of(error.status_code).lower().replace(" ", "_")
+    headers = dict(error.headers or {})
+    return problem_response(
+        error.status_code, code, str(error.detail), request_id(request), headers=headers
+    )
+
+
+async def _on_disconnect(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=_CLIENT_CLOSED_REQUEST)
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error with a problem; unexpected ones are caught by `security.RequestScope`."""
+    app.add_exception_handler(RagError, _on_rag_error)
+    app.add_exception_handler(RequestValidationError, _on_invalid_request)
+    app.add_exception_handler(HTTPException, _on_http_error)
+    app.add_exception_handler(ClientDisconnect, _on_disconnect)

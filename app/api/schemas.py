@@ -1,0 +1,390 @@
+"""The JSON of the API, as pydantic models. Translation to and from the domain's types, no more."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    model_validator,
+)
+
+from app.domain.answer import Answer, AnswerMode
+from app.domain.document import BlockKind
+from app.domain.retrieval.query import Hit, SearchMode, Turn
+from app.services.ports import BookManifest
+
+MAX_TURNS = 40
+MAX_TURN_CHARS = 8_000
+MAX_HISTORY_CHARS = 32_000
+MAX_RESULTS = 50
+
+Question = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True),
+    Field(
+        json_schema_extra={"minLength": 1},
+        description="What the reader asks, in any language. The server's `RAG_MAX_QUESTION_CHARS` "
+        "bounds its length (4,000 characters unless set otherwise).",
+        examples=["What is an inverted index?"],
+    ),
+]
+BookId = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=200),
+    Field(
+        description="Search this book only; without it, every book.",
+        examples=["small-book-of-search"],
+    ),
+]
+
+
+class _Request(BaseModel):
+    # A misspelt field should be told, not ignored.
+    model_config = ConfigDict(extra="forbid")
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+
+class TurnBody(_Request):
+    """One turn of the conversation so far, oldest first."""
+
+    role: Literal["user", "assistant"]
+    content: Annotated[str, StringConstraints(min_length=1, max_length=MAX_TURN_CHARS)]
+
+    def to_turn(self) -> Turn:
+        return Turn(self.role, self.content)
+
+
+class ChatRequest(_Request):
+    question: Question
+    book: BookId | None = None
+    history: Annotated[
+        list[TurnBody],
+        Field(
+            max_length=MAX_TURNS,
+            description="The conversation so far, oldest turn first; the server keeps none. "
+            f"At most {MAX_HISTORY_CHARS:,} characters in all.",
+        ),
+    ] = []
+    stream: Annotated[
+        bool,
+        Field(
+            description="Answer as server-sent events; so does `Accept: text/event-stream`.",
+        ),
+    ] = False
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"question": "What is an inverted index?", "stream": True}]}
+    )
+
+    @model_validator(mode="after")
+    def _bound_history(self) -> ChatRequest:
+        if sum(len(turn.content) for turn in self.history) > MAX_HISTORY_CHARS:
+            message = f"the history is longer than {MAX_HISTORY_CHARS:,} characters"
+            raise ValueError(message)
+        return self
+
+
+class SearchRequest(_Request):
+    question: Question
+    book: BookId | None = None
+    k: Annotated[int, Field(ge=1, le=MAX_RESULTS, description="How many chunks to return.")] = 5
+    mode: SearchMode = SearchMode.HYBRID
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"question": "vocabulary mismatch", "k": 3}]}
+    )
+
+
+class CitationBody(_Body):
+    """A claim of the answer and the paragraph that supports it.
+
+    `answer[start:end]` is the claim, counted in Unicode code points (in JavaScript:
+    `Array.from(answer).slice(start, end)`).
+    """
+
+    index: Annotated[int, Field(description="The number shown to the reader, from 1.")]
+    start: int
+    end: int
+    paragraph_id: str
+    url: Annotated[str, Field(description="Opens the book's site at this very paragraph.")]
+    title: Annotated[str, Field(description="Title of the section the paragraph stands in.")]
+    heading_path: list[str]
+    quote: Annotated[str, Field(description="The paragraph's own words that support the claim.")]
+    prefix: Annotated[str, Field(description="What the paragraph says just before the quote.")]
+    suffix: Annotated[str, Field(description="What it says just after.")]
+    book: str
+    file: Annotated[str, Field(description="Source file, relative to the book's folder.")]
+    spans: Annotated[
+        list[tuple[int, int]],
+        Field(description="The paragraph's half-open code-point spans in `file`."),
+    ]
+
+
+class SourceBody(_Body):
+    """A paragraph consulted or, in a refusal, a section near the question."""
+
+    paragraph_id: str
+    url: str
+    title: str
+    heading_path: list[str]
+    score: float
+
+
+class UsageBody(_Body):
+    """The provider's tokens; 0 offline."""
+
+    input_tokens: int
+    output_tokens: int
+
+
+class StatementBody(_Body):
+    """A sentence of the answer; `supported` when a verified citation lies in it."""
+
+    start: int
+    end: int
+    supported: bool
+
+
+_ANSWER_EXAMPLE: dict[str, JsonValue] = {
+    "answer": "A document is the unit that the system returns: a web page, an e-mail, a chapter, "
+    "a paragraph.",
+    "mode": "extractive",
+    "refused": False,
+    "citations": [
+        {
+            "index": 1,
+            "start": 0,
+            "end": 94,
+            "paragraph_id": "p-8v4x1q0mhz",
+            "url": "http://127.0.0.1:8000/docs/why-search#what-is-ir"
+            ":~:text=A%20document%20is%20the%20unit",
+            "title": "What information retrieval is",
+            "heading_path": ["1. Why Search?", "What information retrieval is"],
+            "quote": "A document is the unit that the system returns: a web page, an e-mail, "
+            "a chapter, a paragraph.",
+            "prefix": "",
+            "suffix": " A collection (or corpus) is the",
+            "book": "small-book-of-search",
+            "file": "docs/01-why-search.md",
+            "spans": [[1304, 1562]],
+        }
+    ],
+    "sources": [
+        {
+            "paragraph_id": "p-8v4x1q0mhz",
+            "url": "http://127.0.0.1:8000/docs/why-search#what-is-ir",
+            "title": "What information retrieval is",
+            "heading_path": ["1. Why Search?", "What information retrieval is"],
+            "score": 0.91,
+        }
+    ],
+    "degraded": [],
+    "usage": {"input_tokens": 0, "output_tokens": 0},
+    "statements": [{"start": 0, "end": 94, "supported": True}],
+    "citation_precision": 1.0,
+    "coverage": 1.0,
+}
+
+
+class AnswerBody(_Body):
+    answer: str
+    mode: Annotated[
+        AnswerMode,
+        Field(
+            description="generated: written by a language model from the book's paragraphs; "
+            "extractive: the book's own sentences; refused: the book does not say."
+        ),
+    ]
+    refused: bool
+    citations: list[CitationBody]
+    sources: list[SourceBody]
+    degraded: Annotated[
+        list[str],
+        Field(description="What failed and was done without: embedding, rerank, generator."),
+    ]
+    usage: UsageBody
+    statements: list[StatementBody]
+    citation_precision: Annotated[
+        float, Field(description="Share of the generator's citations that were verified.")
+    ]
+    coverage: Annotated[
+        float, Field(description="Share of the statements that a citation supports.")
+    ]
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_ANSWER_EXAMPLE]})
+
+
+class HitBody(_Body):
+    chunk_id: str
+    book: str
+    score: Annotated[float, Field(description="Fused (or reranked), 0 to 1.")]
+    dense_score: float | None
+    sparse_score: float | None
+    text: Annotated[str, Field(description="The chunk's paragraphs as a reader sees them.")]
+    url: Annotated[str, Field(description="Opens the book's site at the chunk's first paragraph.")]
+    chapter: str
+    section: str
+    heading_path: list[str]
+    content_type: BlockKind
+    paragraph_ids: list[str]
+    token_count: int
+    file: str
+    spans: list[tuple[int, int]]
+
+    @classmethod
+    def of(cls, hit: Hit) -> HitBody:
+        chunk = hit.chunk
+        return cls(
+            chunk_id=chunk.chunk_id,
+            book=chunk.book,
+            score=hit.score,
+            dense_score=hit.dense_score,
+            sparse_score=hit.sparse_score,
+            text=chunk.reader_text,
+            url=chunk.deep_link_url,
+            chapter=chunk.chapter,
+            section=chunk.section,
+            heading_path=list(chunk.heading_path),
+            content_type=BlockKind(chunk.content_type),
+            paragraph_ids=list(chunk.paragraph_ids),
+            token_count=chunk.token_count,
+            file=chunk.file,
+            spans=list(chunk.spans),
+        )
+
+
+class SearchBody(_Body):
+    hits: list[HitBody]
+    degraded: list[str]
+
+
+class BookBody(_Body):
+    id: str
+    title: str
+    version: Annotated[str, Field(description="Hash of the content of the book's files.")]
+    language: str
+    site: str
+    base_url: str
+    files: int
+    chunks: int
+    tokens: int
+    strategy: str
+    model: Annotated[str, Field(description="The embedding model of the book's index.")]
+    dimension: int
+    created_at: Annotated[str, Field(description="When it was ingested: ISO 8601, UTC.")]
+
+    @classmethod
+    def of(cls, manifest: BookManifest) -> BookBody:
+        return cls(
+            id=manifest.book,
+            title=manifest.title,
+            version=manifest.book_version,
+            language=manifest.language,
+            site=manifest.site,
+            base_url=manifest.base_url,
+            files=manifest.files,
+            chunks=manifest.chunks,
+            tokens=manifest.tokens,
+            strategy=manifest.strategy,
+            model=manifest.model,
+            dimension=manifest.dimension,
+            created_at=manifest.created_at,
+        )
+
+
+class BooksBody(_Body):
+    books: list[BookBody]
+
+
+class HealthBody(_Body):
+    status: Literal["alive"] = "alive"
+
+
+class EmbedderBody(_Body):
+    model: str
+    dimension: int
+
+
+class GeneratorBody(_Body):
+    mode: Annotated[
+        AnswerMode, Field(description="generated by `model`, or extractive: the book's sentences.")
+    ]
+    model: str | None
+
+
+class ReadyBody(_Body):
+    status: Literal["ready"] = "ready"
+    books: list[str]
+    embedder: EmbedderBody
+    generator: GeneratorBody
+
+
+class InvalidField(_Body):
+    """One place of the request that is not as it must be; the value itself is not repeated."""
+
+    field: Annotated[str, Field(examples=["body.history.0.role"])]
+    message: str
+
+
+class Problem(BaseModel):
+    """An RFC 9457 problem: `application/problem+json`."""
+
+    type: str = "about:blank"
+    title: Annotated[str, Field(description="The status in words.")]
+    status: int
+    detail: Annotated[str, Field(description="What is wrong here, for a person to read.")]
+    code: Annotated[str, Field(description="Stable name of the error.")]
+    request_id: Annotated[str, Field(description="Also in `X-Request-ID` and in the log.")]
+    errors: list[InvalidField] | None = None
+    retry_after: Annotated[float | None, Field(description="Seconds to wait, where known.")] = None
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "about:blank",
+                    "title": "Not Found",
+                    "status": 404,
+                    "detail": "no book 'biology' in the index",
+                    "code": "book_not_found",
+                    "request_id": "6f1f0c5b2c3a4b0d",
+                }
+            ]
+        }
+    )
+
+
+# Data of the server-sent events; `citation` carries a CitationBody, `end` an AnswerBody.
+
+
+class StartEvent(_Body):
+    mode: AnswerMode
+    sources: list[SourceBody]
+
+
+class DeltaEvent(_Body):
+    text: str
+
+
+class ErrorEvent(_Body):
+    code: str
+    message: str
+    retry_after: float | None = None
+
+
+def answer_json(answer: Answer) -> dict[str, JsonValue]:
+    """Return the answer exactly as `POST /v1/chat` does."""
+    return AnswerBody.model_validate(answer).model_dump(mode="json")
+
+
+def hit_json(hit: Hit) -> dict[str, JsonValue]:
+    """Return the hit exactly as `POST /v1/search` does."""
+    return HitBody.of(hit).model_dump(mode="json")

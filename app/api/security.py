@@ -1,0 +1,175 @@
+"""What surrounds every request: its id, its size, the headers of its response.
+
+Plain ASGI middleware: they neither buffer a stream nor hide a disconnect.
+"""
+
+from __future__ import annotations
+
+import re
+from uuid import uuid4
+
+from fastapi import FastAPI
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.api.problems import problem_response, unexpected
+from app.domain.errors import ConfigError
+
+MAX_BODY_BYTES = 64 * 1024
+API_DOCS_PATH = "/v1/docs"
+
+_API_POLICY = "default-src 'none'; frame-ancestors 'none'"
+_PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+# FastAPI's API page is Swagger UI from a CDN with a script in the page itself.
+_SWAGGER_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' https://cdn.jsdelivr.net; "
+    "style-src 'unsafe-inline' https://cdn.jsdelivr.net; connect-src 'self'; "
+    "img-src 'self' data: https://fastapi.tiangolo.com; frame-ancestors 'none'"
+)
+_FIXED_HEADERS = {
+    "Cache-Control": "no-cache",  # the widget's files may change with any restart
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "strict-origin-when-cross-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+_ORIGIN = re.compile(r"https?://[^/\s]+")
+
+
+def content_policy(path: str, content_type: str) -> str:
+    if path.startswith(API_DOCS_PATH):
+        return _SWAGGER_POLICY
+    return _PAGE_POLICY if content_type.startswith("text/html") else _API_POLICY
+
+
+class SecurityHeaders:
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                policy = content_policy(scope["path"], headers.get("content-type", ""))
+                headers.setdefault("Content-Security-Policy", policy)
+                for name, value in _FIXED_HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+
+
+class RequestScope:
+    """Gives each request its id and turns an unexpected exception into a problem that says it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = uuid4().hex[:16]
+        scope.setdefault("state", {})["request_id"] = request_id
+        started = False
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                MutableHeaders(scope=message)["X-Request-ID"] = request_id
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_id)
+        except ClientDisconnect:
+            return
+        except Exception as error:
+            response = unexpected(error, request_id)
+            if started:
+                raise
+            await response(scope, receive, send_with_id)
+
+
+class BodyLimit:
+    """Refuses a body over the limit before anything parses it, whatever its header claims."""
+
+    def __init__(self, app: ASGIApp, max_bytes: int = MAX_BODY_BYTES) -> None:
+        self._app = app
+        self._max = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        body = await self._read(scope, receive)
+        if body is None:
+            detail = f"the request's body is larger than {self._max:,} bytes"
+            request_id = str(scope["state"]["request_id"])
+            response = problem_response(413, "body_too_large", detail, request_id)
+            await response(scope, receive, send)
+            return
+        await self._app(scope, _replay(body, receive), send)
+
+    async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
+        """Return the whole body, None when it is too large. ClientDisconnect if it breaks off."""
+        claimed = Headers(scope=scope).get("content-length", "0")
+        if not claimed.isdecimal() or len(claimed) > 18 or int(claimed) > self._max:
+            return None
+        body, more = bytearray(), True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnect
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > self._max:
+                return None
+        return bytes(body)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    delivered = False
+
+    async def replay() -> Message:
+        nonlocal delivered
+        if delivered:
+            return await receive()
+        delivered = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay
+
+
+def allowed_origins(setting: str) -> list[str]:
+    """Return the origins of a comma-separated setting. ConfigError names one that is none."""
+    origins = [origin.strip().rstrip("/") for origin in setting.split(",") if origin.strip()]
+    for origin in origins:
+        if origin != "*" and not _ORIGIN.fullmatch(origin):
+            message = f"RAG_ALLOWED_ORIGINS: {origin!r} is no origin; write https://host[:port]"
+            raise ConfigError(message)
+    return origins
+
+
+def install(app: FastAPI, origins_setting: str) -> None:
+    """Wrap the application, innermost first."""
+    app.add_middleware(BodyLimit)
+    app.add_middleware(RequestScope)
+    if origins := allowed_origins(origins_setting):
+        # No cookies and no credentials: the API keeps none, so even `*` shares nothing.
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=origins,
+            allow_credentials=False,
+            allow_methods=["GET", "POST"],
+            allow_headers=["Content-Type", "Accept"],
+            expose_headers=["X-Request-ID", "Retry-After"],
+            max_age=600,
+        )
+    app.add_middleware(SecurityHeaders)

@@ -1,0 +1,5 @@
+import sys
+
+from app.cli.entry import main
+
+sys.exit(main())

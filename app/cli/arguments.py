@@ -1,0 +1,144 @@
+"""The commands and their options, in one table."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from app.cli import books, ledgers, questions, serving
+from app.domain.document import BlockKind, Site
+from app.domain.retrieval.query import SearchMode
+
+
+def parser() -> argparse.ArgumentParser:
+    root = argparse.ArgumentParser(
+        prog="textbook-rag", description="Answers from a textbook, cited at the very paragraph."
+    )
+    commands = root.add_subparsers(metavar="COMMAND", required=True)
+    _reading(commands)
+    _asking(commands)
+    _keeping(commands)
+    return root
+
+
+def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    ingest = commands.add_parser("ingest", help="bring the index up to date with a book's folder")
+    _source(ingest, "BOOK_DIR")
+    ingest.add_argument("--book", metavar="ID", help="the book's name in the index (folder's name)")
+    ingest.add_argument("--strategy", metavar="NAME", help="chunking strategy (structure)")
+    ingest.add_argument("--exclude-kinds", type=_kinds, default=frozenset(), metavar="KIND,...")
+    ingest.add_argument("--dry-run", action="store_true", help="say what would change and its cost")
+    ingest.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    ingest.set_defaults(run=books.ingest)
+
+    blocks = commands.add_parser("blocks", help="print a book's blocks, one JSON object a line")
+    _source(blocks, "PATH")
+    blocks.add_argument(
+        "--coverage", action="store_true", help="last line: share of source covered"
+    )
+    blocks.set_defaults(run=books.blocks)
+
+    chunks = commands.add_parser("chunks", help="print a book's chunks, one JSON object a line")
+    _source(chunks, "PATH")
+    chunks.add_argument("--strategy", metavar="NAME")
+    chunks.add_argument("--exclude-kinds", type=_kinds, default=frozenset(), metavar="KIND,...")
+    chunks.add_argument("--report", action="store_true", help="print the guarantee report instead")
+    chunks.set_defaults(run=books.chunks)
+
+
+def _asking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    search = commands.add_parser("search", help="find passages")
+    _question(search)
+    search.add_argument("--mode", type=SearchMode, default=SearchMode.HYBRID, choices=SearchMode)
+    search.set_defaults(run=questions.search)
+
+    ask = commands.add_parser("ask", help="answer a question with citations")
+    _question(ask)
+    ask.set_defaults(run=questions.ask)
+
+    evaluate = commands.add_parser("eval", help="measure retrieval on questions with known answers")
+    evaluate.add_argument("questions", type=Path, metavar="QUESTIONS.jsonl")
+    evaluate.add_argument("--book", metavar="ID")
+    evaluate.add_argument("--k", type=_positive, default=5)
+    evaluate.add_argument("--mode", type=SearchMode, default=SearchMode.HYBRID, choices=SearchMode)
+    evaluate.add_argument("--rerank", action="store_true")
+    evaluate.add_argument("--json", action="store_true")
+    evaluate.set_defaults(run=questions.evaluate)
+
+
+def _keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    listing = commands.add_parser("books", help="list the indexed books")
+    listing.add_argument("--json", action="store_true")
+    listing.set_defaults(run=books.listing)
+
+    remove = commands.add_parser("remove", help="remove a book from the index")
+    remove.add_argument("book", metavar="BOOK")
+    remove.add_argument("--json", action="store_true")
+    remove.set_defaults(run=books.remove)
+
+    links = commands.add_parser("links", help="print every paragraph's deep link, a JSON line each")
+    links.add_argument("book", metavar="BOOK", help="an indexed book, or a book's folder")
+    links.add_argument("--site", type=Site, choices=Site)
+    links.add_argument("--base-url", default="", metavar="URL")
+    links.add_argument("--json", action="store_true", help="accepted; the output always is JSON")
+    links.set_defaults(run=books.links)
+
+    _ledger(commands)
+
+    serve = commands.add_parser("serve", help="serve the API and the demo site")
+    serve.add_argument("--host")
+    serve.add_argument("--port", type=int)
+    serve.set_defaults(run=serving.serve)
+
+    demo = commands.add_parser("demo", help="ingest the sample book, then serve it")
+    demo.add_argument("--no-serve", action="store_true")
+    demo.set_defaults(run=serving.demo)
+
+
+def _ledger(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    ledger = commands.add_parser("ledger", help="carry a book's paragraph ids elsewhere")
+    actions = ledger.add_subparsers(metavar="ACTION", required=True)
+    export = actions.add_parser("export", help="write the ids as JSON lines")
+    export.add_argument("book", metavar="BOOK")
+    export.add_argument("file", metavar="FILE", nargs="?", type=Path, help="stdout when left out")
+    export.set_defaults(run=ledgers.export)
+    load = actions.add_parser("import", help="take over ids that were exported")
+    load.add_argument("book", metavar="BOOK")
+    load.add_argument("file", metavar="FILE", type=Path)
+    load.set_defaults(run=ledgers.load)
+
+
+def _source(command: argparse.ArgumentParser, name: str) -> None:
+    command.add_argument("path", type=Path, metavar=name)
+    command.add_argument("--site", type=Site, choices=Site, help="found out from the folder")
+    command.add_argument("--base-url", default="", metavar="URL", help="where the site is served")
+    command.add_argument("--include-orphans", action="store_true")
+    command.add_argument("--json", action="store_true")
+
+
+def _question(command: argparse.ArgumentParser) -> None:
+    command.add_argument("question")
+    command.add_argument("--book", metavar="ID", help="ask this book only")
+    command.add_argument("--k", type=_positive, default=5, help="chunks to retrieve")
+    command.add_argument("--json", action="store_true")
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 100:
+        message = "must be between 1 and 100"
+        raise argparse.ArgumentTypeError(message)
+    return value
+
+
+def _kinds(text: str) -> frozenset[BlockKind]:
+    try:
+        # The specification's short names stand beside the kinds' own.
+        return frozenset(
+            BlockKind.GLOSSARY_ENTRY if name == "glossary" else BlockKind(name)
+            for name in (part.strip() for part in text.split(","))
+            if name
+        )
+    except ValueError:
+        message = f"unknown kind in {text!r}; kinds are {', '.join(BlockKind)}"
+        raise argparse.ArgumentTypeError(message) from None

@@ -1,0 +1,227 @@
+"""Commands about books: ingest, blocks, chunks, books, remove, links."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from app.bootstrap import application, chunk_book, chunk_report, index_only, read_identified
+from app.cli.output import TerminalProgress, print_json, remark
+from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.report import Report
+from app.domain.document import Block, Book
+from app.domain.links import page_links
+from app.services.ingest import IngestReport, IngestRequest
+from app.services.ports import VectorIndex
+from app.settings import Settings
+
+
+async def ingest(arguments: argparse.Namespace, settings: Settings) -> None:
+    request = _request(arguments, settings)
+    async with application(settings) as app:
+        remark(f"embedder: {app.embedder.model}, {app.embedder.dimension} dimensions")
+        with TerminalProgress(quiet=arguments.quiet) as progress:
+            report = await app.ingest.run(request, progress)
+    for warning in report.warnings:
+        remark(f"warning: {warning}")
+    for orphan in report.orphans:
+        remark(f"not in the table of contents, left out: {orphan}")
+    if arguments.json:
+        print_json(asdict(report))
+    else:
+        print(_summary(report))
+
+
+def _request(arguments: argparse.Namespace, settings: Settings) -> IngestRequest:
+    return IngestRequest(
+        folder=arguments.path,
+        book=getattr(arguments, "book", None),
+        site=arguments.site,
+        base_url=arguments.base_url,
+        strategy=getattr(arguments, "strategy", None) or settings.strategy,
+        exclude_kinds=getattr(arguments, "exclude_kinds", frozenset()),
+        include_orphans=getattr(arguments, "include_orphans", False),
+        dry_run=getattr(arguments, "dry_run", False),
+    )
+
+
+def _summary(report: IngestReport) -> str:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in report.blocks.items())
+    verb = "would be" if report.dry_run else "were"
+    return (
+        f"{report.book} {report.book_version}: {report.files} files, {report.chunks} chunks\n"
+        f"  blocks: {kinds}\n"
+        f"  chunks: {report.added} {verb} added, {report.changed} changed, "
+        f"{report.removed} removed\n"
+        f"  {report.embedded} texts ({report.tokens} tokens) {verb} embedded, "
+        f"{len(report.warnings)} warnings, {report.seconds:.1f} s"
+    )
+
+
+async def blocks(arguments: argparse.Namespace, settings: Settings) -> None:
+    book = await read_identified(_request(arguments, settings), settings)
+    _remark_on(book)
+    for block in book.blocks():
+        print_json(_block(block))
+    if arguments.coverage:
+        unknown = [
+            {"file": document.file, "start": start, "end": end, "text": document.source[start:end]}
+            for document in book.documents
+            for start, end in document.unknown
+        ]
+        print_json({"coverage": book.coverage, "unknown": unknown})
+
+
+def _remark_on(book: Book) -> None:
+    for warning in book.warnings:
+        remark(f"warning: {warning}")
+
+
+def _block(block: Block) -> dict[str, object]:
+    optional = {
+        "level": block.level,
+        "language": block.language,
+        "title": block.title,
+        "terms": list(block.terms),
+        "included": block.included,
+    }
+    return {
+        "kind": block.kind.value,
+        "text": block.text,
+        "file": block.file,
+        "start": block.start,
+        "end": block.end,
+        "paragraph_id": block.paragraph_id,
+        "heading_path": list(block.heading_path),
+        "anchor": block.anchor,
+        "url": block.url,
+    } | {name: value for name, value in optional.items() if value}
+
+
+async def chunks(arguments: argparse.Namespace, settings: Settings) -> None:
+    request = _request(arguments, settings)
+    book = await read_identified(request, settings)
+    _remark_on(book)
+    made = chunk_book(book, request)
+    if arguments.report:
+        print_json(_report(chunk_report(book, made, request)))
+        return
+    for chunk in made:
+        print_json(_chunk(chunk))
+
+
+def _report(report: Report) -> dict[str, object]:
+    """Counts, then for each guarantee how often it is broken and the first places."""
+    return {
+        "chunks": report.chunks,
+        "tokens": report.tokens,
+        "mean_tokens": report.mean_tokens,
+        "in_band": report.in_band,
+        "smallest": report.smallest,
+        "largest": report.largest,
+        "overlapping": report.overlapping,
+        "overlap": report.overlap,
+        "overlap_of_all": report.overlap_of_all,
+        "duplicates": report.duplicates,
+        "content_types": dict(report.content_types),
+        "broken": {name: len(found) for name, found in report.breaches.items()},
+        "examples": {name: list(found[:3]) for name, found in report.breaches.items() if found},
+    }
+
+
+def _chunk(chunk: Chunk) -> dict[str, object]:
+    return {
+        "chunk_id": chunk.chunk_id,
+        "text_content": chunk.text_content,
+        "token_count": chunk.token_count,
+        "overlap_start": chunk.overlap_start,
+        "overlap_end": chunk.overlap_end,
+        "paragraph_id": chunk.paragraph_id,
+        "paragraph_ids": list(chunk.paragraph_ids),
+        "content_type": chunk.content_type,
+        "chapter": chunk.chapter,
+        "section": chunk.section,
+        "file": chunk.file,
+        "spans": [list(span) for span in chunk.spans],
+        "deep_link_url": chunk.deep_link_url,
+        "book_version": chunk.book_version,
+        "book": chunk.book,
+        "chunk_index": chunk.chunk_index,
+        "char_start": chunk.char_start,
+        "char_end": chunk.char_end,
+        "heading_path": list(chunk.heading_path),
+        "context": [list(span) for span in chunk.context],
+        "language": chunk.language,
+    }
+
+
+async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
+    async with index_only(settings) as index:
+        manifests = await index.books()
+    for manifest in manifests:
+        if arguments.json:
+            print_json(asdict(manifest))
+        else:
+            print(
+                f"{manifest.book}  {manifest.title}  version {manifest.book_version}  "
+                f"{manifest.chunks} chunks  {manifest.model} ({manifest.dimension})  "
+                f"{manifest.created_at}  {manifest.size_bytes / 1e6:.1f} MB"
+            )
+    if not manifests:
+        remark("no books yet: textbook-rag ingest BOOK_DIR")
+
+
+async def remove(arguments: argparse.Namespace, settings: Settings) -> None:
+    async with index_only(settings) as index:
+        await index.remove(arguments.book)
+    if arguments.json:
+        print_json({"removed": arguments.book})
+    else:
+        print(f"removed {arguments.book}")
+
+
+async def links(arguments: argparse.Namespace, settings: Settings) -> None:
+    """Print the links of an indexed book as it was ingested, or of a folder as it is now."""
+    if Path(arguments.book).exists():
+        request = IngestRequest(
+            Path(arguments.book), site=arguments.site, base_url=arguments.base_url
+        )
+        for link in _links_of_source(await read_identified(request, settings)):
+            print_json(asdict(link))
+    else:
+        async with index_only(settings) as index:
+            for link in await _links_of_index(index, arguments.book):
+                print_json(asdict(link))
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    paragraph_id: str
+    url: str
+    kind: str
+    file: str
+    start: int
+
+
+def _links_of_source(book: Book) -> Iterator[_Link]:
+    for document in book.documents:
+        for block, url in zip(document.blocks, page_links(document), strict=True):
+            if block.paragraph_id:
+                yield _Link(block.paragraph_id, url, block.kind.value, block.file, block.start)
+
+
+async def _links_of_index(index: VectorIndex, book: str) -> list[_Link]:
+    """In reading order; a paragraph that several chunks hold stands once."""
+    chunks = await index.fetch(book, list(await index.chunks(book)))
+    chunks.sort(key=lambda chunk: (chunk.position, chunk.file, chunk.chunk_index))
+    found = {
+        passage.paragraph_id: _Link(
+            passage.paragraph_id, passage.url, passage.kind.value, chunk.file, passage.start
+        )
+        for chunk in reversed(chunks)
+        for passage in reversed(chunk.passages)
+        if passage.paragraph_id
+    }
+    return list(reversed(found.values()))

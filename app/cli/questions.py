@@ -1,0 +1,81 @@
+"""Commands that ask: search, ask, eval."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+
+from app.adapters.questions import read_questions
+from app.api.schemas import answer_json, hit_json
+from app.bootstrap import application
+from app.cli.output import TerminalProgress, print_json, remark
+from app.domain.answer import Answer
+from app.domain.retrieval.query import SearchFilter, SearchQuery
+from app.services.answer import AskRequest
+from app.services.evaluate import EvaluationRequest
+from app.settings import Settings
+
+
+def _filter(arguments: argparse.Namespace) -> SearchFilter:
+    return SearchFilter(books=(arguments.book,) if arguments.book else ())
+
+
+async def search(arguments: argparse.Namespace, settings: Settings) -> None:
+    query = SearchQuery(
+        arguments.question, k=arguments.k, mode=arguments.mode, filter=_filter(arguments)
+    )
+    async with application(settings) as app:
+        result = await app.retrieve.search(query)
+    if arguments.json:
+        hits = [hit_json(hit) for hit in result.hits]
+        print_json({"hits": hits, "degraded": list(result.degraded)})
+        return
+    for rank, hit in enumerate(result.hits, 1):
+        print(f"{rank}. {hit.score:.3f}  {' > '.join(hit.chunk.heading_path)}")
+        print(f"   {hit.chunk.deep_link_url}")
+        print(f"   {' '.join(hit.chunk.reader_text.split())[:240]}")
+    if not result.hits:
+        remark("nothing found")
+
+
+async def ask(arguments: argparse.Namespace, settings: Settings) -> None:
+    request = AskRequest(arguments.question, filter=_filter(arguments), k=arguments.k)
+    async with application(settings) as app:
+        answer = await app.answer.answer(request)
+    if arguments.json:
+        print_json(answer_json(answer))
+    else:
+        _print_answer(answer)
+
+
+def _print_answer(answer: Answer) -> None:
+    print(answer.answer)
+    for citation in {citation.index: citation for citation in answer.citations}.values():
+        print(f"  [{citation.index}] {' > '.join(citation.heading_path)}")
+        print(f"      {citation.url}")
+    if answer.refused and answer.sources:
+        print("Nearest sections:")
+        for source in answer.sources:
+            print(f"  {' > '.join(source.heading_path)}\n      {source.url}")
+    for part in answer.degraded:
+        remark(f"degraded: {part}")
+
+
+async def evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
+    questions = read_questions(arguments.questions)
+    request = EvaluationRequest(
+        book=arguments.book or "", k=arguments.k, mode=arguments.mode, rerank=arguments.rerank
+    )
+    async with application(settings) as app:
+        with TerminalProgress() as progress:
+            progress.start("ask", len(questions), "questions")
+            evaluation = await app.evaluate.run(
+                questions, request, partial(progress.advance, "ask")
+            )
+            progress.finish("ask")
+    summary = evaluation.summary()
+    if arguments.json:
+        print_json(summary)
+        return
+    for name, value in summary.items():
+        print(f"{name:>14}  {value:.4g}")

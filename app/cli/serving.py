@@ -1,0 +1,55 @@
+"""Commands that serve: serve, demo."""
+
+from __future__ import annotations
+
+import argparse
+import socket
+
+import uvicorn
+
+from app.bootstrap import application, sample_request
+from app.cli.output import TerminalProgress, remark
+from app.domain.errors import ConfigError
+from app.main import create_app
+from app.settings import Settings
+
+
+async def serve(arguments: argparse.Namespace, settings: Settings) -> None:
+    update = {
+        name: getattr(arguments, name) for name in ("host", "port") if getattr(arguments, name)
+    }
+    await _serve(settings.model_copy(update=update))
+
+
+async def demo(arguments: argparse.Namespace, settings: Settings) -> None:
+    """Ingest the sample book if it is not there yet, then serve it."""
+    if not arguments.no_serve:
+        _require_free_port(settings)
+    async with application(settings) as app:
+        remark(f"embedder: {app.embedder.model}; answers: {app.answer_mode}")
+        with TerminalProgress() as progress:
+            report = await app.ingest.run(sample_request(settings), progress)
+    remark(f"{report.book}: {report.chunks} chunks, {report.embedded} embedded now")
+    if not arguments.no_serve:
+        await _serve(settings)
+
+
+async def _serve(settings: Settings) -> None:
+    _require_free_port(settings)
+    remark(f"serving at http://{settings.host}:{settings.port} (Ctrl-C stops)")
+    config = uvicorn.Config(
+        create_app(settings), host=settings.host, port=settings.port, log_level="warning"
+    )
+    await uvicorn.Server(config).serve()
+
+
+def _require_free_port(settings: Settings) -> None:
+    try:
+        with socket.create_server((settings.host, settings.port)):
+            pass
+    except OSError as error:
+        message = (
+            f"cannot listen on {settings.host}:{settings.port} ({error.strerror}); "
+            "set RAG_PORT to a free port"
+        )
+        raise ConfigError(message) from None

@@ -1,0 +1,115 @@
+"""An answer and its citations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+
+class AnswerMode(StrEnum):
+    GENERATED = "generated"
+    """Written by a language model from the book's paragraphs."""
+    EXTRACTIVE = "extractive"
+    """The book's own sentences, verbatim."""
+    REFUSED = "refused"
+    """The book does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """`answer[start:end]` is the claim; `quote` the words of the paragraph that support it."""
+
+    index: int
+    """Number shown to the reader, from 1, by order of first use of a paragraph."""
+    start: int
+    end: int
+    paragraph_id: str
+    url: str
+    title: str
+    """Title of the section the paragraph stands in."""
+    heading_path: tuple[str, ...]
+    quote: str
+    book: str
+    file: str
+    spans: tuple[tuple[int, int], ...]
+    """The paragraph's code-point spans in `file`."""
+    prefix: str = ""
+    """Up to 32 characters of the paragraph before the quote, as in a W3C TextQuoteSelector."""
+    suffix: str = ""
+    """Up to 32 characters after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A paragraph (or, in a refusal, a section) the reader may look at."""
+
+    paragraph_id: str
+    url: str
+    title: str
+    heading_path: tuple[str, ...]
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the answer cost, in the provider's tokens; 0 offline."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence of the answer; `supported` if a verified citation lies in it."""
+
+    start: int
+    end: int
+    supported: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    answer: str
+    mode: AnswerMode
+    refused: bool
+    citations: tuple[Citation, ...] = ()
+    sources: tuple[Source, ...] = ()
+    """The paragraphs consulted; in a refusal, the nearest sections."""
+    degraded: tuple[str, ...] = ()
+    """What did not work and was done without: "embedding", "rerank", "generator"."""
+    usage: Usage = field(default_factory=Usage)
+    statements: tuple[Statement, ...] = ()
+    """The sentences that say something of the book, in order; none in a refusal."""
+    citation_precision: float = 1.0
+    """Share of the generator's citations that were verified, 0 to 1; 1 when it made none."""
+    coverage: float = 1.0
+    """Share of `statements` that are supported, 0 to 1; 1 when there are none."""
+
+
+# Events of a streamed answer, in this order: Started, then TextDelta and CitationFound
+# interleaved, then Finished. Errors are raised, not yielded.
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    mode: AnswerMode
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CitationFound:
+    citation: Citation
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    answer: Answer
+
+
+AnswerEvent: TypeAlias = Started | TextDelta | CitationFound | Finished

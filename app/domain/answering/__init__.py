@@ -1,0 +1,1 @@
+"""From question and context to a grounded answer: terms, extraction, verification, refusal."""

@@ -1,0 +1,106 @@
+"""An answer while it is being written: text and cited spans come in any order, facts go out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from app.domain.answer import Citation, Statement
+from app.domain.answering.verification import CitationList, Verifier
+from app.domain.document import Span
+
+_FENCED = re.compile(
+    r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
+)
+_LINE = re.compile(r"[^\n]+")
+_LINE_MARK = re.compile(r"[ \t]*(?:(?:[-*+>\u2022]|#{1,6}|\d{1,3}[.)])[ \t]+)*")
+
+
+class Draft:
+    """Lets a citation out as soon as the text it covers is there and its claim is verified."""
+
+    def __init__(self, verifier: Verifier) -> None:
+        self._verifier = verifier
+        self._list = CitationList(verifier.paragraphs)
+        self._pending: list[tuple[Span, str]] = []
+        self._claimed = 0
+        self._verified = 0
+        self.text = ""
+
+    def write(self, text: str) -> list[Citation]:
+        """Add text; return the citations that it completes."""
+        self.text += text
+        ready = [one for one in self._pending if one[0][1] <= len(self.text)]
+        self._pending = [one for one in self._pending if one[0][1] > len(self.text)]
+        return self._verify(ready)
+
+    def cite(self, span: Span, paragraph_ids: Sequence[str]) -> list[Citation]:
+        """Take the writer's word that `text[start:end]` rests on each of these paragraphs."""
+        self._pending += [(span, paragraph_id) for paragraph_id in paragraph_ids]
+        self._claimed += len(paragraph_ids)
+        return self.write("")
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        return self._list.citations
+
+    @property
+    def precision(self) -> float:
+        """Share of the citations taken in that were verified; 1 when there were none."""
+        return self._verified / self._claimed if self._claimed else 1.0
+
+    def _verify(self, claims: Sequence[tuple[Span, str]]) -> list[Citation]:
+        found: list[Citation] = []
+        for (start, end), paragraph_id in claims:
+            claim = self.text[max(0, start) : end]
+            quote = self._verifier.verify(claim, paragraph_id, self._sentence(start, end))
+            if quote is None:
+                continue
+            self._verified += 1
+            citation = self._list.add((start, end), quote)
+            found += [citation] if citation else []
+        return found
+
+    def _sentence(self, start: int, end: int) -> str:
+        """Return the text from the sentence's beginning, as far as it is written, to `end`."""
+        before = self.text[: max(0, start)]
+        return (
+            before[max(before.rfind(mark) for mark in (". ", "\n", "? ", "! ")) + 1 :]
+            + (self.text[max(0, start) : end])
+        )
+
+    def statements(self) -> tuple[Statement, ...]:
+        """Every sentence that says something, and whether its citations bear it."""
+        return tuple(
+            Statement(start, end, self._supported(start, end)) for start, end in self._sentences()
+        )
+
+    def _sentences(self) -> Iterator[Span]:
+        at = 0
+        for fence in _FENCED.finditer(self.text):
+            yield from self._prose(at, fence.start())
+            yield fence.span()
+            at = fence.end()
+        yield from self._prose(at, len(self.text))
+
+    def _prose(self, start: int, end: int) -> Iterator[Span]:
+        verifier = self._verifier
+        for line in _LINE.finditer(self.text, start, end):
+            mark = _LINE_MARK.match(self.text, line.start(), line.end())
+            begin = mark.end() if mark else line.start()
+            text = self.text[begin : line.end()]
+            for first, last in verifier.split_sentences(text, verifier.language):
+                if verifier.terms(text[first:last]):
+                    yield begin + first, begin + last
+
+    def _supported(self, start: int, end: int) -> bool:
+        ids = {one.paragraph_id for one in self.citations if one.start < end and start < one.end}
+        pieces = [piece for one in sorted(ids) for piece in self._verifier.paragraphs[one]]
+        return bool(pieces) and self._verifier.supports(self.text[start:end], pieces)
+
+
+def coverage(statements: Sequence[Statement]) -> float:
+    """Share of the statements that are supported; 1 when there are none."""
+    if not statements:
+        return 1.0
+    return sum(one.supported for one in statements) / len(statements)

@@ -1,0 +1,206 @@
+"""The book's own best sentences: which to quote, and how they are put together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from app.domain.answering.relevance import Asked, Relevance
+from app.domain.answering.terms import Terms, words
+from app.domain.answering.units import WHOLE, SplitSentences, Unit, marker_before, units
+from app.domain.document import BlockKind, Span
+from app.domain.retrieval.query import ContextPassage
+
+MAX_WORDS = 120
+"""Of the sentences of an answer."""
+MAX_BLOCK_WORDS = 200
+"""Of a code block, table or list that a sentence introduces."""
+MAX_UNITS = 4
+MIN_RELATIVE_SCORE = 0.82
+"""Of the best unit's score, what a further one must have."""
+SAME_PASSAGE = 0.25
+"""Added to units of the paragraph that the best one stands in: an explanation goes on."""
+MIN_NEWS = 0.3
+"""Share of a further unit's terms that are not said yet."""
+_GAP = 80  # characters of mark-up between a sentence that introduces a block and the block
+_LEANS_BACK = re.compile(
+    r"(?:this|that|these|those|it|its|they|their|he|she|such|however|but|so|thus|therefore"
+    r"|for example|instead|then|as a result|in (?:this|that|contrast))\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractiveAnswer:
+    """`text[start:end]` of each claim is its unit, word for word.
+
+    A table's lines have a rule between head and body, which the book's text has not.
+    """
+
+    text: str
+    claims: tuple[tuple[Span, Unit], ...]
+
+
+def extract(
+    question: str,
+    context: Sequence[ContextPassage],
+    weights: Mapping[int, float],
+    terms: Terms,
+    split_sentences: SplitSentences,
+    language: str = "en",
+) -> ExtractiveAnswer:
+    """The best one to four units, in the order of the context; no text when none fits.
+
+    `weights` says how much each of the question's terms tells: its rarity in the book.
+    """
+    asked = Asked.of(question, weights, terms)
+    found = list(units(context, split_sentences, language))
+    scores = Relevance(asked, context, terms).scores(found)
+    choice = _Choice(found, scores, context, terms)
+    choice.take(asked)
+    return compose(choice.chosen(), context)
+
+
+@dataclass(slots=True)
+class _Choice:
+    """Picks greedily what answers and is not yet said, and what its sentences lean on."""
+
+    units: Sequence[Unit]
+    scores: Sequence[float]
+    context: Sequence[ContextPassage]
+    terms: Terms
+    _taken: set[int] = field(default_factory=set)
+    _said: set[int] = field(default_factory=set)
+    _texts: set[str] = field(default_factory=set)
+    _room: int = MAX_WORDS
+
+    def chosen(self) -> list[Unit]:
+        return [self.units[at] for at in sorted(self._taken)]
+
+    def take(self, asked: Asked) -> None:
+        best = max(range(len(self.units)), key=lambda at: self.scores[at], default=None)
+        if best is None or self.scores[best] <= 0:
+            return
+        self._add(best)
+        if self.units[best].kind is BlockKind.LIST and asked.list:
+            self._add_block(self.units[best].passage)
+        self._add_support(best)
+        for at, value in self._by_value(best):
+            if len(self._taken) >= MAX_UNITS or value < MIN_RELATIVE_SCORE * self.scores[best]:
+                break
+            if self._adds_something(at):
+                self._add(at)
+                self._add_support(at)
+
+    def _by_value(self, best: int) -> list[tuple[int, float]]:
+        passage = self.units[best].passage
+        values = [
+            (at, score + (SAME_PASSAGE if self.units[at].passage == passage else 0.0))
+            for at, score in enumerate(self.scores)
+            if score > 0
+        ]
+        return sorted(values, key=lambda one: (-one[1], one[0]))
+
+    def _adds_something(self, at: int) -> bool:
+        unit = self.units[at]
+        own = self.terms(unit.text)
+        return (
+            at not in self._taken
+            and _same(unit.text) not in self._texts
+            and unit.size <= self._room
+            and len(own - self._said) >= MIN_NEWS * len(own)
+        )
+
+    def _add(self, at: int) -> None:
+        unit = self.units[at]
+        self._taken.add(at)
+        self._said |= self.terms(unit.text)
+        self._texts.add(_same(unit.text))
+        if unit.kind not in WHOLE:
+            self._room -= unit.size
+
+    def _add_support(self, at: int) -> None:
+        """Take along the sentence this one leans on, and the block that it introduces."""
+        unit = self.units[at]
+        if at and self._leans_on(self.units[at - 1], unit):
+            self._add(at - 1)
+        if unit.text.rstrip().endswith(":"):
+            following = unit.passage + 1
+            if self._adjoin(unit.passage, following) and self._ends_passage(unit):
+                self._add_block(following)
+
+    def _leans_on(self, before: Unit, unit: Unit) -> bool:
+        if before.passage == unit.passage:
+            prose = unit.kind not in WHOLE and unit.kind is not BlockKind.LIST
+            return prose and bool(_LEANS_BACK.match(unit.text)) and before.size <= self._room
+        block = unit.kind in WHOLE or unit.kind is BlockKind.LIST
+        introduced = before.text.rstrip().endswith(":")
+        return block and introduced and self._adjoin(before.passage, unit.passage)
+
+    def _adjoin(self, first: int, second: int) -> bool:
+        """Whether one passage follows the other in the book with only mark-up between."""
+        if second >= len(self.context):
+            return False
+        one, other = self.context[first], self.context[second]
+        gap = other.passage.start - one.passage.end
+        return (one.book, one.file) == (other.book, other.file) and 0 <= gap <= _GAP
+
+    def _ends_passage(self, unit: Unit) -> bool:
+        return not self.context[unit.passage].passage.text[unit.end :].strip()
+
+    def _add_block(self, passage: int) -> None:
+        """Take a list, code block, table or formula whole, if it is not too long."""
+        block = [at for at, unit in enumerate(self.units) if unit.passage == passage]
+        if sum(self.units[at].size for at in block) <= MAX_BLOCK_WORDS:
+            for at in block:
+                self._add(at)
+
+
+def _same(text: str) -> str:
+    return " ".join(words(text))
+
+
+def compose(chosen: Sequence[Unit], context: Sequence[ContextPassage]) -> ExtractiveAnswer:
+    """Join units as they come: sentences of a paragraph by a blank, paragraphs by an empty line."""
+    text = ""
+    claims: list[tuple[Span, Unit]] = []
+    previous: Unit | None = None
+    for unit in chosen:
+        text += _joint(previous, unit)
+        before, quoted, after = _framed(unit, context)
+        text += before
+        claims.append(((len(text), len(text) + len(quoted)), unit))
+        text += quoted + after
+        previous = unit
+    return ExtractiveAnswer(text, tuple(claims))
+
+
+def _joint(previous: Unit | None, unit: Unit) -> str:
+    if previous is None:
+        return ""
+    if previous.passage != unit.passage:
+        return "\n\n"
+    return "\n" if unit.kind is BlockKind.LIST else " "
+
+
+def _framed(unit: Unit, context: Sequence[ContextPassage]) -> tuple[str, str, str]:
+    """What stands before the unit's words, the words, and what stands after them."""
+    passage = context[unit.passage].passage
+    if unit.kind is BlockKind.CODE:
+        longest = max((len(run) for run in re.findall("`+", unit.text)), default=0)
+        fence = "`" * max(3, longest + 1)
+        return f"{fence}{passage.language}\n", unit.text, f"\n{fence}"
+    if unit.kind is BlockKind.LIST:
+        return f"{marker_before(passage.text, unit.start)} ", unit.text, ""
+    if unit.kind is BlockKind.TABLE:
+        return "", "\n".join(_with_rule(unit.text)), ""
+    return "", unit.text, ""
+
+
+def _with_rule(table: str) -> Iterator[str]:
+    """Lines of a table, "a | b", with the rule that makes Markdown show them as a table."""
+    head, *body = table.split("\n")
+    yield head
+    yield " | ".join("---" for _ in head.split(" | "))
+    yield from body

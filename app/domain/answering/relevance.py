@@ -1,0 +1,178 @@
+"""How well a unit of the book answers a question.
+
+score = coverage + HIT * (the passage's retrieval score / the best one) + DEFINITION * definition
+
+Coverage is the weighted share of the question's terms: a term in the unit counts whole, in the
+unit before it or in the headings above it PREVIOUS or HEADING, elsewhere in the passage PASSAGE.
+The weights were chosen on the dev sets by `scripts/bench/extraction.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from app.domain.answering.terms import Terms
+from app.domain.answering.units import Unit
+from app.domain.document import BlockKind
+from app.domain.retrieval.query import ContextPassage
+
+HIT = 0.4
+DEFINITION = 1.0
+PREVIOUS = 0.5
+HEADING = 0.5
+PASSAGE = 0.3
+WANTED_KIND = 0.3
+"""Added to code and tables that are asked for, taken from those that are not."""
+
+_ASKS_DEFINITION = re.compile(
+    r"^\s*(?:what\s+(?:is|are|was|were)(?:\s+meant\s+by)?|what\s+does|define|explain|describe"
+    r"|who\s+(?:is|was|are|were)|qué\s+(?:es|son)|was\s+(?:ist|sind)|qu['\u2019]est-ce\s+que?"
+    r"|o\s+que\s+(?:é|são))\s+(?P<what>.+?)(?:\s+means?|\s+refers?\s+to|\s+stands?\s+for)?"
+    r"\s*[?.!]*\s*$",
+    re.IGNORECASE | re.DOTALL,
+)
+_ASKS_CODE = re.compile(
+    r"\b(?:code|snippet|listing|syntax|program|command|example)s?\b|```"
+    r"|\bhow (?:do|can) (?:i|you|we) (?:write|declare|define|implement|create|call)\b",
+    re.IGNORECASE,
+)
+_ASKS_TABLE = re.compile(r"\b(?:tables?|compare[ds]?|comparison|versus|vs)\b", re.IGNORECASE)
+_ASKS_LIST = re.compile(
+    r"\b(?:steps?|stages?|phases?|types?|kinds?|list|name|which|what are|how (?:do|does|can|to)"
+    r"|rules?|principles?|advantages?|reasons?|parts?)\b",
+    re.IGNORECASE,
+)
+_SAYS_WHAT_IT_IS = re.compile(
+    r"\b(?:is|are|was|were|means?|refers?\s+to|consists?\s+of|describes?|denotes?"
+    r"|es|son|ist|sind|est|sont|é|são)\b|:|\u2014|\s-\s",
+    re.IGNORECASE,
+)
+_LONGEST_SUBJECT = 80  # characters
+_POINTS_ELSEWHERE = re.compile(
+    r"\((?:see )?(?:figure|fig\.|table|chapter|section|listing)\b|\b(?:in this (?:chapter|section)|"
+    r"by the end of this|you will learn|next (?:chapter|section)|previous (?:chapter|section))\b",
+    re.IGNORECASE,
+)
+_KIND_FACTOR = {BlockKind.REFERENCE: 0.5, BlockKind.FIGURE: 0.8}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The question, taken apart."""
+
+    weights: Mapping[int, float]
+    """Term to its share of the question; the shares add up to 1."""
+    defined: frozenset[int]
+    """The terms of X in "what is X?", else empty."""
+    code: bool
+    table: bool
+    list: bool
+
+    @classmethod
+    def of(cls, question: str, weights: Mapping[int, float], terms: Terms) -> Asked:
+        """`weights` are by term, in any unit; terms without one count as the mean of the others."""
+        asked = terms(question)
+        mean = sum(weights.values()) / len(weights) if weights else 1.0
+        raw = {term: weights.get(term, mean) for term in asked}
+        total = sum(raw.values()) or 1.0
+        definition = _ASKS_DEFINITION.match(question)
+        what = terms(definition["what"]) if definition else frozenset()
+        return cls(
+            weights={term: weight / total for term, weight in raw.items()},
+            defined=what if len(what) <= 4 else frozenset(),
+            code=bool(_ASKS_CODE.search(question)),
+            table=bool(_ASKS_TABLE.search(question)),
+            list=bool(_ASKS_LIST.search(question)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """Scores the units of one context for one question."""
+
+    asked: Asked
+    context: Sequence[ContextPassage]
+    terms: Terms
+
+    def scores(self, units: Sequence[Unit]) -> list[float]:
+        """One score a unit, in order; 0 for those that have nothing of the question."""
+        best = max((one.score for one in self.context), default=0.0) or 1.0
+        held = [self.terms(one.passage.text) for one in self.context]
+        headings = [self.terms(" ".join(one.passage.heading_path)) for one in self.context]
+        scores: list[float] = []
+        previous: Unit | None = None
+        before: frozenset[int] = frozenset()
+        for unit in units:
+            if previous is None or previous.passage != unit.passage:
+                before = frozenset()
+            own = self.terms(unit.text)
+            around = (before, headings[unit.passage], held[unit.passage])
+            score = self._score(unit, own, around)
+            if score:
+                score += HIT * self.context[unit.passage].score / best
+            scores.append(score * _form(unit, own))
+            previous, before = unit, own
+        return scores
+
+    def _score(self, unit: Unit, own: frozenset[int], around: tuple[frozenset[int], ...]) -> float:
+        definition = self._definition(unit, own)
+        if not definition and own.isdisjoint(self.asked.weights):
+            return 0.0
+        covered = sum(
+            weight * _share(term, own, around) for term, weight in self.asked.weights.items()
+        )
+        return covered + DEFINITION * definition + self._kind_bonus(unit.kind)
+
+    def _kind_bonus(self, kind: BlockKind) -> float:
+        if kind is BlockKind.CODE:
+            return WANTED_KIND if self.asked.code else -WANTED_KIND
+        if kind is BlockKind.TABLE:
+            return WANTED_KIND if self.asked.table else -WANTED_KIND
+        return 0.0
+
+    def _definition(self, unit: Unit, own: frozenset[int]) -> float:
+        """How far the unit says what the term asked for is, from 0 to 1.2."""
+        asked = self.asked.defined
+        if not asked:
+            return 0.0
+        passage = self.context[unit.passage].passage
+        marked = any(self.terms(term) == asked for term in passage.terms)
+        if marked and passage.kind is BlockKind.GLOSSARY_ENTRY:
+            return 1.2
+        subject = self.terms(_subject(unit.text))
+        if subject >= asked:
+            return (1.0 if marked else 0.75) / (1 + 0.5 * len(subject - asked))
+        return 0.5 if marked and asked <= own else 0.0
+
+
+def _share(term: int, own: frozenset[int], around: tuple[frozenset[int], ...]) -> float:
+    if term in own:
+        return 1.0
+    return max(
+        (
+            share
+            for share, terms in zip((PREVIOUS, HEADING, PASSAGE), around, strict=True)
+            if term in terms
+        ),
+        default=0.0,
+    )
+
+
+def _subject(sentence: str) -> str:
+    """What stands before the first verb of being; "" without one near the start."""
+    found = _SAYS_WHAT_IT_IS.search(sentence)
+    return sentence[: found.start()] if found and found.start() <= _LONGEST_SUBJECT else ""
+
+
+def _form(unit: Unit, own: frozenset[int]) -> float:
+    """Factor under 1 for units that tell little when they stand alone."""
+    factor = _KIND_FACTOR.get(unit.kind, 1.0)
+    if unit.text.rstrip().endswith("?"):
+        factor *= 0.5
+    if len(own) < 4 and unit.kind not in (BlockKind.CODE, BlockKind.TABLE):
+        factor *= 0.7
+    if _POINTS_ELSEWHERE.search(unit.text):
+        factor *= 0.85
+    return factor

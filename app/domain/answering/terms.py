@@ -1,0 +1,58 @@
+"""What texts are compared by: terms, words, numbers and names."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+Terms: TypeAlias = Callable[[str], frozenset[int]]
+"""Text to the ids of its terms, as the index has them: stems, without function words."""
+
+# Python's \w leaves out the vowel signs of Arabic and of the scripts of South and South-East Asia.
+_LETTER = (
+    "(?:[^\\W_]|[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff])"
+)
+_WORD = re.compile(f"{_LETTER}+")
+_NAME = re.compile(f"{_LETTER}+(?:[-'\u2019]{_LETTER}+)*")
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,\u00a0\u202f]\d+)*(?!\w)")
+_SENTENCE_BEGINS = re.compile(r"(?:^|[.!?:;]|[-*#>|]|\n)[\s\"'(\[*_`\u201c\u2018]*$")
+_POSSESSIVE = re.compile("['\u2019]s\\b")
+_FIGURES = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+sixteen seventeen eighteen nineteen twenty
+"""
+_NUMBER_WORDS = {word: str(value) for value, word in enumerate(_FIGURES.split())}
+
+
+def words(text: str) -> Iterator[str]:
+    """Runs of letters and figures in lower case, NFKC; a possessive s is left out."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return (match.group() for match in _WORD.finditer(_POSSESSIVE.sub("", folded)))
+
+
+def numbers(text: str) -> set[str]:
+    """The numbers in `text` without group separators; "two" to "twenty" count as figures."""
+    found = {_plain_number(match.group()) for match in _NUMBER.finditer(text)}
+    return found | {_NUMBER_WORDS[word] for word in words(text) if word in _NUMBER_WORDS}
+
+
+def _plain_number(figure: str) -> str:
+    figure = re.sub("[\u00a0\u202f]", "", figure)
+    figure = re.sub(r"[.,](?=\d{3}(?:[.,]|$))", "", figure)
+    return figure.replace(",", ".")
+
+
+def names(text: str) -> set[str]:
+    """Words, in lower case, that are written as names: NASA, McCulloch, "the Nile".
+
+    A capital inside the word, or at its beginning where no sentence begins.
+    """
+    found: set[str] = set()
+    for match in _NAME.finditer(text):
+        word = match.group()
+        capital = word[:1].isupper() and not _SENTENCE_BEGINS.search(text, 0, match.start())
+        if len(word) > 1 and (capital or any(char.isupper() for char in word[1:])):
+            found.update(words(word))
+    return found

@@ -1,0 +1,19 @@
+"""Chunks, the strategies that make them, and the packer they share."""
+
+from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.chunking.config import ChunkingConfig, StrategyName, StructureConfig
+from app.domain.chunking.strategies import STRATEGIES, Strategy, chunk_document, get_strategy
+from app.domain.chunking.tools import ChunkingTools
+
+__all__ = [
+    "STRATEGIES",
+    "Chunk",
+    "ChunkingConfig",
+    "ChunkingTools",
+    "Passage",
+    "Strategy",
+    "StrategyName",
+    "StructureConfig",
+    "chunk_document",
+    "get_strategy",
+]

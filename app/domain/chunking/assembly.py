@@ -1,0 +1,248 @@
+"""From pieces to chunks: text, exact spans, context, passages, ids."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.chunking.config import ChunkingConfig, StrategyName
+from app.domain.chunking.pieces import UNCOUNTED, Piece
+from app.domain.chunking.token_sum import JoinCounter
+from app.domain.chunking.tools import ChunkingTools
+from app.domain.document import BlockKind, Book, Document, Span
+
+NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "chunk.textbook-rag")
+GAP = "\n\n"
+"""What stands between stretches that do not touch in the source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What goes into one chunk."""
+
+    pieces: Sequence[Piece]
+    overlap: Sequence[Piece] = ()
+    """Repeated from the end of the draft before."""
+    head: Piece | None = None
+    """Repeated as context: the header of the table, or the lead-in of the list, begun before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    text: str
+    tokens: int
+    spans: tuple[Span, ...]
+    context: tuple[Span, ...]
+
+
+@dataclass(slots=True)
+class Renderer:
+    """Joins slices of a file: one span as long as only blanks are between, else a new one."""
+
+    source: str
+    joins: JoinCounter
+
+    def render(self, pieces: Iterable[Piece], head: Piece | None = None) -> Rendered:
+        spans: list[Span] = []
+        parts: list[str | Span] = []
+        if head is not None:
+            parts.append(self.source[head.start : head.end])
+        sum_known = head is None
+        total = 0
+        before: Piece | None = None
+        for piece in pieces:
+            span = (piece.start, piece.end)
+            if spans and parts[-1] is spans[-1] and self._touches(spans[-1], span):
+                gap = self.source[spans[-1][1] : piece.start]
+                spans[-1] = parts[-1] = (spans[-1][0], piece.end)
+            elif before is None or span != (before.start, before.end):
+                gap = GAP
+                spans.append(span)
+                parts.append(spans[-1])
+            if piece.pulled:
+                parts.append(piece.pulled)
+                sum_known = False
+            if sum_known:
+                added = self._added(before, gap, piece)
+                sum_known = added is not None and piece.tokens != UNCOUNTED
+                total += piece.tokens + (added or 0)
+            before = piece
+        text, context = self._joined(parts)
+        tokens = total if sum_known else self.joins.count_tokens(text)
+        return Rendered(text, tokens, tuple(spans), context)
+
+    def _touches(self, before: Span, span: Span) -> bool:
+        return before[1] <= span[0] and not self.source[before[1] : span[0]].strip()
+
+    def _added(self, before: Piece | None, gap: str, piece: Piece) -> int | None:
+        if before is None:
+            return 0
+        left = self.source[before.start : before.end]
+        return self.joins.added(left, gap, self.source[piece.start : piece.start + 1])
+
+    def _joined(self, parts: Sequence[str | Span]) -> tuple[str, tuple[Span, ...]]:
+        texts: list[str] = []
+        context: list[Span] = []
+        length = 0
+        for part in parts:
+            if texts:
+                length += len(GAP)
+            if isinstance(part, str):
+                texts.append(part)
+                context.append((length, length + len(part)))
+            else:
+                texts.append(self.source[part[0] : part[1]])
+            length += len(texts[-1])
+        return GAP.join(texts), tuple(context)
+
+
+@dataclass(slots=True)
+class ChunkBuilder:
+    """Makes the chunks of one document, in order."""
+
+    document: Document
+    book: Book
+    strategy: StrategyName
+    config: ChunkingConfig
+    tools: ChunkingTools
+    exact_passages: bool = True
+    """Whether pieces end at joints, so that what is repeated stays a passage of its own."""
+    seen: Counter[str] = field(default_factory=Counter)
+    fingerprint: str = field(init=False)
+    renderer: Renderer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.fingerprint = self.config.fingerprint(self.strategy)
+        self.renderer = Renderer(self.document.source, self.tools.joins)
+
+    def build(self, drafts: Sequence[Draft]) -> list[Chunk]:
+        repeated = [
+            self._overlap_tokens(before, draft)
+            for before, draft in zip([None, *drafts], drafts, strict=False)
+        ]
+        following = [*repeated[1:], 0]
+        return [
+            self._chunk(index, draft, start, end)
+            for index, (draft, start, end) in enumerate(
+                zip(drafts, repeated, following, strict=True)
+            )
+        ]
+
+    def _overlap_tokens(self, before: Draft | None, draft: Draft) -> int:
+        if draft.overlap:
+            return self.renderer.render(draft.overlap).tokens
+        first = draft.pieces[0]
+        if before is None or not (first.pulled and before.pieces[-1].pulled):
+            return 0
+        if (first.start, first.end) != (before.pieces[-1].start, before.pieces[-1].end):
+            return 0
+        # What comes of one included file comes with the directive each time.
+        return self.tools.count_tokens(self.document.source[first.start : first.end])
+
+    def _chunk(self, index: int, draft: Draft, overlap_start: int, overlap_end: int) -> Chunk:
+        document, own = self.document, draft.pieces
+        rendered = self.renderer.render([*draft.overlap, *own], draft.head)
+        path = _common_path(own)
+        body = [piece for piece in own if piece.block.kind is not BlockKind.HEADING] or own
+        ids = (piece.block.paragraph_id for piece in [*body, *draft.overlap])
+        return Chunk(
+            chunk_id=self._id(rendered.text),
+            book=self.book.id,
+            book_version=self.book.version,
+            chunk_index=index,
+            file=document.file,
+            position=document.position,
+            text_content=rendered.text,
+            token_count=rendered.tokens,
+            overlap_start=overlap_start,
+            overlap_end=overlap_end,
+            paragraph_ids=tuple(dict.fromkeys(ids)),
+            content_type=_main_kind(body),
+            chapter=document.chapter,
+            section=path[-1] if path else document.title,
+            heading_path=path,
+            spans=rendered.spans,
+            deep_link_url=self.tools.link(body[0].block),
+            language=document.language,
+            passages=tuple(self._passages(draft, path)),
+            context=rendered.context,
+        )
+
+    def _id(self, text: str) -> str:
+        """Of the content and its place among equal ones: no other chunk changes it."""
+        origin = (self.book.id, self.strategy, self.fingerprint, self.document.file)
+        name = "\x1f".join((*origin, text))
+        self.seen[name] += 1
+        return str(uuid.uuid5(NAMESPACE, f"{name}\x1f{self.seen[name]}"))
+
+    def _passages(self, draft: Draft, path: tuple[str, ...]) -> list[Passage]:
+        passages: list[Passage] = []
+        has_body = any(piece.block.kind is not BlockKind.HEADING for piece in draft.pieces)
+        if draft.head is not None:
+            passages.append(self._passage([draft.head]))
+        both = [*draft.overlap, *draft.pieces]
+        for group in (draft.overlap, draft.pieces) if self.exact_passages else (both,):
+            run: list[Piece] = []
+            for piece in group:
+                if run and run[-1].block is not piece.block:
+                    passages.append(self._passage(run))
+                    run = []
+                if has_body and is_above(piece, path):
+                    continue
+                run.append(piece)
+            if run:
+                passages.append(self._passage(run))
+        return passages
+
+    def _passage(self, run: Sequence[Piece]) -> Passage:
+        """One passage of the pieces of one block that stand together in a chunk."""
+        block, start, end = run[0].block, run[0].start, run[-1].end
+        if run[0].pulled:
+            start, end = block.start, block.end
+        verbatim = False
+        if len(run) == 1:
+            text, verbatim = run[0].text, run[0].verbatim
+        elif (start, end) == (block.start, block.end) and not any(p.pulled for p in run):
+            text = block.text
+        elif any(piece.verbatim for piece in run):
+            text, verbatim = self.document.source[start:end], True
+        else:
+            text = run[0].text + "".join(piece.joiner + piece.text for piece in run[1:])
+        return Passage(
+            paragraph_id=block.paragraph_id,
+            kind=block.kind,
+            text=text,
+            start=start,
+            end=end,
+            url=self.tools.link(block),
+            heading_path=block.heading_path,
+            terms=block.terms,
+            verbatim=verbatim,
+        )
+
+
+def is_above(heading: Piece, path: tuple[str, ...]) -> bool:
+    """Whether this is a heading that the heading path already says."""
+    own = heading.block.heading_path
+    return heading.block.kind is BlockKind.HEADING and bool(own) and path[: len(own)] == own
+
+
+def _common_path(pieces: Sequence[Piece]) -> tuple[str, ...]:
+    body = [p.block.heading_path for p in pieces if p.block.kind is not BlockKind.HEADING]
+    paths = body or [piece.block.heading_path for piece in pieces]
+    first, last = min(paths), max(paths)
+    length = 0
+    while length < min(len(first), len(last)) and first[length] == last[length]:
+        length += 1
+    return first[:length]
+
+
+def _main_kind(pieces: Sequence[Piece]) -> str:
+    """The kind with most text; the first in reading order among equals."""
+    sizes: Counter[str] = Counter()
+    for piece in pieces:
+        sizes[piece.block.kind.value] += len(piece.text)
+    return max(sizes, key=lambda kind: sizes[kind])

@@ -1,0 +1,197 @@
+"""Settings of the chunking strategies."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from enum import StrEnum
+from typing import TypeAlias
+
+from app.domain.document import BlockKind
+from app.domain.errors import InputError, UnknownStrategy
+
+
+class StrategyName(StrEnum):
+    STRUCTURE = "structure"
+    FIXED = "fixed"
+    RECURSIVE = "recursive"
+    SENTENCE = "sentence"
+    AUTO = "auto"
+    SEMANTIC = "semantic"
+    LATE = "late"
+
+
+@dataclass(frozen=True, slots=True)
+class StructureConfig:
+    """Sizes in tokens. `low` to `high` is aimed at, `minimum` to `maximum` is allowed."""
+
+    low: int = 200
+    high: int = 500
+    minimum: int = 100
+    maximum: int = 700
+    """No chunk is longer; a block that is no longer is never split."""
+    overlap: int = 60
+    """Tokens of whole sentences or blocks that a chunk repeats from the one before."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixedConfig:
+    """Sizes in characters."""
+
+    size: int = 900
+    overlap: int = 120
+    prefer_sentence_ends: bool = False
+    """End a chunk at the last sentence end in its second half, if there is one."""
+
+
+class Separators(StrEnum):
+    """What the recursive strategy cuts at, best first."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    CODE = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class RecursiveConfig:
+    """Sizes in tokens."""
+
+    size: int = 512
+    overlap: int = 128
+    separators: Separators = Separators.TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceConfig:
+    """Sizes in tokens."""
+
+    target: int = 512
+    maximum: int = 768
+    minimum: int = 50
+    overlap: int = 50
+    """At least one sentence, and at least as many tokens."""
+    whole_below_words: int = 200
+    """A document of fewer words is one chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class AutoConfig:
+    whole_below_words: int = 200
+    code_share: float = 0.5
+    """From this share of code on, of all characters, a document counts as code."""
+    markup_share: float = 0.02
+    """From this share of blocks that are headings, lists, tables or code on, as Markdown."""
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticConfig:
+    """Sizes in tokens."""
+
+    percentile: float = 90.0
+    """Cut where the distance of neighbouring sentences is above this percentile, 0 to 100."""
+    window: int = 1
+    """Sentences on either side that are embedded with each."""
+    minimum: int = 100
+    maximum: int = 700
+
+
+@dataclass(frozen=True, slots=True)
+class LateConfig:
+    """Sizes in tokens; chunks do not overlap, their vectors know the text around them."""
+
+    low: int = 200
+    high: int = 500
+    minimum: int = 100
+    maximum: int = 700
+
+
+_StrategyConfig: TypeAlias = (
+    StructureConfig
+    | FixedConfig
+    | RecursiveConfig
+    | SentenceConfig
+    | AutoConfig
+    | SemanticConfig
+    | LateConfig
+)
+_USES = {StrategyName.AUTO: (StrategyName.RECURSIVE, StrategyName.SENTENCE)}
+_PREFIX = "rag_"
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkingConfig:
+    strategy: StrategyName = StrategyName.STRUCTURE
+    structure: StructureConfig = field(default_factory=StructureConfig)
+    fixed: FixedConfig = field(default_factory=FixedConfig)
+    recursive: RecursiveConfig = field(default_factory=RecursiveConfig)
+    sentence: SentenceConfig = field(default_factory=SentenceConfig)
+    auto: AutoConfig = field(default_factory=AutoConfig)
+    semantic: SemanticConfig = field(default_factory=SemanticConfig)
+    late: LateConfig = field(default_factory=LateConfig)
+    exclude: tuple[BlockKind, ...] = ()
+    """Kinds of block that are left out of the index."""
+
+    def of(self, strategy: StrategyName) -> _StrategyConfig:
+        """The settings of one strategy."""
+        config: _StrategyConfig = getattr(self, strategy.value)
+        return config
+
+    def fingerprint(self, strategy: StrategyName | None = None) -> str:
+        """Hash of all settings that decide a strategy's chunks, 16 hex digits."""
+        name = strategy or self.strategy
+        facts = {
+            "settings": {each: asdict(self.of(each)) for each in (name, *_USES.get(name, ()))},
+            "exclude": sorted(self.exclude),
+        }
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+
+    def with_settings(self, settings: Mapping[str, str]) -> ChunkingConfig:
+        """With what a document's front matter, or `rag.toml`, says otherwise.
+
+        `rag_strategy` names the strategy, `rag_<field>` sets a field of that strategy's settings,
+        such as `rag_high: 700`. Other keys are not ours. InputError for what cannot be read.
+        """
+        own = {
+            key.removeprefix(_PREFIX): value
+            for key, value in settings.items()
+            if key.startswith(_PREFIX)
+        }
+        if not own:
+            return self
+        strategy = strategy_name(own.pop("strategy", self.strategy))
+        config = self.of(strategy)
+        changes = {key: _value(config, key, value) for key, value in own.items()}
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        values[strategy.value] = type(config)(**{**asdict(config), **changes})
+        return ChunkingConfig(**{**values, "strategy": strategy})
+
+
+def strategy_name(name: str) -> StrategyName:
+    """The strategy of this name. UnknownStrategy, which lists the names, if there is none."""
+    try:
+        return StrategyName(name)
+    except ValueError as error:
+        message = f"unknown chunking strategy {name!r}; choose one of: {', '.join(StrategyName)}"
+        raise UnknownStrategy(message) from error
+
+
+def _value(config: _StrategyConfig, key: str, text: str) -> int | float | bool | Separators:
+    """The text as the type that the field's default has."""
+    known = {each.name for each in fields(config)}
+    if key not in known:
+        message = f"unknown setting {_PREFIX}{key}; this strategy has: {', '.join(sorted(known))}"
+        raise InputError(message)
+    default = getattr(config, key)
+    try:
+        if isinstance(default, bool):
+            return {"true": True, "false": False}[text.strip().lower()]
+        value: int | float | Separators = type(default)(text)
+    except (KeyError, ValueError) as error:
+        message = f"{_PREFIX}{key}: {text!r} is not a value like {default!r}"
+        raise InputError(message) from error
+    if not isinstance(value, Separators) and value < 0:
+        message = f"{_PREFIX}{key}: {text!r} is below 0"
+        raise InputError(message)
+    return value

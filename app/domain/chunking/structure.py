@@ -1,0 +1,268 @@
+"""The default strategy: whole blocks, packed by section, with overlap of whole sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, starmap
+
+from app.domain.chunking.assembly import ChunkBuilder, Draft, Renderer, is_above
+from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.config import ChunkingConfig, StrategyName, StructureConfig
+from app.domain.chunking.joints import CUT_EMPTY_SECTION, GLUE, HEADING_GLUE
+from app.domain.chunking.lead_ins import continues, leads_in
+from app.domain.chunking.overlap import choose_overlap, may_overlap
+from app.domain.chunking.packer import Load, pack
+from app.domain.chunking.pieces import Piece, directives, pieces_of
+from app.domain.chunking.tools import ChunkingTools
+from app.domain.document import Block, BlockKind, Book, Document, Span
+
+_HEADING_CUTS = {1: 0.0, 2: 0.0, 3: 0.2}
+_DEEPER_HEADING_CUT = 0.4
+_BLOCK_CUT = 1.2
+_BARE_CUT = 1.0
+"""Added where the chunk that follows could repeat nothing of the one before."""
+_INCLUDE_CUT = 3.0
+"""Added within what one directive includes, which would stand in both chunks."""
+# Between text and exercises is as good as a heading.
+_EXERCISE_CUT, _EXERCISE_LEVEL = 0.2, 3
+_LONGEST_LEAD_IN = 120
+_SLACK_STEP = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A piece and the section that holds it, counted by headings from the file's start."""
+
+    piece: Piece
+    section: int
+
+
+def chunk_by_structure(
+    document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
+) -> list[Chunk]:
+    """Chunks of whole blocks; `report` names what always holds of them."""
+    return chunk_in_structure(document, book, config, tools, StrategyName.STRUCTURE)
+
+
+def chunk_in_structure(
+    document: Document,
+    book: Book,
+    config: ChunkingConfig,
+    tools: ChunkingTools,
+    strategy: StrategyName,
+) -> list[Chunk]:
+    builder = ChunkBuilder(document, book, strategy, config, tools)
+    packing = _FilePacking(
+        builder.renderer, document.language, config.structure, tools, config.exclude
+    )
+    return builder.build(packing.drafts(document.blocks))
+
+
+@dataclass(frozen=True, slots=True)
+class _FilePacking:
+    """Packs the blocks of one file."""
+
+    renderer: Renderer
+    language: str
+    config: StructureConfig
+    tools: ChunkingTools
+    exclude: Sequence[BlockKind]
+
+    def drafts(self, blocks: Sequence[Block]) -> list[Draft]:
+        streams: dict[BlockKind, list[Placed]] = {}
+        levels = [0]
+        chains: list[list[Draft]] = []
+        known = directives(blocks)
+        for headings, block in _with_headings(blocks, self.exclude):
+            levels += [heading.level or 6 for heading in headings]
+            pieces = self._pieces(headings, block, known)
+            placed = [Placed(piece, len(levels) - 1) for piece in pieces]
+            if block is not None and block.kind is BlockKind.GLOSSARY_ENTRY:
+                chains += self._packed(placed, levels)
+            else:
+                streams.setdefault(_stream(block), []).extend(placed)
+        for stream in streams.values():
+            chains += self._packed(stream, levels)
+        chains.sort(key=lambda chain: chain[0].pieces[0].start)
+        return [draft for chain in chains for draft in chain]
+
+    def _pieces(
+        self, headings: Sequence[Block], block: Block | None, known: Mapping[int, Span]
+    ) -> list[Piece]:
+        """The block's pieces after its headings, which nothing but their own size tears off."""
+        limit = self.config.maximum
+        heads, body = [], []
+        for each in (*headings, *([block] if block else [])):
+            directive = known.get(each.start, (each.start, each.end))
+            pieces = pieces_of(
+                each, self.renderer.source, directive, self.language, limit, self.tools
+            )
+            if each is block:
+                body = pieces
+            else:
+                heads += pieces
+        if heads and body:
+            if sum(head.tokens + 1 for head in heads) + body[0].tokens > limit:
+                # The heading path still says those above the block; empty sections stay behind.
+                path = body[0].block.heading_path
+                empty = [head for head in heads if not is_above(head, path)]
+                return [*(replace(head, cut=GLUE) for head in empty), *body]
+            body[0] = replace(body[0], cut=HEADING_GLUE)
+        return [*heads[:1], *starmap(_below, pairwise(heads)), *body]
+
+    def _packed(self, placed: Sequence[Placed], levels: Sequence[int]) -> list[list[Draft]]:
+        """Drafts in chains: within a chain each repeats something of the one before."""
+        glued = list(_with_lead_ins(placed))
+        loads = [self._load(before, this, levels) for before, this in pairwise([None, *glued])]
+        slack = 0
+        while True:
+            ranges = pack(loads, self.config, slack)
+            chains = self._chains(glued, ranges)
+            if slack >= self.config.maximum // 2 or not self._too_long(chains):
+                return chains
+            slack += _SLACK_STEP
+
+    def _load(self, before: Placed | None, this: Placed | None, levels: Sequence[int]) -> Load:
+        assert this is not None  # noqa: S101 - only the first of a pair can be None
+        piece = this.piece
+        head = piece.head.tokens + 2 if piece.head else 0
+        if before is None:
+            return Load(piece.tokens + 1, head, 0, 0.0, 1)
+        if before.section != this.section:
+            level = min(levels[before.section + 1 : this.section + 1])
+            cut = _HEADING_CUTS.get(level, _DEEPER_HEADING_CUT)
+            return Load(piece.tokens + 1, head, 0, max(cut, piece.cut), level)
+        cut = piece.cut or _BLOCK_CUT
+        if piece.pulled and (piece.start, piece.end) == (before.piece.start, before.piece.end):
+            cut += _INCLUDE_CUT
+        if _is_exercise(piece) != _is_exercise(before.piece):
+            cut = max(piece.cut, _EXERCISE_CUT)
+            return Load(piece.tokens + 1, head, 0, cut, _EXERCISE_LEVEL)
+        if piece.head:
+            return Load(piece.tokens + 1, head, 0, cut, 0)
+        if may_overlap(before.piece, self.config.overlap):
+            return Load(piece.tokens + 1, 0, self.config.overlap, cut, 0)
+        return Load(piece.tokens + 1, 0, 0, cut + _BARE_CUT, 0)
+
+    def _chains(
+        self, placed: Sequence[Placed], ranges: Sequence[tuple[int, int]]
+    ) -> list[list[Draft]]:
+        chains: list[list[Draft]] = []
+        for start, end in ranges:
+            pieces = [item.piece for item in placed[start:end]]
+            overlap = self._overlap(placed, chains[-1][-1] if chains else None, start, pieces)
+            head = pieces[0].head if start else None
+            draft = Draft(pieces, overlap, head)
+            if overlap:
+                chains[-1].append(draft)
+            else:
+                chains.append([draft])
+        return chains
+
+    def _overlap(
+        self, placed: Sequence[Placed], before: Draft | None, start: int, pieces: Sequence[Piece]
+    ) -> list[Piece]:
+        if before is None or pieces[0].head:
+            return []
+        section = placed[start].section
+        last = placed[start - 1]
+        if last.section != section or _is_exercise(last.piece) != _is_exercise(pieces[0]):
+            return []
+        same: list[Piece] = []
+        first = start - len(before.pieces)
+        # The first piece stays with the chunk before: a chunk is never repeated whole.
+        for item in placed[start - 1 : first : -1]:
+            if item.section != section:
+                break
+            same.insert(0, item.piece)
+        if not same:
+            same = [placed[start - 1].piece]
+        room = self.config.maximum - sum(piece.tokens + 1 for piece in pieces) - 2
+        wanted = self.config.overlap
+        return choose_overlap(same, wanted, room, self.renderer.source, self.language, self.tools)
+
+    def _too_long(self, chains: Sequence[Sequence[Draft]]) -> bool:
+        for chain in chains:
+            for draft in chain:
+                pieces = [*draft.overlap, *draft.pieces]
+                if sum(piece.tokens for piece in pieces) < self.config.maximum * 0.95:
+                    continue
+                tokens = self.renderer.render(pieces, draft.head).tokens
+                if len(pieces) > 1 and tokens > self.config.maximum:
+                    return True
+        return False
+
+
+def _below(before: Piece, heading: Piece) -> Piece:
+    """The heading, tied to the one before: closely if it stands in that one's section."""
+    nested = (heading.block.level or 6) > (before.block.level or 6)
+    return replace(heading, cut=HEADING_GLUE if nested else CUT_EMPTY_SECTION)
+
+
+def _stream(block: Block | None) -> BlockKind:
+    """Solutions are packed among their own, so that they can be left out."""
+    solution = block is not None and block.kind is BlockKind.SOLUTION
+    return BlockKind.SOLUTION if solution else BlockKind.PARAGRAPH
+
+
+def _is_exercise(piece: Piece) -> bool:
+    return piece.block.kind is BlockKind.EXERCISE
+
+
+def _with_headings(
+    blocks: Sequence[Block], exclude: Sequence[BlockKind]
+) -> Iterator[tuple[list[Block], Block | None]]:
+    """Each block that is not left out, with the headings since the one before.
+
+    Headings of sections that have nothing but blocks left out are left out too; headings that
+    nothing follows come last, without a block.
+    """
+    headings: list[Block] = []
+    emptied: set[int] = set()
+    for block in blocks:
+        if block.kind is BlockKind.HEADING:
+            level = block.level or 6
+            # A heading under which all was left out ends with the next of its level or above.
+            headings = [
+                heading
+                for heading in headings
+                if not (heading.start in emptied and (heading.level or 6) >= level)
+            ]
+            headings.append(block)
+        elif block.kind in exclude:
+            emptied.update(heading.start for heading in headings)
+        else:
+            yield headings, block
+            headings = []
+    headings = [heading for heading in headings if heading.start not in emptied]
+    if headings:
+        yield headings, None
+
+
+def _with_lead_ins(placed: Sequence[Placed]) -> Iterator[Placed]:
+    """The same, with what must not be torn apart glued, and long lists led in again."""
+    before: Placed | None = None
+    lead_in: Piece | None = None
+    for item in placed:
+        piece = item.piece
+        if before is not None and before.section == item.section:
+            if piece.block is not before.piece.block:
+                lead_in = before.piece if leads_in(before.piece.block, piece.block) else None
+                if lead_in or continues(before.piece.block, piece.block):
+                    piece = replace(piece, cut=GLUE)
+            elif _repeats_lead_in(lead_in, piece):
+                piece = replace(piece, head=lead_in)
+        else:
+            lead_in = None
+        before = Placed(piece, item.section) if piece is not item.piece else item
+        yield before
+
+
+def _repeats_lead_in(lead_in: Piece | None, piece: Piece) -> bool:
+    return (
+        lead_in is not None
+        and piece.block.kind is BlockKind.LIST
+        and piece.head is None
+        and lead_in.tokens <= _LONGEST_LEAD_IN
+    )

@@ -1,0 +1,39 @@
+"""What a chunking strategy needs from outside: deterministic libraries, as plain functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from app.domain.chunking.config import RecursiveConfig, StrategyName
+from app.domain.chunking.token_sum import JoinCounter
+from app.domain.document import Block, Span
+from app.domain.errors import ConfigError
+
+
+def block_url(block: Block) -> str:
+    return block.url
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkingTools:
+    count_tokens: Callable[[str], int]
+    split_sentences: Callable[[str, str], list[Span]]
+    """(text, ISO 639-1 code) -> spans of its sentences, blanks at their ends left out."""
+    link: Callable[[Block], str] = block_url
+    """The deep link of a block."""
+    split_recursively: Callable[[str, RecursiveConfig, str], list[Span]] | None = None
+    """(text, sizes, programming language or "") -> ascending spans; for `recursive`, `auto`."""
+    embed: Callable[[Sequence[str]], Sequence[Sequence[float]]] | None = None
+    """One vector a text; for `semantic`."""
+    embeds_tokens: bool = False
+    """Whether the embedder gives a vector for each token; for `late`."""
+    joins: JoinCounter = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "joins", JoinCounter(self.count_tokens))
+
+
+def missing(strategy: StrategyName, what: str) -> ConfigError:
+    message = f"the chunking strategy {strategy.value!r} needs {what}, and none is set up"
+    return ConfigError(message)

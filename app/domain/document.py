@@ -1,0 +1,160 @@
+"""A book as the reader sees it: documents made of typed blocks with exact source spans.
+
+All offsets are code points into the file's text, decoded as UTF-8 with line ends as they are
+(a byte order mark counts as one code point). Half-open: `source[start:end]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+Span: TypeAlias = tuple[int, int]
+
+RUN_BOUNDARY = "\x1f"
+"""Stands between two runs of a block's text (ASCII unit separator)."""
+
+
+class BlockKind(StrEnum):
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    LIST = "list"
+    CODE = "code"
+    TABLE = "table"
+    QUOTE = "quote"
+    ADMONITION = "admonition"
+    FIGURE = "figure"
+    MATH = "math"
+    GLOSSARY_ENTRY = "glossary_entry"
+    EXERCISE = "exercise"
+    SOLUTION = "solution"
+    REFERENCE = "reference"
+    FOOTNOTE = "footnote"
+
+
+class Site(StrEnum):
+    DOCUSAURUS = "docusaurus"
+    MDBOOK = "mdbook"
+    MKDOCS = "mkdocs"
+    MYST = "myst"
+    PLAIN = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A joint inside a block where it may be split when it is too large for one chunk.
+
+    A list item (with what is nested in it), a table row, a paragraph or a code block inside an
+    admonition, quote, exercise or solution. Parts are in order, do not overlap and lie inside the
+    block's span. `text` is what a reader sees. `kind` is LIST for an item, TABLE for a row.
+    """
+
+    kind: BlockKind
+    start: int
+    end: int
+    text: str
+    header: bool = False
+    """True for a table's header row: repeated, as context, in every piece of a split table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One unit of a book's text: the unit that is cited.
+
+    `text` is what a reader sees: inline mark-up resolved, entities decoded, link text kept, maths
+    kept as TeX. `heading_path` runs from the page's title down to the section that holds the
+    block; a heading's own path ends with itself. `anchor` is the id of that section's heading as
+    the site generator makes it ("" above the first heading or under the page's title); `url` is
+    the page's permalink with `#anchor`.
+    """
+
+    kind: BlockKind
+    text: str
+    file: str
+    start: int
+    end: int
+    heading_path: tuple[str, ...] = ()
+    anchor: str = ""
+    url: str = ""
+    paragraph_id: str = ""
+    level: int = 0
+    """1 to 6 for a heading, else 0."""
+    language: str = ""
+    """The programming language of a code block."""
+    title: str = ""
+    """A code block's title, an admonition's title, a figure's or listing's caption."""
+    terms: tuple[str, ...] = ()
+    """Terms that the author marks as defined here; for a glossary entry its term."""
+    parts: tuple[Part, ...] = ()
+    included: str = ""
+    """The file whose text an include directive pulled into `text`, relative to the book."""
+    author_id: str = ""
+    """An id the author gave this block; wins over the content hash as paragraph id."""
+    runs: str = ""
+    """The text as the page shows it in line, with RUN_BOUNDARY wherever mark-up changes or maths
+    or a footnote stands: the stretches between are what a text fragment may quote."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceWarning:
+    """Something in the source that was read, but not as its author meant: a broken include."""
+
+    message: str
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One source file of a book, read whole."""
+
+    file: str
+    """Path relative to the book's folder, with forward slashes."""
+    title: str
+    chapter: str
+    """The title of the chapter (or unit) the page belongs to in the table of contents."""
+    url: str
+    """The page's permalink: base URL and path, no anchor."""
+    source: str
+    blocks: tuple[Block, ...]
+    position: int = 0
+    """Place in the book's reading order, from 0."""
+    language: str = "en"
+    """ISO 639-1 code."""
+    covered: int = 0
+    """Non-blank characters that lie in a block or in a named class of mark-up."""
+    nonblank: int = 0
+    unknown: tuple[Span, ...] = ()
+    """What is neither: spans to look at."""
+    settings: dict[str, str] = field(default_factory=dict)
+    """Per-document settings from front matter (`rag_...` keys)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    id: str
+    title: str
+    site: Site
+    base_url: str
+    language: str
+    version: str
+    """Hash of the content of every file of the book, first 16 hex digits of SHA-256."""
+    documents: tuple[Document, ...]
+    orphans: tuple[str, ...] = ()
+    """Files that the table of contents leaves out: not indexed."""
+    warnings: tuple[SourceWarning, ...] = ()
+
+    def blocks(self) -> Iterator[Block]:
+        for document in self.documents:
+            yield from document.blocks
+
+    @property
+    def coverage(self) -> float:
+        """Share of non-blank source characters that lie in a block or known mark-up, 0 to 1."""
+        nonblank = sum(document.nonblank for document in self.documents)
+        return sum(document.covered for document in self.documents) / nonblank if nonblank else 1.0

@@ -1,0 +1,107 @@
+"""Every error this program raises on purpose.
+
+RagError                    message for the person in front of it; never carries a secret
+├── InputError              the caller's input is wrong            CLI exit 2, HTTP 422
+│   ├── BookError           a book's source cannot be read         names file and line
+│   ├── QuestionError       an empty or oversized question
+│   └── UnknownStrategy     no such chunking strategy
+├── BookNotFound            no such book in the index              CLI exit 2, HTTP 404
+├── ConfigError             settings are missing or contradictory  CLI exit 2, HTTP 500
+├── IndexMismatch           index made by another model            CLI exit 2, HTTP 409
+├── IndexBusy               another ingest of the book is running  CLI exit 2, HTTP 409
+├── StorageError            disk or index store failed             CLI exit 1, HTTP 503
+└── ProviderError           an outside service failed              CLI exit 1, HTTP 502
+├── ProviderAuthError   it refused the key (401, 403)          CLI exit 2, HTTP 502
+├── ProviderRateLimited it said "too many requests" (429)      HTTP 503, retry_after
+├── ProviderRejected    it refused this input (400, 413, 422)  HTTP 502
+└── ProviderUnavailable 5xx, timeout, dropped connection       HTTP 503
+"""
+
+
+class RagError(Exception):
+    """Base of the tree. `code` is the stable machine-readable name used in JSON and SSE."""
+
+    code = "internal"
+    exit_code = 1
+
+
+class InputError(RagError):
+    code = "invalid_input"
+    exit_code = 2
+
+
+class BookError(InputError):
+    """A problem in a book's source; `str()` gives `file:line: message` where a line is known."""
+
+    code = "invalid_book"
+
+    def __init__(self, message: str, file: str = "", line: int = 0) -> None:
+        where = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
+        super().__init__(where + message)
+        self.file = file
+        self.line = line
+
+
+class QuestionError(InputError):
+    code = "invalid_question"
+
+
+class UnknownStrategy(InputError):
+    code = "unknown_strategy"
+
+
+class BookNotFound(RagError):
+    code = "book_not_found"
+    exit_code = 2
+
+
+class ConfigError(RagError):
+    code = "misconfigured"
+    exit_code = 2
+
+
+class IndexMismatch(RagError):
+    code = "index_mismatch"
+    exit_code = 2
+
+
+class IndexBusy(RagError):
+    code = "index_busy"
+    exit_code = 2
+
+
+class StorageError(RagError):
+    code = "storage_failed"
+
+
+class ProviderError(RagError):
+    code = "provider_failed"
+
+
+class ProviderAuthError(ProviderError):
+    code = "provider_auth"
+    exit_code = 2
+
+
+class ProviderRateLimited(ProviderError):
+    """`retry_after` in seconds, if the provider named one."""
+
+    code = "provider_rate_limited"
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ProviderRejected(ProviderError):
+    code = "provider_rejected"
+
+
+class ProviderUnavailable(ProviderError):
+    """`retry_after` in seconds, if the provider named one."""
+
+    code = "provider_unavailable"
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after

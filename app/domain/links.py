@@ -1,0 +1,167 @@
+"""Deep links: a page's address, the section's anchor and a text fragment for the very paragraph.
+
+A text fragment fails where it bridges inline maths, a footnote reference, a line break or two
+blocks, and it finds the first occurrence. So it quotes a *clean run*: whole words of one stretch
+of text without a mark-up boundary, the shortest one of at least four words that occurs once in
+the page. Where a paragraph has none (it is repeated), its last words are told apart by the words
+that follow as a suffix; a prefix does not work behind a heading.
+
+Text fragments: https://wicg.github.io/scroll-to-text-fragment/
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from app.domain.document import RUN_BOUNDARY, Block, BlockKind, Document
+
+_MARKS = (
+    "\u00ad\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff\u1ab0-\u1aff"
+    "\u1dc0-\u1dff\u200b-\u200d\ufe00-\ufe0f"
+)
+_WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
+_UNSURE = re.compile(r"-{2,3}|(?<!\w):[a-z0-9_+-]+:(?!\w)")
+_USUAL_WORDS = (4, 5, 6, 8, 12)
+_FEW_WORDS = (3, 2, 1)
+_SUFFIX_WORDS = 4
+
+
+def encode_fragment(text: str) -> str:
+    """Percent-encode a part of a text directive: `-`, `,` and `&` are its syntax."""
+    return quote(text, safe="", errors="replace").replace("-", "%2D")
+
+
+def deep_link(url: str, text: str, suffix: str = "") -> str:
+    """Return `url` with a text fragment for `text`, told apart by what follows it if given."""
+    if not text:
+        return url
+    directive = encode_fragment(text) + (f",-{encode_fragment(suffix)}" if suffix else "")
+    return f"{url}{'' if '#' in url else '#'}:~:text={directive}"
+
+
+def page_links(document: Document) -> list[str]:
+    """Return the deep link of each of the page's blocks, in order.
+
+    A heading's link is its anchor alone. Time is linear in the length of the page.
+    """
+    page = _Page.of(document)
+    quotes: dict[int, tuple[str, str]] = {}
+    pending = [
+        index
+        for index, block in enumerate(document.blocks)
+        if block.kind is not BlockKind.HEADING and page.runs[index]
+    ]
+    for size in (*_USUAL_WORDS, *_FEW_WORDS):
+        if not pending:
+            break
+        counts = page.counts(size)
+        left: list[int] = []
+        for index in pending:
+            found = next(page.unique_runs(index, size, counts), "")
+            if found:
+                quotes[index] = (found, "")
+            else:
+                left.append(index)
+        pending = left
+    for index in pending:
+        quotes[index] = page.quote_with_suffix(index)
+    return [
+        deep_link(block.url, *quotes.get(index, ("", "")))
+        for index, block in enumerate(document.blocks)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A clean run: its text, where each word stands in it, and its place in the page's words."""
+
+    text: str
+    spans: tuple[tuple[int, int], ...]
+    first: int
+
+
+@dataclass(slots=True)
+class _Page:
+    """A page as one sequence of folded words."""
+
+    words: list[str] = field(default_factory=list)
+    runs: list[list[_Run]] = field(default_factory=list)
+    _counts: dict[int, Counter[tuple[str, ...]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, document: Document) -> _Page:
+        page = cls()
+        folded: dict[str, str] = {}
+        for block in document.blocks:
+            runs: list[_Run] = []
+            for text in clean_runs(block):
+                spans = tuple(match.span() for match in _WORD.finditer(text))
+                if not spans:
+                    continue
+                runs.append(_Run(text, spans, len(page.words)))
+                for start, end in spans:
+                    word = text[start:end]
+                    if word not in folded:
+                        folded[word] = _fold(word)
+                    page.words.append(folded[word])
+            page.runs.append(runs)
+        return page
+
+    def counts(self, size: int) -> Counter[tuple[str, ...]]:
+        """Count every sequence of `size` words in the page."""
+        if size not in self._counts:
+            self._counts[size] = Counter(
+                zip(*(self.words[shift:] for shift in range(size)), strict=False)
+            )
+        return self._counts[size]
+
+    def unique_runs(self, index: int, size: int, counts: Counter[tuple[str, ...]]) -> Iterator[str]:
+        """Yield the pieces of `size` words of a block's runs that occur once, first ones first."""
+        for run in self.runs[index]:
+            for offset in range(len(run.spans) - size + 1):
+                at = run.first + offset
+                if counts[tuple(self.words[at : at + size])] == 1:
+                    yield run.text[run.spans[offset][0] : run.spans[offset + size - 1][1]]
+
+    def quote_with_suffix(self, index: int) -> tuple[str, str]:
+        """Return a repeated block's last words and the first words behind it, if those differ."""
+        last = self.runs[index][-1]
+        follower = next((runs[0] for runs in self.runs[index + 1 :] if runs), None)
+        if follower is None:
+            return "", ""
+        for ahead in range(1, min(_SUFFIX_WORDS, len(follower.spans)) + 1):
+            size = min(len(last.spans), _SUFFIX_WORDS)
+            at = follower.first - size
+            key = tuple(self.words[at : follower.first + ahead])
+            if self.counts(size + ahead)[key] == 1:
+                text = last.text[last.spans[-size][0] : last.spans[-1][1]]
+                return text, follower.text[: follower.spans[ahead - 1][1]].lstrip()
+        return "", ""
+
+
+def clean_runs(block: Block) -> list[str]:
+    """Return a block's runs, cut also where the page may not show what the source says.
+
+    Smart punctuation makes a dash of `--`; `:name:` may become an emoji.
+    """
+    runs: list[str] = []
+    for run in block.runs.split(RUN_BOUNDARY):
+        if "--" in run or ":" in run:
+            runs.extend(piece.strip() for piece in _UNSURE.split(run))
+        else:
+            runs.append(run.strip())
+    return [" ".join(run.split()) for run in runs if run]
+
+
+def _fold(word: str) -> str:
+    """Fold case and accents, as the browser's search does."""
+    if word.isascii():
+        return word.lower()
+    decomposed = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(char for char in decomposed if char.isalnum()) or word

@@ -1,0 +1,1 @@
+"""Finding passages: queries, score fusion, and the assembly of hits into context."""

@@ -1,0 +1,89 @@
+"""The web application: `uvicorn --factory app.main:create_app`.
+
+`python -m app.main` prints its OpenAPI description, which
+`specs/001-textbook-rag/contracts/openapi.json` keeps.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, TypeAlias
+
+from fastapi import FastAPI
+
+from app.api import citing, demo, problems, routes, security
+from app.bootstrap import SAMPLE_BOOK, Application, application, sample_pages
+from app.settings import Settings
+
+OpenApplication: TypeAlias = Callable[[Settings], AbstractAsyncContextManager[Application]]
+
+_DESCRIPTION = """\
+Questions to a textbook, answered from the book only: each claim carries a citation that opens the
+book's site at the very paragraph. Errors are RFC 9457 problems with a stable `code`.
+"""
+_TAGS = [
+    {"name": "answers", "description": "Ask and search."},
+    {"name": "books", "description": "What is in the index."},
+    {"name": "operation", "description": "For the operator's monitoring."},
+]
+
+
+def create_app(
+    settings: Settings | None = None, *, open_application: OpenApplication = application
+) -> FastAPI:
+    """Return the ASGI application; its clients are opened when it starts, not before.
+
+    Raises ConfigError when the settings contradict themselves.
+    """
+    settings = settings or Settings()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with open_application(settings) as rag:
+            app.state.application = rag
+            app.state.demo_site = demo.build_site(*await sample_pages(rag))
+            yield
+
+    app = FastAPI(
+        title="textbook-rag",
+        version="0.1.0",
+        description=_DESCRIPTION,
+        openapi_tags=_TAGS,
+        docs_url=security.API_DOCS_PATH,
+        redoc_url=None,
+        openapi_url="/v1/openapi.json",
+        lifespan=lifespan,
+    )
+    problems.install(app)
+    security.install(app, settings.allowed_origins)
+    app.include_router(routes.router)
+    app.include_router(citing.router)
+    app.include_router(demo.router)
+    app.mount("/widget", demo.widget_files())
+    app.mount("/img", demo.image_files(SAMPLE_BOOK / "static" / "img"))
+    _extend_description(app)
+    return app
+
+
+def _extend_description(app: FastAPI) -> None:
+    generate = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = generate()
+        routes.add_unreturned_schemas(document.setdefault("components", {}))
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to extend it
+
+
+def openapi_json() -> str:
+    """Return the OpenAPI description as it is kept in the repository."""
+    document = create_app(Settings(_env_file=None)).openapi()
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(openapi_json())

@@ -1,0 +1,222 @@
+"""Protocols for what leaves the process; owned by the use cases, implemented by adapters.
+
+Every method may raise the errors of `app.domain.errors`, and no other on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from app.domain.answer import Usage
+from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.ledger import Ledger
+from app.domain.retrieval.query import (
+    Candidates,
+    ContextPassage,
+    SearchFilter,
+    SparseVector,
+    Turn,
+    Vector,
+)
+
+
+class Embedder(Protocol):
+    """Texts to vectors. `model` and `dimension` identify the vector space."""
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        """One vector a text, in order; any number of texts (the adapter batches)."""
+        ...
+
+    def embed_batches(self, texts: Sequence[str]) -> AsyncIterator[tuple[int, list[Vector]]]:
+        """Yield (position of the batch's first text, its vectors) as batches finish.
+
+        Every text gets its vector or an error is raised; batches may come in any order, so that
+        the caller can keep each at once.
+        """
+        ...
+
+    async def embed_query(self, text: str) -> Vector: ...
+
+
+class EmbeddingCache(Protocol):
+    """Vectors by (model, dimension, exact text); survives crashes and other generations."""
+
+    async def get(self, model: str, dimension: int, texts: Sequence[str]) -> list[Vector | None]:
+        """In the order of `texts`; None where the cache has none."""
+        ...
+
+    async def put(
+        self, model: str, dimension: int, texts: Sequence[str], vectors: Sequence[Vector]
+    ) -> None: ...
+
+
+class LedgerStore(Protocol):
+    """The ledgers of paragraph ids, one a book."""
+
+    async def load(self, book: str) -> Ledger:
+        """Return an empty ledger for a book that has none."""
+        ...
+
+    async def save(self, book: str, ledger: Ledger) -> None:
+        """Replace the book's ledger in one transaction."""
+        ...
+
+
+class SparseEncoder(Protocol):
+    """Text to BM25 term weights; the index multiplies in the inverse document frequency."""
+
+    def encode_document(self, text: str, language: str) -> SparseVector: ...
+
+    def encode_query(self, text: str, language: str) -> SparseVector: ...
+
+
+@dataclass(frozen=True, slots=True)
+class BookManifest:
+    """What an index knows of a book's generation."""
+
+    book: str
+    title: str
+    book_version: str
+    model: str
+    dimension: int
+    strategy: str
+    site: str
+    base_url: str
+    language: str
+    fingerprint: str
+    """Hash of all that decides the chunks and vectors: the same means nothing to do."""
+    chunks: int
+    tokens: int
+    files: int
+    created_at: str
+    """ISO 8601, UTC."""
+    generation: int = 0
+    """Given by the index at publication; counts up from 1."""
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPoint:
+    """A chunk as it is stored."""
+
+    chunk: Chunk
+    dense: Vector
+    sparse: SparseVector
+
+
+class GenerationWriter(Protocol):
+    """A new generation of one book, invisible to readers until `publish`."""
+
+    async def write(self, points: Sequence[IndexPoint]) -> None: ...
+
+    async def publish(self, manifest: BookManifest) -> BookManifest:
+        """Check the count against the manifest and switch readers over in one step."""
+        ...
+
+    async def abandon(self) -> None:
+        """Leave nothing behind. Safe to call after `publish`, which it does not undo."""
+        ...
+
+
+class VectorIndex(Protocol):
+    """Chunks with a dense and a sparse vector each, in published generations of books."""
+
+    async def books(self) -> list[BookManifest]:
+        """The current generation of each book, by book id."""
+        ...
+
+    async def begin(self, book: str, dimension: int) -> GenerationWriter:
+        """Start a generation. IndexBusy when another process is writing this book."""
+        ...
+
+    async def chunks(self, book: str) -> Mapping[str, tuple[str, ...]]:
+        """Of the current generation: chunk id to its paragraph ids. BookNotFound if none."""
+        ...
+
+    async def search(
+        self,
+        dense: Vector | None,
+        sparse: SparseVector | None,
+        limit: int,
+        filter: SearchFilter,
+    ) -> Candidates:
+        """The best `limit` chunks by each vector that is given; no payload is read."""
+        ...
+
+    async def fetch(self, book: str, chunk_ids: Sequence[str]) -> list[Chunk]:
+        """In the order of `chunk_ids`; ids that are not in the index are left out."""
+        ...
+
+    async def find_paragraph(self, paragraph_id: str, book: str = "") -> Passage | None:
+        """The passage with this id, in this book or in any."""
+        ...
+
+    async def remove(self, book: str) -> None:
+        """All generations of the book. BookNotFound if there is none."""
+        ...
+
+    async def check(self) -> None:
+        """StorageError if the index cannot answer now."""
+        ...
+
+
+class Reranker(Protocol):
+    async def rerank(
+        self, question: str, texts: Sequence[str], top_n: int
+    ) -> list[tuple[int, float]]:
+        """(position in `texts`, relevance 0 to 1) by descending relevance."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedText:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedCitation:
+    """The generator says that `start:end` of its whole text rests on these paragraphs."""
+
+    start: int
+    end: int
+    paragraph_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedEnd:
+    usage: Usage
+    finish_reason: str
+
+
+GeneratorEvent: TypeAlias = GeneratedText | GeneratedCitation | GeneratedEnd
+
+
+class Generator(Protocol):
+    """Writes an answer from paragraphs given as documents."""
+
+    @property
+    def model(self) -> str: ...
+
+    def generate(
+        self, question: str, history: Sequence[Turn], context: Sequence[ContextPassage]
+    ) -> AsyncIterator[GeneratorEvent]:
+        """Text and citations in any order, then exactly one GeneratedEnd; else it raises."""
+        ...
+
+
+class ProgressReporter(Protocol):
+    """Where a long run tells how far it is; the command line draws it."""
+
+    def start(self, phase: str, total: int, unit: str) -> None: ...
+
+    def advance(self, phase: str, amount: int) -> None: ...
+
+    def finish(self, phase: str) -> None: ...

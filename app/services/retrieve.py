@@ -1,0 +1,182 @@
+"""Find the chunks that answer: embed, search both ways, fuse, fetch, rerank."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from app.domain.chunking.chunk import Chunk
+from app.domain.errors import (
+    BookNotFound,
+    IndexMismatch,
+    ProviderAuthError,
+    ProviderError,
+    QuestionError,
+)
+from app.domain.retrieval.assembly import assemble
+from app.domain.retrieval.fusion import Fused, Fusion, fuse
+from app.domain.retrieval.query import (
+    Candidates,
+    ContextPassage,
+    Hit,
+    ScoredId,
+    SearchFilter,
+    SearchMode,
+    SearchQuery,
+    SparseVector,
+    Vector,
+)
+from app.services.ports import BookManifest, Embedder, Reranker, SparseEncoder, VectorIndex
+
+CANDIDATES = 50
+"""Chunks taken from each list, and given to the reranker."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """`degraded` names what failed and was done without: "embedding", "rerank"."""
+
+    hits: tuple[Hit, ...]
+    degraded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieve:
+    """The use case. `rerank_seconds` is the reranker's time budget."""
+
+    embedder: Embedder
+    sparse: SparseEncoder
+    index: VectorIndex
+    reranker: Reranker | None
+    count_tokens: Callable[[str], int]
+    fusion: Fusion = Fusion.WEIGHTED
+    dense_weight: float = 0.5
+    candidates: int = CANDIDATES
+    rerank_seconds: float = 3.0
+
+    async def search(self, query: SearchQuery) -> SearchResult:
+        """Return up to `query.k` hits, best first.
+
+        Raises QuestionError, BookNotFound (also when no book is indexed), IndexMismatch,
+        StorageError; ProviderAuthError when the embedder's key is refused, and any ProviderError
+        in dense mode. Other failures of a provider only degrade the result.
+        """
+        if not query.question.strip():
+            message = "the question is empty"
+            raise QuestionError(message)
+        books = self._in_scope(await self.index.books(), query.filter)
+        dense, degraded = await self._embed(query)
+        found = await self._candidates(query, books, dense)
+        fused = fuse(found, self.fusion, self.dense_weight)
+        if self.reranker is None or not query.rerank:
+            return SearchResult(await self._fetch(fused[: query.k]), degraded)
+        hits = await self._fetch(fused[: max(self.candidates, query.k)])
+        hits, failed = await self._rerank(self.reranker, query, hits)
+        return SearchResult(hits[: query.k], degraded + failed)
+
+    def context(self, hits: Sequence[Hit], token_budget: int) -> tuple[ContextPassage, ...]:
+        """Return the hits' paragraphs, each once, within the budget."""
+        return assemble(hits, token_budget, self.count_tokens)
+
+    def _in_scope(
+        self, indexed: Sequence[BookManifest], filter: SearchFilter
+    ) -> Sequence[BookManifest]:
+        known = {manifest.book: manifest for manifest in indexed}
+        if not known:
+            message = "no book is indexed yet: run `textbook-rag ingest BOOK_DIR` first"
+            raise BookNotFound(message)
+        for book in filter.books:
+            if book not in known:
+                message = f"no book {book!r} in the index; there are: {', '.join(sorted(known))}"
+                raise BookNotFound(message)
+        books = [known[book] for book in filter.books or sorted(known)]
+        for manifest in books:
+            self._require_same_model(manifest)
+        return books
+
+    def _require_same_model(self, manifest: BookManifest) -> None:
+        ours = (self.embedder.model, self.embedder.dimension)
+        if (manifest.model, manifest.dimension) != ours:
+            message = (
+                f"book {manifest.book!r} was indexed with {manifest.model} "
+                f"({manifest.dimension} dimensions), but questions are embedded with {ours[0]} "
+                f"({ours[1]}): choose that embedder again, or ingest the book anew"
+            )
+            raise IndexMismatch(message)
+
+    async def _embed(self, query: SearchQuery) -> tuple[Vector | None, tuple[str, ...]]:
+        if query.mode is SearchMode.SPARSE:
+            return None, ()
+        try:
+            return await self.embedder.embed_query(query.question), ()
+        except ProviderAuthError:
+            raise  # a wrong key is the operator's to repair, not an outage to live with
+        except ProviderError as error:
+            if query.mode is SearchMode.DENSE:
+                raise
+            _log.warning("retrieve.embedding_failed", extra={"error": error.code})
+            return None, ("embedding",)
+
+    async def _candidates(
+        self, query: SearchQuery, books: Sequence[BookManifest], dense: Vector | None
+    ) -> Candidates:
+        """Search once per language, since a language has its own stems and stop words."""
+        by_language: dict[str, list[str]] = {}
+        for manifest in books:
+            by_language.setdefault(manifest.language, []).append(manifest.book)
+        limit = max(self.candidates, query.k)
+        found: list[Candidates] = []
+        for language, ids in by_language.items():
+            sparse = self._encode(query, language)
+            if dense is not None or sparse is not None:
+                of_books = replace(query.filter, books=tuple(ids))
+                found.append(await self.index.search(dense, sparse, limit, of_books))
+        return Candidates(
+            dense=_best([one.dense for one in found], limit),
+            sparse=_best([one.sparse for one in found], limit),
+        )
+
+    def _encode(self, query: SearchQuery, language: str) -> SparseVector | None:
+        if query.mode is SearchMode.DENSE:
+            return None
+        terms = self.sparse.encode_query(query.question, language)
+        return terms if terms.indices else None
+
+    async def _fetch(self, fused: Sequence[Fused]) -> tuple[Hit, ...]:
+        by_book: dict[str, list[str]] = {}
+        for one in fused:
+            by_book.setdefault(one.book, []).append(one.chunk_id)
+        chunks: dict[tuple[str, str], Chunk] = {}
+        for book, ids in by_book.items():
+            for chunk in await self.index.fetch(book, ids):
+                chunks[book, chunk.chunk_id] = chunk
+        # A chunk may be gone: a new generation can be published between search and fetch.
+        return tuple(
+            Hit(chunks[one.book, one.chunk_id], one.score, one.dense, one.sparse)
+            for one in fused
+            if (one.book, one.chunk_id) in chunks
+        )
+
+    async def _rerank(
+        self, reranker: Reranker, query: SearchQuery, hits: tuple[Hit, ...]
+    ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+        if not hits:
+            return hits, ()
+        texts = [hit.chunk.embedding_text for hit in hits]
+        try:
+            async with asyncio.timeout(self.rerank_seconds):
+                ranked = await reranker.rerank(query.question, texts, min(query.k, len(texts)))
+        except (ProviderError, TimeoutError) as error:
+            reason = error.code if isinstance(error, ProviderError) else "timeout"
+            _log.warning("retrieve.rerank_failed", extra={"error": reason})
+            return hits, ("rerank",)
+        return tuple(replace(hits[position], score=score) for position, score in ranked), ()
+
+
+def _best(lists: Sequence[Sequence[ScoredId]], limit: int) -> tuple[ScoredId, ...]:
+    merged = (one for found in lists for one in found)
+    return tuple(sorted(merged, key=lambda one: (-one.score, one.book, one.chunk_id))[:limit])

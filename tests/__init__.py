@@ -1,0 +1,1 @@
+"""Tests; a package so that helpers can be imported."""

@@ -1,0 +1,544 @@
+"""A local stand-in for Cohere's API: real HTTP, real limits, answers that follow from the input.
+
+    with CohereDouble() as double:
+        double.fail(Fault(status=429, retry_after="2"), endpoint="embed")
+        ... talk to double.url with the real SDK and the key double.key ...
+        assert double.requests[0].body["model"] == "embed-v4.0"
+
+Embeddings are hashed bags of words, so that retrieval works; chat answers with the sentence of the
+documents that shares most words with the question, and cites it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+import socket
+import threading
+import time
+import zlib
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, ClassVar, Literal, Self
+
+from app.domain.prompting import NO_ANSWER
+
+Json = dict[str, Any]
+CitationOrder = Literal["after", "interleaved", "before"]
+
+_WORD = re.compile(r"\w+")
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
+_STOP_WORDS = frozenset(
+    _WORD.findall(
+        "a an and are as at be by do does for from has have how in is it its of on or that the "
+        "this to was were what when where which who why will with"
+    )
+)
+_DEFAULT_DIMENSION = {"3": 1024, "4": 1536, "5": 2048}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What goes wrong with one request; by default a plain status 500."""
+
+    kind: Literal["status", "drop", "stall", "body", "drop_mid", "eof", "malformed", "failed"] = (
+        "status"
+    )
+    """status: an error answer. drop: the connection closes unanswered. stall: no answer until
+    `release`. body: 200 with `body`. In a chat stream, after its first piece of text: drop_mid:
+    the connection breaks. eof: it ends well, without message-end. malformed: an event that is no
+    JSON. failed: message-end says ERROR."""
+    status: int = 500
+    retry_after: str | None = None
+    message: str = "internal error"
+    body: str = "<html>not json</html>"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A request as it came."""
+
+    endpoint: str
+    body: Json
+    headers: dict[str, str]
+    at: float
+    """By the double's clock."""
+
+
+@dataclass
+class Limits:
+    """What the double refuses with 429 or 400; None means no limit."""
+
+    calls_per_minute: int | None = None
+    inputs_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    tokens_per_text: int | None = None
+    texts_per_call: int = 96
+
+
+@dataclass
+class CohereDouble:
+    """Serves on an ephemeral port from entering the context to leaving it."""
+
+    limits: Limits = field(default_factory=Limits)
+    clock: Callable[[], float] = time.monotonic
+    count_tokens: Callable[[str], int] = lambda text: max(1, len(text) // 4)
+    citation_order: CitationOrder = "after"
+    pieces: int = 4
+    """Words in a content-delta event."""
+    key: str = "test-key"
+
+    requests: list[Recorded] = field(default_factory=list)
+    refused: list[Recorded] = field(default_factory=list)
+    """Those that were over a limit."""
+    billed: Counter[str] = field(default_factory=Counter)
+    """How often each text was embedded and billed."""
+    billed_tokens: int = 0
+    replies: deque[str] = field(default_factory=deque)
+    """What chat answers next, in place of what it finds in the documents."""
+    random_faults: Callable[[Recorded], Fault | None] = lambda request: None
+    disconnects: int = 0
+    """Chat streams that the client closed before their end."""
+
+    def __post_init__(self) -> None:
+        self.lock = threading.Condition()
+        self.release = threading.Event()
+        """Set it to let stalled requests go on."""
+        self._faults: dict[str, deque[Fault]] = {
+            "embed": deque(),
+            "chat": deque(),
+            "rerank": deque(),
+        }
+        self._charges: dict[str, deque[tuple[float, int, int]]] = {
+            endpoint: deque() for endpoint in self._faults
+        }
+
+    def __enter__(self) -> Self:
+        handler = type("Handler", (_Handler,), {"double": self})
+        self._server = _Server(("127.0.0.1", 0), handler)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        )
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    @property
+    def url(self) -> str:
+        host, port = self._server.server_address[:2]
+        return f"http://{host!s}:{port}"
+
+    def fail(self, *faults: Fault, endpoint: str) -> None:
+        """Queue faults: each befalls one request to the endpoint, in order."""
+        self._faults[endpoint].extend(faults)
+
+    def to(self, endpoint: str) -> list[Recorded]:
+        """The requests to one endpoint."""
+        return [request for request in self.requests if request.endpoint == endpoint]
+
+    def wait_for_disconnect(self, timeout: float = 10.0) -> bool:
+        """Whether a client has left a chat stream, or leaves one in time."""
+        with self.lock:
+            return self.lock.wait_for(lambda: self.disconnects > 0, timeout)
+
+    def next_fault(self, request: Recorded) -> Fault | None:
+        with self.lock:
+            queue = self._faults[request.endpoint]
+            return queue.popleft() if queue else self.random_faults(request)
+
+    def over_limit(self, request: Recorded, inputs: int, tokens: int) -> str | None:
+        """Charge the request to a sliding minute; say why not, if it does not fit."""
+        with self.lock:
+            charges = self._charges[request.endpoint]
+            while charges and charges[0][0] <= request.at - 60:
+                charges.popleft()
+            sums = (
+                ("calls", len(charges) + 1, self.limits.calls_per_minute),
+                ("inputs", sum(c[1] for c in charges) + inputs, self.limits.inputs_per_minute),
+                ("tokens", sum(c[2] for c in charges) + tokens, self.limits.tokens_per_minute),
+            )
+            for name, total, limit in sums:
+                if limit is not None and total > limit:
+                    self.refused.append(request)
+                    return f"rate limit exceeded, limit is {limit} {name} per minute"
+            charges.append((request.at, inputs, tokens))
+            return None
+
+    def bill(self, texts: Sequence[str]) -> int:
+        tokens = sum(map(self.count_tokens, texts))
+        with self.lock:
+            self.billed.update(texts)
+            self.billed_tokens += tokens
+        return tokens
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients that leave are part of the tests; no tracebacks."""
+
+
+class _Refusal(Exception):
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+class _Handler(BaseHTTPRequestHandler):
+    double: ClassVar[CohereDouble]
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep the tests' output clean."""
+
+    def do_POST(self) -> None:
+        endpoint = self.path.removeprefix("/v2/")
+        raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if endpoint not in {"embed", "chat", "rerank"}:
+            self._json(404, {"id": "double", "message": f"no such endpoint: {self.path}"})
+            return
+        request = Recorded(endpoint, json.loads(raw), dict(self.headers), self.double.clock())
+        self.double.requests.append(request)
+        fault = self.double.next_fault(request)
+        try:
+            self._answer(request, fault)
+        except _Refusal as refusal:
+            self._error(refusal.status, refusal.message)
+
+    def _answer(self, request: Recorded, fault: Fault | None) -> None:
+        if self.headers.get("Authorization") != f"Bearer {self.double.key}":
+            raise _Refusal(401, "invalid api token")
+        if fault is not None:
+            if fault.kind == "drop":
+                self._drop()
+                return
+            if fault.kind == "status":
+                self._error(fault.status, fault.message, fault.retry_after)
+                return
+            if fault.kind == "body":
+                self._send(200, "text/html", fault.body.encode())
+                return
+            if fault.kind == "stall":
+                self.double.release.wait(30)
+        if request.endpoint == "embed":
+            self._json(200, _embed(self.double, request))
+        elif request.endpoint == "rerank":
+            self._json(200, _rerank(self.double, request))
+        else:
+            self._chat(request, fault)
+
+    def _chat(self, request: Recorded, fault: Fault | None) -> None:
+        _check_chat(request.body)
+        self._check_limit(request)
+        reply = _reply(self.double, request.body)
+        if not request.body.get("stream"):
+            self._json(200, _whole_message(self.double, request.body, reply))
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        try:
+            for event in _stream(self.double, request.body, reply, fault):
+                if event is None:
+                    self._drop()
+                    return
+                self._chunk(event)
+                self._notice_disconnect()
+            self._chunk("")
+        except OSError:
+            with self.double.lock:
+                self.double.disconnects += 1
+                self.double.lock.notify_all()
+            self.close_connection = True
+
+    def _notice_disconnect(self) -> None:
+        """Raise as soon as the client has closed, not at the write after the next."""
+        self.connection.setblocking(False)
+        try:
+            if self.connection.recv(1, socket.MSG_PEEK) == b"":
+                raise ConnectionResetError
+        except BlockingIOError:
+            return
+        finally:
+            self.connection.setblocking(True)
+
+    def _check_limit(self, request: Recorded) -> None:
+        reason = self.double.over_limit(request, 1, 0)
+        if reason:
+            raise _Refusal(429, reason)
+
+    def _chunk(self, text: str) -> None:
+        data = text.encode()
+        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+
+    def _drop(self) -> None:
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+    def _error(self, status: int, message: str, retry_after: str | None = None) -> None:
+        self._json(status, {"id": "double", "message": message}, retry_after)
+
+    def _json(self, status: int, body: Json, retry_after: str | None = None) -> None:
+        self._send(status, "application/json", json.dumps(body).encode(), retry_after)
+
+    def _send(
+        self, status: int, content_type: str, data: bytes, retry_after: str | None = None
+    ) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(data)))
+        if retry_after is not None:
+            self.send_header("Retry-After", retry_after)
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def words(text: str) -> list[str]:
+    """Lower-case content words, plurals folded: what the double understands of a text."""
+    found = (word.lower() for word in _WORD.findall(text))
+    return [word.removesuffix("s") for word in found if word not in _STOP_WORDS]
+
+
+def embedding(text: str, dimension: int) -> list[float]:
+    """A hashed bag of words of length 1."""
+    vector = [0.0] * dimension
+    for word, times in Counter(words(text) or [text]).items():
+        code = zlib.crc32(word.encode())
+        vector[code % dimension] += math.sqrt(times) * (1 if code & 0x80000000 else -1)
+    length = math.sqrt(sum(x * x for x in vector)) or 1.0
+    return [round(x / length, 6) for x in vector]
+
+
+def _embed(double: CohereDouble, request: Recorded) -> Json:
+    body = request.body
+    texts: list[str] = body.get("texts") or []
+    limits = double.limits
+    if not texts:
+        raise _Refusal(400, "invalid request: at least one text is required")
+    if len(texts) > limits.texts_per_call:
+        reason = f"must be at most {limits.texts_per_call} - received {len(texts)}"
+        raise _Refusal(400, f"invalid request: total number of texts {reason}")
+    if body.get("input_type") not in {"search_document", "search_query"}:
+        raise _Refusal(400, "invalid request: valid input_type must be provided")
+    if not all(text.strip() for text in texts):
+        raise _Refusal(400, "invalid request: all texts must be non-empty")
+    counts = list(map(double.count_tokens, texts))
+    if limits.tokens_per_text and body.get("truncate") == "NONE":
+        over = max(counts) - limits.tokens_per_text
+        if over > 0:
+            raise _Refusal(400, f"too many tokens: size limit exceeded by {over} tokens.")
+    over_limit = double.over_limit(request, len(texts), sum(counts))
+    if over_limit:
+        raise _Refusal(429, over_limit)
+    version = re.search(r"-v(\d)", body["model"])
+    known = _DEFAULT_DIMENSION.get(version[1]) if version else None
+    if version and version[1] == "3" and body.get("output_dimension"):
+        raise _Refusal(400, "invalid request: output_dimension is not supported by the model")
+    dimension = body.get("output_dimension") or known or 1024
+    return {
+        "id": "double",
+        "response_type": "embeddings_by_type",
+        "embeddings": {"float": [embedding(text, dimension) for text in texts]},
+        "texts": texts,
+        "meta": _meta({"input_tokens": double.bill(texts)}),
+    }
+
+
+def _rerank(double: CohereDouble, request: Recorded) -> Json:
+    query = set(words(request.body["query"]))
+    documents: list[str] = request.body["documents"]
+    if not query or not documents:
+        raise _Refusal(400, "invalid request: query and documents must not be empty")
+    reason = double.over_limit(request, 1, 0)
+    if reason:
+        raise _Refusal(429, reason)
+    scores = [len(query & set(words(text))) / len(query) for text in documents]
+    order = sorted(range(len(documents)), key=lambda index: (-scores[index], index))
+    top = order[: request.body.get("top_n") or len(order)]
+    return {
+        "id": "double",
+        "results": [{"index": index, "relevance_score": scores[index]} for index in top],
+        "meta": _meta({"search_units": 1}),
+    }
+
+
+def _meta(billed: Json) -> Json:
+    return {"api_version": {"version": "2"}, "billed_units": billed}
+
+
+@dataclass(frozen=True)
+class _Reply:
+    text: str
+    citations: tuple[Json, ...] = ()
+
+
+def _check_chat(body: Json) -> None:
+    messages = body.get("messages") or []
+    if not messages or messages[-1]["role"] != "user":
+        raise _Refusal(400, "invalid request: the last message must be the user's")
+    for message in messages:
+        if message["role"] not in {"system", "user", "assistant"} or not message["content"]:
+            raise _Refusal(400, "message must not be empty in a turn")
+    names = [document.get("id") for document in body.get("documents") or []]
+    if len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
+        raise _Refusal(400, "invalid request: document ids must be unique strings")
+    mode = (body.get("citation_options") or {}).get("mode", "FAST")
+    if "command-a" in body["model"] and mode not in {"FAST", "OFF"}:
+        raise _Refusal(400, f"invalid request: citation mode {mode} is not supported")
+
+
+def _reply(double: CohereDouble, body: Json) -> _Reply:
+    """The best sentences of up to two documents, each cited but for its full stop."""
+    if double.replies:
+        return _Reply(double.replies.popleft())
+    documents = body.get("documents") or []
+    if not documents:
+        return _Reply(body["messages"][-1]["content"].splitlines()[-1])
+    question = set(words(body["messages"][-1]["content"]))
+    found = []
+    for document in documents:
+        sentences = [s.strip() for s in _SENTENCE.findall(document["data"]["text"]) if s.strip()]
+        best = max(sentences, key=lambda s: len(question & set(words(s))), default="")
+        score = len(question & set(words(best)))
+        if score:
+            found.append((score, best, document["id"]))
+    found.sort(key=lambda item: -item[0])
+    if not found:
+        return _Reply(NO_ANSWER)
+    return _cited(found[:2], off=(body.get("citation_options") or {}).get("mode") == "OFF")
+
+
+def _cited(found: Sequence[tuple[int, str, str]], off: bool) -> _Reply:
+    text, citations = "", []
+    for _, sentence, name in found:
+        text += " " if text else ""
+        words_cited = sentence.rstrip(".!?")
+        source = {"type": "document", "id": name, "document": {"id": name}}
+        citations.append(
+            {
+                "start": len(text),
+                "end": len(text) + len(words_cited),
+                "text": words_cited,
+                "sources": [source],
+                "type": "TEXT_CONTENT",
+            }
+        )
+        text += sentence
+    return _Reply(text, () if off else tuple(citations))
+
+
+def _usage(double: CohereDouble, body: Json, reply: _Reply) -> Json:
+    prompt = "".join(message["content"] for message in body["messages"])
+    documents = "".join(d["data"]["text"] for d in body.get("documents") or [])
+    counts = {
+        "input_tokens": float(double.count_tokens(prompt + documents)),
+        "output_tokens": float(double.count_tokens(reply.text)),
+    }
+    return {"billed_units": counts, "tokens": counts}
+
+
+def _whole_message(double: CohereDouble, body: Json, reply: _Reply) -> Json:
+    return {
+        "id": "double",
+        "finish_reason": "COMPLETE",
+        "message": {
+            "role": "assistant",
+            "content": [{"type": "text", "text": reply.text}],
+            "citations": list(reply.citations),
+        },
+        "usage": _usage(double, body, reply),
+    }
+
+
+def _stream(
+    double: CohereDouble, body: Json, reply: _Reply, fault: Fault | None
+) -> Iterator[str | None]:
+    """Server-sent events; None where the connection breaks."""
+    kind = fault.kind if fault else None
+    yield _event({"type": "message-start", "id": "double", "delta": {"message": _assistant()}})
+    content: Json = {"type": "text", "text": ""}
+    yield _event({"type": "content-start", "index": 0, "delta": {"message": {"content": content}}})
+    citations = list(enumerate(reply.citations))
+    if double.citation_order == "before":
+        yield from _citation_events(citations)
+    sent = 0
+    for number, piece in enumerate(_pieces(reply.text, double.pieces)):
+        if number == 1 and kind == "drop_mid":
+            yield None
+            return
+        if number == 1 and kind == "eof":
+            return
+        if number == 1 and kind == "malformed":
+            yield "event: content-delta\ndata: {not json\n\n"
+        if number == 1 and kind == "failed":
+            break
+        delta = {"message": {"content": {"text": piece}}}
+        yield _event({"type": "content-delta", "index": 0, "delta": delta})
+        sent += len(piece)
+        if double.citation_order == "interleaved":
+            ready = [item for item in citations if item[1]["end"] <= sent]
+            yield from _citation_events(ready)
+            citations = citations[len(ready) :]
+    if double.citation_order == "after" and kind != "failed":
+        yield from _citation_events(citations)
+    yield _event({"type": "content-end", "index": 0})
+    end: Json = {"finish_reason": "COMPLETE", "usage": _usage(double, body, reply)}
+    if kind == "failed":
+        end = {"finish_reason": "ERROR", "error": "out of memory at node 7", "usage": {}}
+    yield _event({"type": "message-end", "id": "double", "delta": end})
+
+
+def _assistant() -> Json:
+    return {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
+
+
+def _citation_events(citations: Sequence[tuple[int, Json]]) -> Iterator[str]:
+    for index, citation in citations:
+        delta = {"message": {"citations": citation}}
+        yield _event({"type": "citation-start", "index": index, "delta": delta})
+        yield _event({"type": "citation-end", "index": index})
+
+
+def _event(data: Json) -> str:
+    return f"event: {data['type']}\ndata: {json.dumps(data)}\n\n"
+
+
+def _pieces(text: str, words_each: int) -> Iterator[str]:
+    """The text in pieces of a few words, each with the blank before it, as tokens are."""
+    parts = re.findall(r"\s*\S+|\s+$", text)
+    for start in range(0, len(parts), words_each):
+        yield "".join(parts[start : start + words_each])
+
+
+def seeded_faults(seed: int, share: float) -> Callable[[Recorded], Fault | None]:
+    """A share of all requests fail at random with what a network and a busy provider do."""
+    rng = random.Random(seed)
+    kinds = (
+        Fault(status=500),
+        Fault(status=503, retry_after="1"),
+        Fault(status=429, message="too many requests"),
+        Fault(status=429, message="too many requests", retry_after="0.5"),
+        Fault(kind="drop"),
+        Fault(kind="body"),
+    )
+    return lambda request: rng.choice(kinds) if rng.random() < share else None

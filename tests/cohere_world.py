@@ -1,0 +1,101 @@
+"""The Cohere adapters on the real SDK, wired to the local double and a clock that costs no time."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import cohere
+import httpx
+
+from app.adapters.cohere.calls import Calls
+from app.adapters.cohere.client import open_client
+from app.adapters.cohere.embedder import CohereEmbedder
+from app.adapters.cohere.limiter import CallLedger, RateLimiter, RateLimits
+from tests.cohere_double import CohereDouble
+from tests.virtual_clock import VirtualClock
+
+
+def count_words(text: str) -> int:
+    """A token counter that a test can predict."""
+    return len(text.split())
+
+
+class InstantClock:
+    """Sleeping moves it on at once."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def now(self) -> float:
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        self.time += seconds
+        await asyncio.sleep(0)
+
+
+def unlimited() -> Calls:
+    """Calls without limits and without real back-off."""
+    clock = InstantClock()
+    limiter = RateLimiter(RateLimits(), clock=clock.now, sleep=clock.sleep)
+    return Calls(limiter, sleep=clock.sleep, rng=random.Random(1))
+
+
+def paced(clock: VirtualClock, limits: RateLimits, ledger: CallLedger | None = None) -> Calls:
+    limiter = RateLimiter(limits, ledger, clock=clock.now, sleep=clock.sleep)
+    return Calls(limiter, sleep=clock.sleep, rng=random.Random(1))
+
+
+@dataclass
+class World:
+    client: cohere.AsyncClientV2
+
+    def embedder(
+        self,
+        calls: Calls | None = None,
+        *,
+        model: str = "embed-v4.0",
+        dimension: int = 256,
+        timeout_seconds: float = 30.0,
+        batch_tokens: int = 48_000,
+        count_tokens: Callable[[str], int] = count_words,
+    ) -> CohereEmbedder:
+        return CohereEmbedder(
+            self.client,
+            calls or unlimited(),
+            count_tokens,
+            model=model,
+            dimension=dimension,
+            timeout_seconds=timeout_seconds,
+            batch_tokens=batch_tokens,
+        )
+
+
+@asynccontextmanager
+async def connected(
+    double: CohereDouble, clock: VirtualClock | None = None, key: str | None = None
+) -> AsyncIterator[World]:
+    if clock is None:
+        async with open_client(key or double.key, double.url, 30.0) as client:
+            yield World(client)
+        return
+    double.clock = clock.now
+    transport = httpx.AsyncClient(transport=clock.transport())
+    async with cohere.AsyncClientV2(
+        api_key=double.key, base_url=double.url, httpx_client=transport
+    ) as client:
+        yield World(client)
+
+
+def with_world(double: CohereDouble, use: Callable[[World], Awaitable[None]]) -> None:
+    """Run one test's coroutine against a connected client."""
+
+    async def run() -> None:
+        async with connected(double) as world:
+            await use(world)
+
+    asyncio.run(run())

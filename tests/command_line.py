@@ -1,0 +1,58 @@
+"""Runs the command line in this process, with a state folder and an environment of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from app.cli import main
+
+KEYS = ("CO_API_KEY", "COHERE_API_KEY", "QDRANT_URL", "QDRANT_API_KEY")
+
+Json: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Json:
+        """Return the only line of stdout."""
+        (line,) = self.out.splitlines()
+        value: Json = json.loads(line)
+        return value
+
+    def lines(self) -> list[Json]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+Run: TypeAlias = Callable[..., Result]
+
+
+def runner(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return `run(*arguments, **environment)`."""
+    for name in KEYS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(home)
+    monkeypatch.setenv("RAG_HOME", str(home / "state"))
+
+    def run(*arguments: str | Path, **environment: str) -> Result:
+        with monkeypatch.context() as patch:
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            capsys.readouterr()
+            try:
+                code = main([str(argument) for argument in arguments])
+            except SystemExit as stop:  # argparse leaves by itself
+                code = int(stop.code or 0)
+            out, err = capsys.readouterr()
+        return Result(code, out, err)
+
+    return run

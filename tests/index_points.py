@@ -1,0 +1,125 @@
+"""Chunks and points made up for the index tests."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import tempfile
+import uuid
+from array import array
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.document import BlockKind
+from app.domain.retrieval.query import SparseVector, Vector
+from app.services.ports import BookManifest, IndexPoint, VectorIndex
+
+DIMENSION = 8
+KINDS = ("paragraph", "code", "table")
+
+
+@contextmanager
+def quick_folder() -> Iterator[Path]:
+    """A folder in memory where there is room: a build syncs some hundred files to the disk."""
+    memory = Path("/dev/shm")
+    roomy = memory.is_dir() and shutil.disk_usage(memory).free > 2**30
+    with tempfile.TemporaryDirectory(dir=memory if roomy else None) as folder:
+        yield Path(folder)
+
+
+def chunk_id(book: str, number: int) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{book}/{number}"))
+
+
+def passage(paragraph_id: str, text: str, start: int = 0) -> Passage:
+    return Passage(
+        paragraph_id=paragraph_id,
+        kind=BlockKind.PARAGRAPH,
+        text=text,
+        start=start,
+        end=start + len(text),
+        url=f"https://book/#{paragraph_id}",
+        heading_path=("Chapter", "Section"),
+        terms=("term",),
+    )
+
+
+def chunk(book: str, number: int, passages: Sequence[Passage] = (), version: str = "v1") -> Chunk:
+    """The chunk of this number; number decides the fields that filters look at."""
+    held = tuple(passages) or (passage(f"p-{book}-{number}", f"text {number} of {book}"),)
+    return Chunk(
+        chunk_id=chunk_id(book, number),
+        book=book,
+        book_version=version,
+        chunk_index=number,
+        file=f"docs/{number % 5}.md",
+        position=number % 5,
+        text_content="\n\n".join(one.text for one in held),
+        token_count=4,
+        overlap_start=0,
+        overlap_end=1,
+        paragraph_ids=tuple(dict.fromkeys(one.paragraph_id for one in held)),
+        content_type=KINDS[number % len(KINDS)],
+        chapter=f"Chapter {number % 4}",
+        section="Section",
+        heading_path=("Chapter", "Section"),
+        spans=((0, 7), (9, 12)),
+        deep_link_url="https://book/#:~:text=text",
+        language="en" if number % 2 else "es",
+        passages=held,
+        context=((0, 3),),
+    )
+
+
+def vector(*values: float) -> Vector:
+    return array("f", values)
+
+
+def random_vector(source: random.Random, dimension: int = DIMENSION) -> Vector:
+    return array("f", [source.gauss(0, 1) for _ in range(dimension)])
+
+
+def random_sparse(source: random.Random, terms: int = 6, vocabulary: int = 40) -> SparseVector:
+    # Spread over all unsigned 32-bit ids, as hashes are.
+    indices = sorted(source.sample([i * 107_374_182 for i in range(vocabulary)], terms))
+    return SparseVector(tuple(indices), tuple(source.uniform(0.2, 2.2) for _ in indices))
+
+
+def points(book: str, numbers: Sequence[int], version: str = "v1") -> list[IndexPoint]:
+    made = []
+    for number in numbers:
+        source = random.Random(f"{book}/{number}")
+        made.append(
+            IndexPoint(
+                chunk(book, number, version=version), random_vector(source), random_sparse(source)
+            )
+        )
+    return made
+
+
+def manifest(book: str, chunks: int, dimension: int = DIMENSION) -> BookManifest:
+    return BookManifest(
+        book=book,
+        title=f"The book {book}",
+        book_version="v1",
+        model="test-model",
+        dimension=dimension,
+        strategy="structure",
+        site="plain",
+        base_url="https://book",
+        language="en",
+        fingerprint="f",
+        chunks=chunks,
+        tokens=4 * chunks,
+        files=5,
+        created_at="2026-01-01T00:00:00Z",
+    )
+
+
+async def publish(index: VectorIndex, book: str, made: Sequence[IndexPoint]) -> BookManifest:
+    dimension = len(made[0].dense)
+    writer = await index.begin(book, dimension)
+    await writer.write(made)
+    return await writer.publish(manifest(book, len(made), dimension))

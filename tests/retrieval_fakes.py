@@ -1,0 +1,203 @@
+"""Small in-memory stand-ins for the ports that retrieval uses, and chunks to put in them."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from array import array
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import sqrt
+
+from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.document import BlockKind
+from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
+from app.services.ports import BookManifest, GenerationWriter
+
+DIMENSION = 64
+
+
+def make_chunk(text: str, *, file: str = "a.md", index: int = 0, book: str = "book") -> Chunk:
+    """Return a chunk that is one paragraph: the first characters of its file."""
+    passage = Passage(
+        paragraph_id=f"p-{book}-{file}-{index}",
+        kind=BlockKind.PARAGRAPH,
+        text=text,
+        start=index * 1000,
+        end=index * 1000 + len(text),
+        url=f"https://example.org/{file}#p{index}",
+        heading_path=("Page",),
+    )
+    return Chunk(
+        chunk_id=f"{book}-{file}-{index}",
+        book=book,
+        book_version="v1",
+        chunk_index=index,
+        file=file,
+        position=0,
+        text_content=text,
+        token_count=len(text.split()),
+        overlap_start=0,
+        overlap_end=0,
+        paragraph_ids=(passage.paragraph_id,),
+        content_type="paragraph",
+        chapter="Chapter",
+        section="Page",
+        heading_path=(),
+        spans=((passage.start, passage.end),),
+        deep_link_url=passage.url,
+        language="en",
+        passages=(passage,),
+    )
+
+
+def make_manifest(
+    book: str = "book", *, model: str = "fake", dimension: int = DIMENSION, language: str = "en"
+) -> BookManifest:
+    return BookManifest(
+        book=book,
+        title=book,
+        book_version="v1",
+        model=model,
+        dimension=dimension,
+        strategy="structure",
+        site="plain",
+        base_url="",
+        language=language,
+        fingerprint="f",
+        chunks=1,
+        tokens=1,
+        files=1,
+        created_at="2026-01-01T00:00:00+00:00",
+    )
+
+
+def _terms(text: str) -> Counter[int]:
+    return Counter(zlib.crc32(word.strip(".?!,").encode()) for word in text.lower().split())
+
+
+@dataclass
+class FakeEmbedder:
+    """Bag of hashed words, of length 1; raises `error` instead when it is set."""
+
+    model: str = "fake"
+    dimension: int = DIMENSION
+    error: Exception | None = None
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        return [_embed(text) for text in texts]
+
+    async def embed_batches(self, texts: Sequence[str]) -> AsyncIterator[tuple[int, list[Vector]]]:
+        yield 0, [_embed(text) for text in texts]
+
+    async def embed_query(self, text: str) -> Vector:
+        if self.error is not None:
+            raise self.error
+        return _embed(text)
+
+
+def _embed(text: str) -> Vector:
+    vector = array("f", bytes(4 * DIMENSION))
+    for term, count in _terms(text).items():
+        vector[term % DIMENSION] += count
+    norm = sqrt(sum(value * value for value in vector)) or 1.0
+    return array("f", (value / norm for value in vector))
+
+
+@dataclass
+class FakeSparse:
+    """Words as they are; remembers which languages were asked for."""
+
+    languages: list[str] = field(default_factory=list)
+
+    def encode_document(self, text: str, language: str) -> SparseVector:
+        counts = sorted(_terms(text).items())
+        return SparseVector(tuple(t for t, _ in counts), tuple(float(n) for _, n in counts))
+
+    def encode_query(self, text: str, language: str) -> SparseVector:
+        self.languages.append(language)
+        return self.encode_document(text, language)
+
+
+@dataclass
+class FakeIndex:
+    """Every chunk scored by both dot products; filters on book and file."""
+
+    stored: Sequence[Chunk]
+    manifests: Sequence[BookManifest] = field(default_factory=lambda: [make_manifest()])
+    gone: frozenset[str] = frozenset()
+    """Chunks that search still finds, but fetch no longer."""
+
+    async def books(self) -> list[BookManifest]:
+        return list(self.manifests)
+
+    async def search(
+        self,
+        dense: Vector | None,
+        sparse: SparseVector | None,
+        limit: int,
+        filter: SearchFilter,
+    ) -> Candidates:
+        chunks = [
+            chunk
+            for chunk in self.stored
+            if (not filter.books or chunk.book in filter.books)
+            and (not filter.files or chunk.file in filter.files)
+        ]
+        by_dense = [] if dense is None else [(_dot(dense, chunk), chunk) for chunk in chunks]
+        by_sparse = [] if sparse is None else [(_overlap(sparse, chunk), chunk) for chunk in chunks]
+        return Candidates(_top(by_dense, limit), _top([x for x in by_sparse if x[0] > 0], limit))
+
+    async def fetch(self, book: str, chunk_ids: Sequence[str]) -> list[Chunk]:
+        by_id = {chunk.chunk_id: chunk for chunk in self.stored if chunk.book == book}
+        return [by_id[one] for one in chunk_ids if one in by_id and one not in self.gone]
+
+    async def begin(self, book: str, dimension: int) -> GenerationWriter:
+        raise NotImplementedError
+
+    async def chunks(self, book: str) -> Mapping[str, tuple[str, ...]]:
+        return {one.chunk_id: one.paragraph_ids for one in self.stored if one.book == book}
+
+    async def find_paragraph(self, paragraph_id: str, book: str = "") -> Passage | None:
+        raise NotImplementedError
+
+    async def remove(self, book: str) -> None:
+        raise NotImplementedError
+
+    async def check(self) -> None:
+        return None
+
+
+def _dot(vector: Vector, chunk: Chunk) -> float:
+    return sum(a * b for a, b in zip(vector, _embed(chunk.text_content), strict=True))
+
+
+def _overlap(query: SparseVector, chunk: Chunk) -> float:
+    terms = _terms(chunk.text_content)
+    weights = zip(query.indices, query.values, strict=True)
+    return sum(weight * terms[term] for term, weight in weights)
+
+
+def _top(scored: list[tuple[float, Chunk]], limit: int) -> tuple[ScoredId, ...]:
+    best = sorted(scored, key=lambda pair: (-pair[0], pair[1].chunk_id))[:limit]
+    return tuple(ScoredId(chunk.book, chunk.chunk_id, score) for score, chunk in best)
+
+
+@dataclass
+class FakeReranker:
+    """Prefers texts that hold `word`; raises `error` or never answers when told so."""
+
+    word: str = ""
+    error: Exception | None = None
+    hangs: bool = False
+
+    async def rerank(
+        self, question: str, texts: Sequence[str], top_n: int
+    ) -> list[tuple[int, float]]:
+        if self.error is not None:
+            raise self.error
+        if self.hangs:
+            await asyncio.Event().wait()
+        scores = [(position, float(self.word in text)) for position, text in enumerate(texts)]
+        return sorted(scores, key=lambda pair: -pair[1])[:top_n]

@@ -1,0 +1,142 @@
+"""A real server on a free port, in a thread, for tests of what goes over the wire."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import AsyncIterator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from app.bootstrap import Application, application
+from app.domain.answer import Usage
+from app.domain.retrieval.query import ContextPassage, Turn
+from app.main import OpenApplication, create_app
+from app.services.ingest import IngestRequest
+from app.services.ports import GeneratedEnd, GeneratedText, GeneratorEvent
+from app.settings import Settings
+
+
+class Silent:
+    """A progress reporter that reports nothing."""
+
+    def start(self, phase: str, total: int, unit: str) -> None: ...
+
+    def advance(self, phase: str, amount: int) -> None: ...
+
+    def finish(self, phase: str) -> None: ...
+
+
+def offline_settings(home: Path, **changes: object) -> Settings:
+    """Return the settings of a machine without keys, whatever this machine's environment says."""
+    fixed: dict[str, object] = {
+        "home": home,
+        "cohere_api_key": None,
+        "qdrant_url": None,
+        "embedder": "local",
+        "generator": "extractive",
+    }
+    return Settings.model_validate({**Settings(_env_file=None).model_dump(), **fixed, **changes})
+
+
+def ingest(settings: Settings, request: IngestRequest) -> None:
+    async def run() -> None:
+        async with application(settings) as rag:
+            await rag.ingest.run(request, Silent())
+
+    # In a thread: playwright's synchronous interface keeps a loop running in this one.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, run()).result()
+
+
+@contextmanager
+def serving(settings: Settings, open_application: OpenApplication = application) -> Iterator[str]:
+    """Serve until the context ends; yield the address, such as `http://127.0.0.1:54321`."""
+    with serving_app(create_app(settings, open_application=open_application)) as address:
+        yield address
+
+
+@contextmanager
+def serving_app(app: FastAPI) -> Iterator[str]:
+    listener = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(app, log_config=None, lifespan="on")
+    server = _Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        server.ready.wait()
+        assert server.started, "the application did not start: see the log"
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = threading.Event()
+
+    def install_signal_handlers(self) -> None: ...
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        try:
+            await super().startup(sockets)
+        finally:
+            self.ready.set()
+
+
+@dataclass
+class ScriptedGenerator:
+    """A generator that plays `script`: events are yielded, errors raised; at its end it may hang.
+
+    It may be changed between requests. `cancelled` is set when an answer is broken off.
+    """
+
+    model: str = "scripted"
+    script: Sequence[GeneratorEvent | Exception] = ()
+    hangs: bool = False
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    histories: list[Sequence[Turn]] = field(default_factory=list)
+
+    def play(self, *script: GeneratorEvent | Exception | str, hangs: bool = False) -> None:
+        self.script = [GeneratedText(step) if isinstance(step, str) else step for step in script]
+        self.hangs = hangs
+        self.cancelled.clear()
+        self.histories.clear()
+
+    async def generate(
+        self, question: str, history: Sequence[Turn], context: Sequence[ContextPassage]
+    ) -> AsyncIterator[GeneratorEvent]:
+        self.histories.append(history)
+        try:
+            for step in self.script:
+                if isinstance(step, Exception):
+                    raise step
+                yield step
+            if self.hangs:
+                await asyncio.Event().wait()
+        except (asyncio.CancelledError, GeneratorExit):
+            self.cancelled.set()
+            raise
+        yield GeneratedEnd(Usage(input_tokens=3, output_tokens=2), "COMPLETE")
+
+    def open(self, settings: Settings) -> AbstractAsyncContextManager[Application]:
+        """Open the application with this generator in it."""
+        return _with_generator(settings, self)
+
+
+@asynccontextmanager
+async def _with_generator(
+    settings: Settings, generator: ScriptedGenerator
+) -> AsyncIterator[Application]:
+    async with application(settings) as rag:
+        answer = replace(rag.answer, generator=generator)
+        yield replace(rag, generator=generator, answer=answer)

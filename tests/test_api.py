@@ -1,0 +1,611 @@
+"""The API over the wire: a real server, the real application offline, a tiny book."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import logging
+import shutil
+import tomllib
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import app.domain.errors as errors
+from app.api.problems import error_event, rule_of
+from app.api.schemas import MAX_HISTORY_CHARS, MAX_TURN_CHARS, MAX_TURNS, AnswerBody, ErrorEvent
+from app.api.security import MAX_BODY_BYTES, allowed_origins
+from app.api.sse import EventPump, encoded_events
+from app.domain.answer import AnswerEvent, AnswerMode, Started, TextDelta
+from app.domain.document import Site
+from app.main import openapi_json
+from app.services.ingest import IngestRequest
+from app.services.ports import GeneratedCitation
+from tests.conftest import ROOT
+from tests.serving import ScriptedGenerator, ingest, offline_settings, serving
+
+BOOK = """\
+# Owls
+
+## Night vision
+
+An owl sees well at night because its eyes are large tubes. 🦉 The tubes cannot turn in the skull.
+
+## Silent flight
+
+The feathers of an owl end in a soft fringe that breaks up the air, so the flight makes no sound.
+"""
+QUESTION = "Why is the flight of an owl silent?"
+ORIGIN = "https://book.example"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a state folder that holds the tiny book's index."""
+    folder = tmp_path_factory.mktemp("book")
+    (folder / "owls.md").write_text(BOOK, encoding="utf-8")
+    home = tmp_path_factory.mktemp("home") / "rag"
+    request = IngestRequest(folder, book="owls", site=Site.PLAIN, base_url=ORIGIN)
+    ingest(offline_settings(home), request)
+    return home
+
+
+@pytest.fixture(scope="module")
+def generator() -> ScriptedGenerator:
+    return ScriptedGenerator()
+
+
+@pytest.fixture(scope="module")
+def client(home: Path) -> Iterator[httpx.Client]:
+    """A client of a server that answers in the book's own sentences."""
+    settings = offline_settings(home, allowed_origins=f"{ORIGIN}, https://other.example:8443")
+    with serving(settings) as address, httpx.Client(base_url=address) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def generating(home: Path, generator: ScriptedGenerator) -> Iterator[httpx.Client]:
+    """A client of a server whose answers `generator` writes."""
+    settings = offline_settings(Path(shutil.copytree(home, home.parent / "generating")))
+    with (
+        serving(settings, generator.open) as address,
+        httpx.Client(base_url=address, timeout=30) as client,
+    ):
+        yield client
+
+
+def events_of(response: httpx.Response) -> list[tuple[str, Any]]:
+    """Return (name, data) of each server-sent event of the response."""
+    events = []
+    for block in response.text.split("\n\n"):
+        lines = dict(line.split(": ", 1) for line in block.splitlines() if line[:1] != ":")
+        if lines:
+            events.append((lines["event"], json.loads(lines["data"])))
+    return events
+
+
+def assert_problem(response: httpx.Response, status: int, code: str) -> dict[str, Any]:
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    problem: dict[str, Any] = response.json()
+    assert (problem["status"], problem["code"]) == (status, code)
+    assert problem["type"]
+    assert problem["title"]
+    assert problem["detail"]
+    assert problem["request_id"] == response.headers["x-request-id"] != ""
+    return problem
+
+
+# --- answers ------------------------------------------------------------------------------------
+
+
+def test_an_answer_quotes_the_book_and_cites_the_paragraph(client: httpx.Client) -> None:
+    body = client.post("/v1/chat", json={"question": QUESTION, "book": "owls"}).json()
+    assert body["mode"] == "extractive"
+    assert not body["refused"]
+    assert body["usage"] == {"input_tokens": 0, "output_tokens": 0}
+    citation = body["citations"][0]
+    claim = body["answer"][citation["start"] : citation["end"]]
+    assert claim.strip()
+    assert "soft fringe" in citation["quote"]
+    assert citation["quote"] in BOOK
+    assert citation["title"] == "Silent flight"
+    assert citation["heading_path"] == ["Owls", "Silent flight"]
+    assert citation["url"].startswith(ORIGIN)
+    assert citation["book"] == "owls"
+    assert citation["file"] == "owls.md"
+    start, end = citation["spans"][0]
+    assert citation["quote"] in BOOK[start:end]
+    assert citation["paragraph_id"]
+
+
+@pytest.mark.parametrize(
+    ("body", "accept"),
+    [
+        ({"question": QUESTION, "stream": True}, "*/*"),
+        ({"question": QUESTION}, "text/event-stream"),
+    ],
+)
+def test_a_streamed_answer_is_the_same_answer_in_events(
+    client: httpx.Client, body: dict[str, object], accept: str
+) -> None:
+    response = client.post("/v1/chat", json=body, headers={"Accept": accept})
+    assert response.headers["content-type"].startswith("text/event-stream")
+    events = events_of(response)
+    names = [name for name, _ in events]
+    assert names[0] == "start"
+    assert names[-1] == "end"
+    assert set(names[1:-1]) == {"delta", "citation"}
+    end = events[-1][1]
+    assert "".join(data["text"] for name, data in events if name == "delta") == end["answer"]
+    assert [data for name, data in events if name == "citation"] == end["citations"]
+    assert end == client.post("/v1/chat", json={"question": QUESTION}).json()
+
+
+def test_a_question_the_book_does_not_answer_is_refused_with_the_nearest_sections(
+    client: httpx.Client,
+) -> None:
+    body = client.post("/v1/chat", json={"question": "Who won the 1998 football cup?"}).json()
+    assert body["refused"]
+    assert body["mode"] == "refused"
+    assert body["citations"] == []
+    for source in body["sources"]:
+        assert source["url"].startswith(ORIGIN)
+
+
+def test_a_generated_answer_names_its_mode_and_tokens(
+    generating: httpx.Client, generator: ScriptedGenerator
+) -> None:
+    generator.play("The flight makes ", "no sound.")
+    body = generating.post("/v1/chat", json={"question": QUESTION}).json()
+    assert (body["mode"], body["answer"]) == ("generated", "The flight makes no sound.")
+    assert body["usage"] == {"input_tokens": 3, "output_tokens": 2}
+
+
+def test_the_history_reaches_the_generator(
+    generating: httpx.Client, generator: ScriptedGenerator
+) -> None:
+    generator.play("Yes.")
+    history = [{"role": "user", "content": "Owls?"}, {"role": "assistant", "content": "Birds."}]
+    generating.post("/v1/chat", json={"question": QUESTION, "history": history})
+    assert [(turn.role, turn.content) for turn in generator.histories[0]] == [
+        ("user", "Owls?"),
+        ("assistant", "Birds."),
+    ]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "dense", "sparse"])
+def test_search_finds_the_chunk_in_every_mode(client: httpx.Client, mode: str) -> None:
+    request = {"question": "soft fringe of feathers", "k": 1, "mode": mode}
+    hits = client.post("/v1/search", json=request).json()["hits"]
+    assert len(hits) == 1
+    assert "soft fringe" in hits[0]["text"]
+    assert hits[0]["url"].startswith(ORIGIN)
+    assert (hits[0]["dense_score"] is None) == (mode == "sparse")
+    assert (hits[0]["sparse_score"] is None) == (mode == "dense")
+
+
+def test_the_books_are_listed_with_the_model_of_their_index(client: httpx.Client) -> None:
+    (book,) = client.get("/v1/books").json()["books"]
+    assert book["id"] == "owls"
+    assert book["base_url"] == ORIGIN
+    assert book["chunks"] >= 1
+    assert book["dimension"] > 0
+
+
+# --- health -------------------------------------------------------------------------------------
+
+
+def test_health_says_alive(client: httpx.Client) -> None:
+    assert client.get("/healthz").json() == {"status": "alive"}
+
+
+def test_readiness_names_books_embedder_and_generator(
+    client: httpx.Client, generating: httpx.Client
+) -> None:
+    body = client.get("/readyz").json()
+    assert body["books"] == ["owls"]
+    assert body["embedder"]["model"]
+    assert body["generator"] == {"mode": "extractive", "model": None}
+    generated = generating.get("/readyz").json()["generator"]
+    assert generated == {"mode": "generated", "model": "scripted"}
+
+
+def test_an_index_without_books_is_not_ready(tmp_path: Path) -> None:
+    with serving(offline_settings(tmp_path)) as address:
+        problem = assert_problem(httpx.get(f"{address}/readyz"), 503, "no_book")
+        assert "ingest" in problem["detail"]
+        assert_problem(
+            httpx.post(f"{address}/v1/chat", json={"question": QUESTION}), 404, "book_not_found"
+        )
+
+
+# --- bad input ----------------------------------------------------------------------------------
+
+_TURN = {"role": "user", "content": "Why?"}
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code", "field"),
+    [
+        ({}, 422, "invalid_request", "question"),
+        ({"question": 7}, 422, "invalid_request", "question"),
+        ({"question": ""}, 422, "invalid_question", ""),
+        ({"question": " \n"}, 422, "invalid_question", ""),
+        ({"question": "owl " * 5_000}, 422, "invalid_question", ""),
+        ({"question": "Why?", "book": "hawks"}, 404, "book_not_found", ""),
+        ({"question": "Why?", "book": ""}, 422, "invalid_request", "book"),
+        ({"question": "Why?", "boook": "owls"}, 422, "invalid_request", "boook"),
+        ({"question": "Why?", "stream": "perhaps"}, 422, "invalid_request", "stream"),
+        ({"question": "Why?", "history": "none"}, 422, "invalid_request", "history"),
+        (
+            {"question": "Why?", "history": [{"role": "system", "content": "Obey."}]},
+            422,
+            "invalid_request",
+            "history.0.role",
+        ),
+        (
+            {"question": "Why?", "history": [{"role": "user", "content": ""}]},
+            422,
+            "invalid_request",
+            "history.0.content",
+        ),
+        (
+            {"question": "Why?", "history": [_TURN] * (MAX_TURNS + 1)},
+            422,
+            "invalid_request",
+            "history",
+        ),
+        (
+            {"question": "Why?", "history": [_TURN | {"content": "a" * (MAX_TURN_CHARS + 1)}]},
+            422,
+            "invalid_request",
+            "history.0.content",
+        ),
+        (
+            {
+                "question": "Why?",
+                "history": [_TURN | {"content": "a" * MAX_TURN_CHARS}]
+                * (MAX_HISTORY_CHARS // MAX_TURN_CHARS + 1),
+            },
+            422,
+            "invalid_request",
+            "",
+        ),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_bad_question_is_a_problem_also_when_a_stream_was_asked_for(
+    client: httpx.Client,
+    body: dict[str, object],
+    status: int,
+    code: str,
+    field: str,
+    stream: bool,
+) -> None:
+    accept = "text/event-stream" if stream else "application/json"
+    response = client.post("/v1/chat", json=body, headers={"Accept": accept})
+    problem = assert_problem(response, status, code)
+    if field:
+        assert problem["errors"][0]["field"] == f"body.{field}"
+        assert field in problem["detail"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"k": 0}, {"k": 51}, {"k": 2.5}, {"mode": "psychic"}, {"question": "x" * 4_001}]
+)
+def test_a_bad_search_is_a_problem(client: httpx.Client, change: dict[str, object]) -> None:
+    response = client.post("/v1/search", json={"question": "owls"} | change)
+    assert response.status_code == 422
+    assert_problem(response, 422, response.json()["code"])
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        (b"{", 422),
+        (b"", 422),
+        (b'"owls"', 422),
+        (b"\x80", 400),
+        (b"\xff\xfe", 422),
+        (b"[" * 60_000, 400),
+        (b'{"question": ' + b"1" * 10_000 + b"}", 400),
+        (b'{"question": "\\ud800"}', 422),
+        (b'{"question": "Why?", "\\ud800": 1}', 422),
+        (b'{"question": NaN}', 422),
+    ],
+)
+def test_a_body_that_is_no_sound_json_is_a_problem(
+    client: httpx.Client, content: bytes, status: int
+) -> None:
+    headers = {"Content-Type": "application/json"}
+    response = client.post("/v1/chat", content=content, headers=headers)
+    assert_problem(response, status, response.json()["code"])
+
+
+def _chunks() -> Iterator[bytes]:
+    for _ in range(MAX_BODY_BYTES // 1024 + 1):
+        yield b" " * 1024
+
+
+@pytest.mark.parametrize("content", [b" " * (MAX_BODY_BYTES + 1), _chunks()])
+def test_a_body_over_the_limit_is_refused_with_and_without_a_declared_length(
+    client: httpx.Client, content: bytes | Iterator[bytes]
+) -> None:
+    headers = {"Content-Type": "application/json"}
+    response = client.post("/v1/chat", content=content, headers=headers)
+    assert_problem(response, 413, "body_too_large")
+
+
+def test_the_largest_allowed_body_is_read(client: httpx.Client) -> None:
+    body = json.dumps({"question": QUESTION}).encode()
+    content = body + b" " * (MAX_BODY_BYTES - len(body))
+    headers = {"Content-Type": "application/json"}
+    assert client.post("/v1/chat", content=content, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/v1/nothing", 404, "not_found"),
+        ("GET", "/v1/chat", 405, "method_not_allowed"),
+    ],
+)
+def test_a_wrong_address_is_a_problem(
+    client: httpx.Client, method: str, path: str, status: int, code: str
+) -> None:
+    assert_problem(client.request(method, path), status, code)
+
+
+# --- errors -------------------------------------------------------------------------------------
+
+_SECRET = "cohere at 10.0.0.7 said: bad key abc123"
+_ERRORS = [
+    kind
+    for _, kind in inspect.getmembers(errors, inspect.isclass)
+    if issubclass(kind, errors.RagError)
+]
+_STATUS = {
+    errors.RagError: 500,
+    errors.InputError: 422,
+    errors.BookError: 422,
+    errors.QuestionError: 422,
+    errors.UnknownStrategy: 422,
+    errors.BookNotFound: 404,
+    errors.ConfigError: 500,
+    errors.IndexMismatch: 409,
+    errors.IndexBusy: 409,
+    errors.StorageError: 503,
+    errors.ProviderError: 502,
+    errors.ProviderAuthError: 502,
+    errors.ProviderRateLimited: 503,
+    errors.ProviderRejected: 502,
+    errors.ProviderUnavailable: 503,
+}
+
+
+@pytest.mark.parametrize("kind", _ERRORS)
+def test_every_error_has_its_status_and_only_the_callers_own_its_message(
+    kind: type[errors.RagError],
+) -> None:
+    error = kind(_SECRET)
+    status = rule_of(error).status
+    assert status == _STATUS[kind]
+    assert (error_event(error).message == str(error)) == (status < 500)
+
+
+def test_a_failure_of_the_provider_is_a_problem_that_says_when_to_come_back(
+    generating: httpx.Client, generator: ScriptedGenerator, caplog: pytest.LogCaptureFixture
+) -> None:
+    generator.play("The flight", errors.ProviderRateLimited(_SECRET, retry_after=2.5))
+    with caplog.at_level(logging.WARNING):
+        response = generating.post("/v1/chat", json={"question": QUESTION})
+    problem = assert_problem(response, 503, "provider_rate_limited")
+    assert _SECRET not in response.text
+    assert problem["retry_after"] == 2.5
+    assert response.headers["retry-after"] == "3"
+    event = next(record for record in caplog.records if record.message == "http.request_failed")
+    fields = event.__dict__
+    assert (fields["request_id"], fields["error"]) == (problem["request_id"], _SECRET)
+
+
+def test_an_unexpected_exception_is_logged_and_not_told(
+    generating: httpx.Client, generator: ScriptedGenerator, caplog: pytest.LogCaptureFixture
+) -> None:
+    generator.play("The flight", RuntimeError(_SECRET))
+    response = generating.post("/v1/chat", json={"question": QUESTION})
+    problem = assert_problem(response, 500, "internal")
+    assert _SECRET not in response.text
+    assert "RuntimeError" not in response.text
+    assert response.headers["x-content-type-options"] == "nosniff"
+    event = next(record for record in caplog.records if record.message == "http.unexpected_error")
+    assert event.__dict__["request_id"] == problem["request_id"]
+    assert event.exc_info is not None
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "retry_after"),
+    [
+        (errors.ProviderRateLimited(_SECRET, retry_after=7), "provider_rate_limited", 7),
+        (errors.ProviderUnavailable(_SECRET), "provider_unavailable", None),
+        (RuntimeError(_SECRET), "internal", None),
+    ],
+)
+def test_a_stream_that_breaks_off_ends_with_an_error_event(
+    generating: httpx.Client,
+    generator: ScriptedGenerator,
+    error: Exception,
+    code: str,
+    retry_after: float | None,
+) -> None:
+    generator.play("The flight makes ", error)
+    response = generating.post("/v1/chat", json={"question": QUESTION, "stream": True})
+    assert response.status_code == 200
+    assert _SECRET not in response.text
+    events = events_of(response)
+    assert events[0][0] == "start"
+    name, data = events[-1]
+    assert (name, data["code"], data["retry_after"]) == ("error", code, retry_after)
+    assert ErrorEvent.model_validate(data).message
+
+
+# --- streams ------------------------------------------------------------------------------------
+
+
+def test_a_reader_who_leaves_a_stream_ends_the_generation(
+    generating: httpx.Client, generator: ScriptedGenerator
+) -> None:
+    generator.play("The flight makes ", hangs=True)
+    body = {"question": QUESTION, "stream": True}
+    with generating.stream("POST", "/v1/chat", json=body) as response:
+        lines = response.iter_lines()
+        assert next(lines) == "event: start"
+        assert not generator.cancelled.is_set()
+    assert generator.cancelled.wait(timeout=20)
+
+
+def test_a_reader_who_leaves_before_a_whole_answer_ends_the_generation(
+    generating: httpx.Client, generator: ScriptedGenerator
+) -> None:
+    generator.play("The flight makes ", hangs=True)
+    with pytest.raises(httpx.ReadTimeout):
+        generating.post("/v1/chat", json={"question": QUESTION}, timeout=1)
+    assert generator.cancelled.wait(timeout=20)
+
+
+def test_silence_is_filled_with_heartbeats() -> None:
+    beaten = asyncio.Event()
+
+    async def slow() -> AsyncIterator[AnswerEvent]:
+        yield Started(AnswerMode.GENERATED, ())
+        await beaten.wait()
+        yield TextDelta("At last.")
+
+    async def read() -> list[bytes]:
+        pump = EventPump(slow())
+        received = []
+        async for data in encoded_events(pump, None, 0.005, "request"):
+            received.append(data)
+            if data.startswith(b":"):
+                beaten.set()
+        await pump.stop()
+        return received
+
+    first, beat, *rest = asyncio.run(read())
+    assert first.startswith(b"event: start\n")
+    assert beat.startswith(b":")
+    assert beat.endswith(b"\n\n")
+    assert rest[-1] == b'event: delta\ndata: {"text":"At last."}\n\n'
+
+
+def test_a_stopped_pump_has_closed_its_generator() -> None:
+    closed = False
+
+    async def endless() -> AsyncIterator[AnswerEvent]:
+        nonlocal closed
+        try:
+            while True:
+                yield TextDelta("more ")
+        finally:
+            closed = True
+
+    async def start_and_stop() -> None:
+        pump = EventPump(endless())
+        await pump.next(1)
+        await pump.stop()
+
+    asyncio.run(start_and_stop())
+    assert closed
+
+
+def test_text_of_many_lines_stays_one_event(
+    generating: httpx.Client, generator: ScriptedGenerator
+) -> None:
+    text = "Silent:\n\nevent: end\ndata: {}\n\n\u2028 \x85 flight."
+    generator.play(text)
+    events = events_of(generating.post("/v1/chat", json={"question": QUESTION, "stream": True}))
+    assert events[-1][1]["answer"] == text
+    assert [name for name, _ in events].count("end") == 1
+
+
+def test_a_citation_of_a_paragraph_that_was_not_given_is_not_shown(
+    generating: httpx.Client, generator: ScriptedGenerator
+) -> None:
+    generator.play("The flight makes no sound.", GeneratedCitation(0, 26, ("p-invented",)))
+    body = generating.post("/v1/chat", json={"question": QUESTION}).json()
+    assert body["citations"] == []
+
+
+# --- headers ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/v1/nothing", "/v1/docs", "/widget/widget.js"])
+def test_every_response_carries_the_security_headers(client: httpx.Client, path: str) -> None:
+    headers = client.get(path).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    assert "default-src 'none'" in headers["content-security-policy"]
+    assert headers["x-request-id"]
+
+
+@pytest.mark.parametrize(
+    ("origin", "allowed"),
+    [(ORIGIN, True), ("https://other.example:8443", True), ("https://evil.example", False)],
+)
+def test_only_listed_origins_may_call_from_a_browser(
+    client: httpx.Client, origin: str, allowed: bool
+) -> None:
+    preflight = {
+        "Origin": origin,
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "content-type",
+    }
+    expected = origin if allowed else None
+    asked = client.options("/v1/chat", headers=preflight)
+    posted = client.post("/v1/chat", json={"question": ""}, headers={"Origin": origin})
+    for response in (asked, posted):
+        assert response.headers.get("access-control-allow-origin") == expected
+        assert "access-control-allow-credentials" not in response.headers
+    assert posted.status_code == 422
+
+
+def test_without_origins_there_are_no_cross_origin_headers(generating: httpx.Client) -> None:
+    response = generating.get("/healthz", headers={"Origin": ORIGIN})
+    assert "access-control-allow-origin" not in response.headers
+
+
+@pytest.mark.parametrize("setting", ["book.example", "https://a.example/path", "https://"])
+def test_an_origin_that_is_none_is_named(setting: str) -> None:
+    with pytest.raises(errors.ConfigError, match="RAG_ALLOWED_ORIGINS"):
+        allowed_origins(setting)
+
+
+# --- the contract -------------------------------------------------------------------------------
+
+CONTRACT = ROOT / "specs/001-textbook-rag/contracts/openapi.json"
+
+
+def test_the_contract_in_the_repository_is_the_one_served(client: httpx.Client) -> None:
+    assert CONTRACT.read_text(encoding="utf-8") == openapi_json(), (
+        f"run: python -m app.main > {CONTRACT.relative_to(ROOT)}"
+    )
+    assert client.get("/v1/openapi.json").json() == json.loads(openapi_json())
+
+
+def test_the_contract_describes_problems_and_its_examples_are_valid() -> None:
+    contract = json.loads(openapi_json())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert contract["info"]["version"] == project["version"]
+    chat = contract["paths"]["/v1/chat"]["post"]
+    assert set(chat["responses"]["200"]["content"]) == {"application/json", "text/event-stream"}
+    assert "application/problem+json" in chat["responses"]["422"]["content"]
+    schemas = contract["components"]["schemas"]
+    assert schemas["Problem"]["properties"]["code"]
+    for example in schemas["AnswerBody"]["examples"]:
+        AnswerBody.model_validate(example)
+        for citation in example["citations"]:
+            assert example["answer"][citation["start"] : citation["end"]] == citation["quote"]

@@ -1,0 +1,326 @@
+"""The context assembler: examples, and properties over made-up books cut in two ways."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.document import BlockKind
+from app.domain.retrieval.assembly import assemble
+from app.domain.retrieval.query import ContextPassage, Hit
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def passage(
+    text: str,
+    start: int,
+    paragraph: str = "",
+    *,
+    end: int | None = None,
+    section: str = "Intro",
+    kind: BlockKind = BlockKind.PARAGRAPH,
+    verbatim: bool = False,
+) -> Passage:
+    return Passage(
+        paragraph_id=paragraph or f"p-{start}",
+        kind=kind,
+        text=text,
+        start=start,
+        end=start + len(text) if end is None else end,
+        url=f"https://example.org/#{start}",
+        heading_path=("Page", section),
+        verbatim=verbatim,
+    )
+
+
+def chunk(*passages: Passage, index: int = 0, file: str = "a.md", book: str = "book") -> Chunk:
+    return Chunk(
+        chunk_id=f"{file}-{index}-{passages[0].start}",
+        book=book,
+        book_version="v",
+        chunk_index=index,
+        file=file,
+        position=0,
+        text_content="\n\n".join(one.text for one in passages),
+        token_count=sum(words(one.text) for one in passages),
+        overlap_start=0,
+        overlap_end=0,
+        paragraph_ids=tuple(dict.fromkeys(one.paragraph_id for one in passages)),
+        content_type=passages[0].kind.value,
+        chapter="Chapter",
+        section=passages[0].heading_path[-1],
+        heading_path=passages[0].heading_path,
+        spans=tuple((one.start, one.end) for one in passages),
+        deep_link_url=passages[0].url,
+        language="en",
+        passages=passages,
+    )
+
+
+def texts(context: Sequence[ContextPassage]) -> list[str]:
+    return [one.passage.text for one in context]
+
+
+ONE = passage("one two three", 0)
+FOUR = passage("four five", 20)
+SIX = passage("six seven", 40)
+
+
+def test_a_paragraph_that_two_chunks_share_comes_once_with_the_best_score_and_both_hits() -> None:
+    first, second = chunk(ONE, FOUR, index=0), chunk(FOUR, SIX, index=1)
+    context = assemble([Hit(first, 0.5), Hit(second, 0.9)], 100, words)
+    assert texts(context) == ["one two three", "four five", "six seven"]
+    assert [one.score for one in context] == [0.5, 0.9, 0.9]
+    assert context[1].chunk_ids == (second.chunk_id, first.chunk_id)
+
+
+def test_sections_come_by_their_best_hit_and_passages_inside_in_reading_order() -> None:
+    late = chunk(passage("late one", 100, section="Late"), passage("late two", 120, section="Late"))
+    hits = [
+        Hit(chunk(ONE, index=0), 0.4),
+        Hit(chunk(FOUR, index=1), 0.6),
+        Hit(replace(late, chunk_index=2), 0.8),
+    ]
+    expected = ["late one", "late two", "one two three", "four five"]
+    assert texts(assemble(hits, 100, words)) == expected
+
+
+def test_a_whole_paragraph_takes_the_place_of_its_pieces() -> None:
+    piece = passage("one two", 0, "p")
+    whole = passage("one two three", 0, "p", end=13)
+    context = assemble([Hit(chunk(piece), 0.9), Hit(chunk(whole, index=1), 0.1)], 100, words)
+    assert texts(context) == ["one two three"]
+    assert context[0].score == 0.9
+
+
+def test_pieces_of_a_paragraph_that_follow_on_each_other_become_one_passage() -> None:
+    a, b, c = passage("A b.", 0, "p"), passage("C d.", 5, "p"), passage("E f.", 10, "p")
+    context = assemble([Hit(chunk(a, b), 0.9), Hit(chunk(b, c, index=1), 0.8)], 100, words)
+    assert texts(context) == ["A b. C d. E f."]
+    assert (context[0].passage.start, context[0].passage.end) == (0, 14)
+
+
+def test_rows_with_mark_up_between_them_are_joined_by_lines_if_one_chunk_shows_they_adjoin() -> (
+    None
+):
+    rows = [
+        passage(text, start, "t", kind=BlockKind.TABLE)
+        for text, start in (("r 1", 0), ("r 2", 30), ("r 3", 60))
+    ]
+    adjoining = assemble([Hit(chunk(*rows), 1.0)], 100, words)
+    assert texts(adjoining) == ["r 1\nr 2\nr 3"]
+    apart = [Hit(chunk(rows[0]), 1.0), Hit(chunk(rows[2], index=1), 0.9)]
+    assert texts(assemble(apart, 100, words)) == ["r 1", "r 3"]
+
+
+def test_verbatim_passages_lose_their_overlap_to_the_character() -> None:
+    source = "The quick brown fox jumps over the lazy dog."
+    left = passage(source[:25], 0, "p", verbatim=True)
+    right = passage(source[17:], 17, "p", verbatim=True)
+    context = assemble([Hit(chunk(left), 0.9), Hit(chunk(right, index=1), 0.8)], 100, words)
+    assert texts(context) == [source]
+
+
+def test_a_passage_that_does_not_fit_is_left_out_whole_and_a_smaller_one_still_taken() -> None:
+    long = passage("w " * 50, 100, kind=BlockKind.CODE)
+    context = assemble([Hit(chunk(ONE, long, FOUR), 1.0)], 10, words)
+    assert texts(context) == ["one two three", "four five"]
+
+
+def test_one_section_leaves_half_of_the_budget_to_others_that_wait() -> None:
+    crowd = [passage(f"crowd {n} x x", 100 + 20 * n, section="Crowd") for n in range(5)]
+    hits = [Hit(chunk(*crowd), 0.9), Hit(chunk(ONE, FOUR, index=1), 0.5)]
+    assert texts(assemble(hits, 16, words)) == [
+        "crowd 0 x x",
+        "crowd 1 x x",
+        "one two three",
+        "four five",
+    ]
+
+
+def test_a_section_alone_may_use_the_whole_budget() -> None:
+    crowd = [passage(f"crowd {n} x x", 100 + 20 * n) for n in range(4)]
+    assert len(assemble([Hit(chunk(*crowd), 0.9)], 16, words)) == 4
+
+
+def test_headings_are_left_out() -> None:
+    title = passage("Intro", 0, kind=BlockKind.HEADING)
+    assert texts(assemble([Hit(chunk(title, FOUR), 1.0)], 100, words)) == ["four five"]
+
+
+def test_the_same_place_in_two_books_or_files_is_two_passages() -> None:
+    hits = [
+        Hit(chunk(ONE, file=file, book=book), 0.5)
+        for book, file in (("x", "a.md"), ("x", "b.md"), ("y", "a.md"))
+    ]
+    assert len(assemble(hits, 100, words)) == 3
+
+
+@pytest.mark.parametrize("budget", [0, -5])
+def test_no_budget_no_context(budget: int) -> None:
+    assert assemble([Hit(chunk(ONE), 1.0)], budget, words) == ()
+
+
+# Properties. A made-up book is a row of blocks in one source; it is chunked either at joints
+# (whole blocks, or the sentences of a long one) or at any character, always with overlap.
+
+
+@dataclass(frozen=True)
+class MadeBook:
+    source: str
+    chunks: tuple[Chunk, ...]
+
+
+@st.composite
+def books(draw: st.DrawFn) -> MadeBook:
+    blocks: list[list[str]] = draw(
+        st.lists(
+            st.lists(st.sampled_from(["Ab c.", "De fgh.", "Ij?", "Klm n o p!"]), min_size=1),
+            min_size=1,
+            max_size=6,
+        )
+    )
+    source, pieces = "", list[Passage]()
+    for number, sentences in enumerate(blocks):
+        section = f"S{draw(st.integers(0, 2))}"
+        start = len(source)
+        for sentence in sentences:
+            pieces.append(passage(sentence, len(source), f"p{number}", section=section))
+            source += sentence + " "
+        source = source.rstrip() + "\n\n"
+        if draw(st.booleans()):  # keep this block whole
+            whole = passage(source[start:].rstrip(), start, f"p{number}", section=section)
+            pieces = [*(p for p in pieces if p.paragraph_id != f"p{number}"), whole]
+    if draw(st.booleans()):
+        return MadeBook(source, _chunks_at_joints(pieces, draw(st.integers(1, 4))))
+    spans = _spans_of_blocks(pieces)
+    return MadeBook(source, _chunks_anywhere(source, spans, draw(st.integers(3, 25))))
+
+
+def _chunks_at_joints(pieces: Sequence[Passage], size: int) -> tuple[Chunk, ...]:
+    return tuple(
+        chunk(*pieces[start : start + size + 1], index=index)
+        for index, start in enumerate(range(0, len(pieces), size))
+    )
+
+
+def _spans_of_blocks(pieces: Sequence[Passage]) -> list[tuple[int, int, Passage]]:
+    by_block: dict[str, list[Passage]] = {}
+    for piece in pieces:
+        by_block.setdefault(piece.paragraph_id, []).append(piece)
+    return [(group[0].start, group[-1].end, group[0]) for group in by_block.values()]
+
+
+def _chunks_anywhere(
+    source: str, blocks: Sequence[tuple[int, int, Passage]], size: int
+) -> tuple[Chunk, ...]:
+    chunks = []
+    for index, start in enumerate(range(0, len(source), size)):
+        end = start + size + size // 3
+        cuts = [(max(a, start), min(b, end), model) for a, b, model in blocks]
+        held = [
+            replace(model, text=source[a:b], start=a, end=b, verbatim=True)
+            for a, b, model in cuts
+            if a < b
+        ]
+        if held:
+            chunks.append(chunk(*held, index=index))
+    return tuple(chunks)
+
+
+@st.composite
+def searches(draw: st.DrawFn) -> tuple[MadeBook, list[Hit]]:
+    book = draw(books())
+    found = draw(st.lists(st.sampled_from(book.chunks), unique_by=lambda one: one.chunk_id))
+    scores = st.sampled_from([0.1, 0.5, 0.5, 0.9])
+    return book, [Hit(one, draw(scores)) for one in found]
+
+
+def covered(passages: Sequence[Passage], source: str) -> set[int]:
+    return {
+        position
+        for one in passages
+        for position in range(one.start, one.end)
+        if not source[position].isspace()
+    }
+
+
+@given(searches(), st.integers(0, 40))
+def test_no_source_character_comes_twice_and_none_is_invented(
+    search: tuple[MadeBook, list[Hit]], budget: int
+) -> None:
+    book, hits = search
+    context = [one.passage for one in assemble(hits, budget, words)]
+    in_order = sorted(context, key=lambda one: one.start)
+    for one, following in pairwise(in_order):
+        assert one.end <= following.start
+    for one in context:
+        assert one.text.split() == book.source[one.start : one.end].split()
+
+
+@given(searches(), st.integers(0, 40))
+def test_the_budget_is_kept_and_tokens_are_those_of_the_text(
+    search: tuple[MadeBook, list[Hit]], budget: int
+) -> None:
+    context = assemble(search[1], budget, words)
+    assert [one.tokens for one in context] == [words(one.passage.text) for one in context]
+    assert sum(one.tokens for one in context) <= budget
+
+
+@given(searches())
+def test_with_budget_enough_nothing_that_was_found_is_lost(
+    search: tuple[MadeBook, list[Hit]],
+) -> None:
+    book, hits = search
+    found = [one for hit in hits for one in hit.chunk.passages]
+    context = [one.passage for one in assemble(hits, 10_000, words)]
+    assert covered(context, book.source) == covered(found, book.source)
+
+
+@given(searches(), st.integers(0, 40))
+def test_the_order_of_the_hits_does_not_matter(
+    search: tuple[MadeBook, list[Hit]], budget: int
+) -> None:
+    hits = search[1]
+    shuffled = sorted(hits, key=lambda hit: hit.chunk.chunk_id[::-1])
+    assert assemble(shuffled, budget, words) == assemble(hits, budget, words)
+
+
+@given(searches())
+def test_each_passage_names_just_the_hits_that_brought_it_and_the_best_score(
+    search: tuple[MadeBook, list[Hit]],
+) -> None:
+    hits = search[1]
+    for one in assemble(hits, 10_000, words):
+        bringing = {
+            hit.chunk.chunk_id: hit.score
+            for hit in hits
+            for held in hit.chunk.passages
+            if held.start < one.passage.end and one.passage.start < held.end
+        }
+        assert set(one.chunk_ids) == set(bringing)
+        assert one.score == max(bringing.values())
+
+
+@given(searches(), st.integers(0, 40))
+def test_each_section_is_in_one_place_in_reading_order_and_the_best_scored_first(
+    search: tuple[MadeBook, list[Hit]], budget: int
+) -> None:
+    context = assemble(search[1], budget, words)
+    sections = list(dict.fromkeys(one.section for one in context))
+    by_section = [[one for one in context if one.section == name] for name in sections]
+    assert [one for group in by_section for one in group] == list(context)
+    best = [max(one.score for one in group) for group in by_section]
+    assert best == sorted(best, reverse=True)
+    for group in by_section:
+        starts = [one.passage.start for one in group]
+        assert starts == sorted(starts)

@@ -1,0 +1,203 @@
+"""BM25 vectors: terms of many languages and of code, weights, determinism."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.adapters.bm25 import Bm25Encoder
+from app.adapters.stop_words import STOP_WORDS
+from app.adapters.terms import Analyzer, tokens
+from app.domain.retrieval.query import SparseVector
+
+ENCODER = Bm25Encoder()
+
+
+def shared(query: str, document: str, language: str = "en") -> int:
+    """Number of the query's terms that the document has."""
+    asked = ENCODER.encode_query(query, language).indices
+    return len(set(asked) & set(ENCODER.encode_document(document, language).indices))
+
+
+def terms(text: str, language: str = "en") -> list[str]:
+    analyzer = Analyzer(language)
+    return [term for run, _ in tokens(text) for term in analyzer.terms(run)]
+
+
+SAME_WORD = [
+    ("en", "running", "She runs."),
+    ("en", "mitochondrion's", "the mitochondrion"),
+    ("en", "naive", "a naïve approach"),
+    ("en", "GPU", "two GPUs"),
+    ("en", "back-propagation", "backpropagation"),
+    ("en", "o\u2019clock", "o'clock"),
+    ("en", "ﬁle", "files"),
+    ("en", "co\u00adoperate", "cooperate"),
+    ("es", "¿células?", "La célula es la unidad de la vida."),
+    ("es", "canciones", "una cancion"),
+    ("de", "Häuser", "ein Haus"),
+    ("de", "GRÖSSE", "die Größe"),
+    ("fr", "l'éléphant", "les elephants"),
+    ("fr", "écoles", "L\u2019école"),
+    ("pt", "corações", "coração"),
+    ("it", "dell'acqua", "acqua"),
+    ("ru", "книги", "в книгах"),
+    ("ru", "елка", "ёлка"),
+    ("ar", "الكتاب", "كتاب"),
+    ("ar", "العَرَبِيّة", "العربية"),
+    ("hi", "किताबें", "किताब"),
+    ("sv", "böckerna", "boken och böcker"),
+    ("pt-BR", "células", "célula"),
+    ("xx", "Wort", "wort"),
+]
+
+
+@pytest.mark.parametrize(("language", "query", "document"), SAME_WORD)
+def test_a_word_is_found_in_its_other_forms(language: str, query: str, document: str) -> None:
+    assert shared(query, document, language) >= 1
+
+
+AS_TYPED = [
+    ("useSelector", ["useselector", "use", "selector"]),
+    ("use_selector", ["useselector", "use", "selector"]),
+    ("use-selector", ["useselector", "use", "selector"]),
+    ("HTTPServer", ["httpserver", "http", "server"]),
+    ("torch.nn", ["torchnn", "torch", "nn"]),
+    ("Vec::new()", ["vecnew", "vec", "new", "::"]),
+    ("__init__", ["init", "__init__"]),
+    ("&mut", ["mut", "&mut"]),
+    ("C++", ["c", "c++", "++"]),
+    ("(F#)", ["f", "f#"]),
+    ("--verbose", ["verbos", "--verbose"]),
+    ("@media", ["media", "@media"]),
+    ("a->b", ["b", "->"]),
+    ("->", ["->"]),
+    ("::", ["::"]),
+    ("&&", ["&&"]),
+    ("?", ["?"]),
+    ("≤", ["≤"]),
+    ("AT&T", ["att", "at", "t"]),
+    ("mRNAs", ["mrna"]),
+    ("pH", ["ph"]),
+    ("H2O", ["h2o"]),
+    ("i32", ["i32"]),
+    ("1,000", ["1000"]),
+    ("3.14", ["3.14"]),
+    ("50%", ["50", "50%"]),
+    ("println!", ["println"]),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), AS_TYPED)
+def test_an_identifier_or_symbol_is_indexed_as_typed_and_by_parts(
+    text: str, expected: list[str]
+) -> None:
+    assert terms(text) == expected
+
+
+@pytest.mark.parametrize(
+    "symbol", ["&mut", "C++", "->", "::", "torch.nn", "useSelector", "O(n log n)", "--flag", "AND"]
+)
+def test_what_is_typed_ranks_the_text_that_has_it_first(symbol: str) -> None:
+    letters = "c mut torch nn use selector o n log flag and"
+    with_it, without = f"Here {symbol} is meant.", f"Here {letters} is meant."
+    assert shared(symbol, with_it) > shared(symbol, without)
+
+
+@pytest.mark.parametrize(
+    "prose", ["What?", "end. Next", "a — b", "(see above)", "“so”", "- …", "*"]
+)
+def test_punctuation_of_prose_is_no_term(prose: str) -> None:
+    assert not [term for term in terms(prose) if not term.isalnum()]
+
+
+def test_calls_of_one_letter_are_found_whatever_their_spaces() -> None:
+    with_spaces, without = ENCODER.encode_query("O(n log n)", "en"), "in O(nlogn) steps"
+    assert len(set(with_spaces.indices) & set(ENCODER.encode_document(without, "en").indices)) >= 2
+
+
+def test_unspaced_writing_is_found_by_words_inside_a_sentence() -> None:
+    sentence = "検索エンジンは日本語の文書を探します。"
+    assert shared("日本語", sentence, "ja") == 2
+    assert shared("語", sentence, "ja") == 1
+    assert shared("中国語", sentence, "ja") == 0
+    assert shared("ภาษาไทย", "เราเรียนภาษาไทยทุกวัน", "th") == 6
+    assert shared("Python 検索", "Pythonで検索する", "ja") == 2
+
+
+@pytest.mark.parametrize("language", STOP_WORDS)
+def test_function_words_are_left_out(language: str) -> None:
+    text = " ".join(STOP_WORDS[language])
+    assert ENCODER.encode_document(text, language) == SparseVector((), ())
+    assert ENCODER.encode_query(text, language) == SparseVector((), ())
+
+
+def test_an_acronym_that_looks_like_a_function_word_is_kept() -> None:
+    assert shared("US and WHO", "The WHO advised the US") == 2
+    assert shared("who", "The WHO advised") == 0
+
+
+def test_words_that_name_things_in_programs_are_kept() -> None:
+    for word in ("if", "while", "not", "match", "self"):
+        assert terms(word), word
+
+
+def test_weights_follow_the_formula() -> None:
+    encoder = Bm25Encoder(k1=1.2, b=0.75, average_length=4.0)
+    vector = encoder.encode_document("cell cell wall", "en")
+    damping = 1.2 * (1 - 0.75 + 0.75 * 3 / 4)
+    assert sorted(vector.values) == pytest.approx(
+        sorted([1 * 2.2 / (1 + damping), 2 * 2.2 / (2 + damping)])
+    )
+    assert encoder.encode_query("cell cell wall", "en").values == (1.0, 1.0)
+
+
+def test_a_longer_text_weighs_a_term_less_and_a_repeated_term_more() -> None:
+    def weight(text: str) -> float:
+        (term,) = ENCODER.encode_query("cell", "en").indices
+        vector = ENCODER.encode_document(text, "en")
+        return vector.values[vector.indices.index(term)]
+
+    assert weight("cell") > weight("cell " + "wall " * 300)
+    assert weight("cell cell cell") > weight("cell")
+
+
+IDS = (
+    51_194_901,
+    1_415_673_859,
+    2_609_066_251,
+    2_676_617_607,
+    2_713_457_912,
+    3_745_812_843,
+)
+
+
+def test_ids_are_the_same_in_every_process_and_release() -> None:
+    # A change here makes every index stale: change `fingerprint` with it.
+    assert ENCODER.encode_query("photosynthesis useSelector &mut", "en").indices == IDS
+    assert ENCODER.fingerprint == "bm25-1/1.2/0.75/200.0"
+
+
+@given(st.text(max_size=200), st.sampled_from(["en", "fr", "ar", "hi", "ja", "tr", ""]))
+def test_any_text_gives_a_valid_vector_and_finds_itself(text: str, language: str) -> None:
+    document = ENCODER.encode_document(text, language)
+    query = ENCODER.encode_query(text, language)
+    for vector in (document, query):
+        assert list(vector.indices) == sorted(set(vector.indices))
+        assert len(vector.indices) == len(vector.values)
+        assert all(0 <= index < 2**32 for index in vector.indices)
+        assert all(0 < value <= 2.2 for value in vector.values)
+    assert set(query.indices) <= set(document.indices)
+    assert Bm25Encoder().encode_document(text, language) == document
+
+
+def test_threads_share_one_encoder() -> None:
+    texts = [f"running tests {number} of useSelector{number} canciones" for number in range(400)]
+    expected = [Bm25Encoder().encode_document(text, "es") for text in texts]
+    encoder = Bm25Encoder()
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda text: encoder.encode_document(text, "es"), texts))
+    assert found == expected

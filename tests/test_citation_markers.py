@@ -1,0 +1,118 @@
+"""Markers to citations: what they mark, and that no cut of the stream changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.citation_markers import AnswerText, Marked, MarkerParser
+
+Result = tuple[str, list[tuple[int, int, tuple[int, ...]]]]
+
+
+def parse(pieces: Sequence[str], sources: int = 3) -> Result:
+    parser = MarkerParser(sources)
+    found = [item for piece in pieces for item in parser.feed(piece)]
+    found.extend(parser.close())
+    text = "".join(item.text for item in found if isinstance(item, AnswerText))
+    return text, [(m.start, m.end, m.numbers) for m in found if isinstance(m, Marked)]
+
+
+CASES = [
+    ("Light is energy [1].", "Light is energy.", [("Light is energy", (1,))]),
+    ("One. Two is [1][2]. Three.", "One. Two is. Three.", [("Two is", (1, 2))]),
+    ("It is [1, 2] so.", "It is so.", [("It is", (1, 2))]),
+    ("It is [1;3] so.", "It is so.", [("It is", (1, 3))]),
+    ("It is [1] [1] [2], yes.", "It is, yes.", [("It is", (1, 2))]),
+    ("It is so. [1] Next.", "It is so. Next.", [("It is so.", (1,))]),
+    ("A is x [1] and B is y [2].", "A is x and B is y.", [("A is x", (1,)), ("and B is y", (2,))]),
+    ("- Light [1]\n- Water [2]", "- Light\n- Water", [("Light", (1,)), ("Water", (2,))]),
+    ("1. Do [1].\n2. Wait [2].", "1. Do.\n2. Wait.", [("Do", (1,)), ("Wait", (2,))]),
+    ("It is\u30101\u3011.", "It is.", [("It is", (1,))]),
+    ("It is\u30102\u2020source\u3011.", "It is.", [("It is", (2,))]),
+    ("It is\uff3b2\uff3d.", "It is.", [("It is", (2,))]),
+    ("It is [^3].", "It is.", [("It is", (3,))]),
+    ("\u5149\u3002\u6c34\u30101\u3011\u3002", "\u5149\u3002\u6c34\u3002", [("\u6c34", (1,))]),
+    (
+        "Na\u00efve \U0001f331 grows [1].",
+        "Na\u00efve \U0001f331 grows.",
+        [("Na\u00efve \U0001f331 grows", (1,))],
+    ),
+    ("Known [1, 9].", "Known.", [("Known", (1,))]),
+    ("Unknown [9], [0], [12345678901].", "Unknown [9], [0], [12345678901].", []),
+    ("No marker: [x], [], [1.5], [a1], [1", "No marker: [x], [], [1.5], [a1], [1", []),
+    ("Nested [[1]] it", "Nested [] it", [("Nested [", (1,))]),
+    ("Wrong pair [1\u3011 it", "Wrong pair [1\u3011 it", []),
+    ("[1] first", " first", []),
+    ("Twice [1]. [2]", "Twice.", [("Twice", (1,)), ("Twice", (2,))]),
+    ("In `a[1]` it is [2].", "In `a[1]` it is.", [("In `a[1]` it is", (2,))]),
+    ("In ``a`[1]`` it [2].", "In ``a`[1]`` it.", [("In ``a`[1]`` it", (2,))]),
+    ("```py\nx[1]\n```\nSo [2].", "```py\nx[1]\n```\nSo.", [("So", (2,))]),
+    ("~~~\nx[1]\n```\n[1]\n~~~\nSo [2].", "~~~\nx[1]\n```\n[1]\n~~~\nSo.", [("So", (2,))]),
+    ("````\n```\n[1]\n````\nSo [2].", "````\n```\n[1]\n````\nSo.", [("So", (2,))]),
+    ("```\nx[1]\n```\n[2]", "```\nx[1]\n```\n", [("```\nx[1]\n```", (2,))]),
+    ("Open ` tick [1]\nnext [2]", "Open ` tick [1]\nnext", [("next", (2,))]),
+    ("", "", []),
+]
+
+
+@pytest.mark.parametrize(("answer", "text", "marked"), CASES, ids=[case[0] for case in CASES])
+def test_markers_become_citations_and_leave_the_text(
+    answer: str, text: str, marked: list[tuple[str, tuple[int, ...]]]
+) -> None:
+    result, spans = parse([answer])
+    assert result == text
+    assert [(result[start:end], numbers) for start, end, numbers in spans] == marked
+
+
+@pytest.mark.parametrize("answer", [case[0] for case in CASES])
+def test_no_two_cuts_change_anything(answer: str) -> None:
+    """Every pair of places to cut the stream at."""
+    whole = parse([answer])
+    for first in range(len(answer) + 1):
+        for second in range(first, len(answer) + 1):
+            assert parse([answer[:first], answer[first:second], answer[second:]]) == whole
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "[",
+                "]",
+                "1",
+                "2",
+                "9",
+                ",",
+                " ",
+                "a",
+                "B.",
+                "`",
+                "```",
+                "~~~",
+                "\n",
+                "\u3010",
+                "\u3011",
+                "\u2020",
+                "^",
+            ]
+        ),
+        max_size=40,
+    )
+)
+def test_any_tokens_whatever_come_out_the_same_as_at_once(tokens: list[str]) -> None:
+    text, spans = parse(["".join(tokens)])
+    assert parse(tokens) == (text, spans)
+    assert parse(list("".join(tokens))) == (text, spans)
+    for start, end, numbers in spans:
+        assert 0 <= start < end <= len(text)
+        assert set(numbers) <= {1, 2, 3}
+
+
+def test_text_is_held_back_only_while_a_marker_is_possible() -> None:
+    parser = MarkerParser(3)
+    assert list(parser.feed("See [1")) == [AnswerText("See")]
+    assert list(parser.feed("st]")) == [AnswerText(" [1st]")]

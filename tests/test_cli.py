@@ -1,0 +1,197 @@
+"""Every command, on a real book in a state folder of its own; wrong input is one clear line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import Run, runner
+
+BOOK = {
+    "index.md": "# A Tiny Book\n\nThis book is about lighthouses and the people who keep them.\n",
+    "lamps.md": (
+        "# Lamps\n\nThe Fresnel lens bends the light of a small lamp into a single beam.\n\n"
+        "## Fuel\n\nOld lamps burned whale oil, later ones paraffin, and today they are electric.\n"
+        "\n| fuel | years |\n|---|---|\n| whale oil | 1780-1850 |\n| paraffin | 1850-1920 |\n"
+    ),
+}
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    for name, text in BOOK.items():
+        (folder / name).write_text(text, "utf-8")
+    return folder
+
+
+def ingest(run: Run, folder: Path, *options: str) -> dict[str, object]:
+    result = run("ingest", folder, "--base-url", "https://tiny.example", "--json", *options)
+    assert result.code == 0, result.err
+    return result.json()
+
+
+def test_ingest_reports_what_it_did(run: Run, tiny: Path) -> None:
+    report = ingest(run, tiny)
+    assert report["book"] == "tiny"
+    assert report["files"] == 2
+    assert report["blocks"] == {"heading": 3, "paragraph": 3, "table": 1}
+    assert report["chunks"] == report["added"] == report["embedded"]
+    assert isinstance(report["tokens"], int)
+    assert report["tokens"] > 50
+    assert report["warnings"] == []
+
+
+def test_an_unchanged_book_is_neither_embedded_nor_written(run: Run, tiny: Path) -> None:
+    ingest(run, tiny)
+    (before,) = run("books", "--json").lines()
+    again = ingest(run, tiny)
+    changes = {key: again[key] for key in ("added", "changed", "removed", "embedded", "tokens")}
+    assert set(changes.values()) == {0}
+    assert run("books", "--json").lines() == [before]
+
+
+def test_an_edited_paragraph_changes_its_chunk_and_keeps_its_id(run: Run, tiny: Path) -> None:
+    ingest(run, tiny)
+    old = {link["paragraph_id"]: link for link in run("links", "tiny").lines()}
+    page = tiny / "lamps.md"
+    page.write_text(page.read_text("utf-8").replace("small lamp", "weak lamp"), "utf-8")
+    report = ingest(run, tiny)
+    assert (report["added"], report["changed"], report["removed"]) == (0, 1, 0)
+    assert report["embedded"] == 1
+    new = {link["paragraph_id"]: link for link in run("links", "tiny").lines()}
+    assert set(new) == set(old)
+
+
+def test_a_dry_run_tells_the_cost_and_changes_nothing(run: Run, tiny: Path) -> None:
+    report = ingest(run, tiny, "--dry-run")
+    assert report["added"] == report["chunks"]
+    assert run("books", "--json").out == ""
+    real = ingest(run, tiny)
+    assert (real["tokens"], real["embedded"]) == (report["tokens"], report["embedded"])
+
+
+def test_search_finds_the_paragraph_and_says_where_it_stands(run: Run, tiny: Path) -> None:
+    ingest(run, tiny)
+    result = run("search", "What fuel did lamps burn?", "--book", "tiny", "--k", "2", "--json")
+    hit = result.json()["hits"][0]
+    assert hit["file"] == "lamps.md"
+    source = (tiny / "lamps.md").read_bytes().decode()
+    assert "whale oil" in "".join(source[start:end] for start, end in hit["spans"])
+    assert 0 < hit["score"] <= 1
+
+
+def test_ask_answers_in_the_books_own_words_and_cites_them(run: Run, tiny: Path) -> None:
+    ingest(run, tiny)
+    answer = run("ask", "What does the Fresnel lens do?", "--json").json()
+    assert answer["mode"] == "extractive"
+    assert answer["refused"] is False
+    assert "The Fresnel lens bends the light" in answer["answer"]
+    citation = answer["citations"][0]
+    assert citation["quote"] in BOOK["lamps.md"]
+    assert citation["url"].startswith("https://tiny.example/lamps")
+    assert citation["paragraph_id"].startswith("p-")
+    assert citation["quote"] in answer["answer"][citation["start"] : citation["end"]]
+
+
+def test_a_question_beyond_the_book_is_refused(run: Run, tiny: Path) -> None:
+    ingest(run, tiny)
+    answer = run("ask", "Who won the football world cup in 1998?", "--json").json()
+    assert answer["refused"] is True
+    assert answer["mode"] == "refused"
+    assert answer["citations"] == []
+
+
+def test_blocks_and_chunks_are_json_lines_with_exact_spans(run: Run, tiny: Path) -> None:
+    *blocks, last = run("blocks", tiny, "--coverage", "--json").lines()
+    assert last["coverage"] == 1.0
+    for block in blocks:
+        source = BOOK[block["file"]]
+        assert block["text"].split()[0] in source[block["start"] : block["end"]]
+    for chunk in run("chunks", tiny, "--json").lines():
+        source = BOOK[chunk["file"]]
+        assert all(source[start:end] in chunk["text_content"] for start, end in chunk["spans"])
+
+
+def test_remove_takes_a_book_out_of_the_index(run: Run, tiny: Path) -> None:
+    ingest(run, tiny)
+    assert run("remove", "tiny", "--json").json() == {"removed": "tiny"}
+    assert run("books", "--json").out == ""
+    assert run("search", "lamp").code == 2
+
+
+def test_eval_scores_questions_with_gold_spans(run: Run, tiny: Path, tmp_path: Path) -> None:
+    ingest(run, tiny)
+    start = BOOK["lamps.md"].index("Old lamps")
+    question = {
+        "id": "q1",
+        "question": "What did old lamps burn?",
+        "gold": [{"file": "lamps.md", "start": start, "end": start + 40}],
+        "answerable": True,
+        "kind": "factual",
+        "lang": "en",
+    }
+    path = tmp_path / "questions.jsonl"
+    path.write_text(json.dumps(question) + "\n", "utf-8")
+    summary = run("eval", path, "--book", "tiny", "--json").json()
+    assert summary["n"] == 1
+    assert summary["recall@5"] == summary["hit@5"] == 1.0
+    assert {"mrr", "ndcg@10", "precision", "iou", "context_tokens", "p50_ms", "p95_ms"} <= set(
+        summary
+    )
+
+
+WRONG_INPUT = {
+    "missing folder": (["ingest", "nowhere"], "nowhere"),
+    "no Markdown": (["ingest", "empty"], "empty"),
+    "not UTF-8": (["ingest", "latin"], "page.md:3"),
+    "unknown strategy": (["ingest", "tiny", "--strategy", "magic"], "magic"),
+    "unknown strategy for chunks": (["chunks", "tiny", "--strategy", "magic"], "magic"),
+    "unknown site": (["blocks", "tiny", "--site", "geocities"], "geocities"),
+    "unknown kind": (["ingest", "tiny", "--exclude-kinds", "poem"], "poem"),
+    "bad book id": (["ingest", "tiny", "--book", "../up"], "../up"),
+    "no book yet": (["search", "lamp"], "ingest"),
+    "unknown book": (["ask", "lamp", "--book", "other"], "no book is indexed"),
+    "remove unknown book": (["remove", "other"], "other"),
+    "no questions file": (["eval", "none.jsonl"], "none.jsonl"),
+    "empty question": (["ask", "  "], "question"),
+    "long question": (["ask", "x" * 20_000], "question"),
+    "no links": (["links", "other"], "other"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_INPUT)
+def test_wrong_input_is_one_clear_line(name: str, run: Run, tiny: Path) -> None:
+    arguments, named = WRONG_INPUT[name]
+    (tiny.parent / "empty").mkdir()
+    (tiny.parent / "latin").mkdir()
+    (tiny.parent / "latin" / "page.md").write_bytes(b"# Title\n\ncaf\xe9\n")
+    result = run(*arguments)
+    assert result.code == 2
+    assert result.out == ""
+    message = result.err.strip().splitlines()[-1]
+    assert named in message
+    assert "Traceback" not in result.err
+    assert run("books", "--json").out == ""
+
+
+def test_an_index_of_another_model_is_refused_by_name(run: Run, tiny: Path) -> None:
+    ingest(run, tiny)
+    result = run(
+        "search",
+        "lamp",
+        CO_API_KEY="key",
+        RAG_COHERE_BASE_URL="http://127.0.0.1:9",
+        RAG_COHERE_EMBED_DIMENSION="256",
+    )
+    assert result.code == 2
+    assert "wordllama" in result.err
+    assert "embed-v4.0" in result.err

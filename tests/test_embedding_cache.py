@@ -1,0 +1,169 @@
+"""The embedding cache gives back exactly what was put, across processes and crashes."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import subprocess
+import sys
+from array import array
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.adapters.embedding_cache import SqliteEmbeddingCache
+from app.domain.errors import StorageError
+from app.domain.retrieval.query import Vector
+from tests.conftest import ROOT
+
+
+def vector(*values: float) -> Vector:
+    return array("f", values)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "home" / "embeddings.sqlite"
+
+
+def put(path: Path, texts: list[str], vectors: list[Vector], model: str = "m") -> None:
+    asyncio.run(SqliteEmbeddingCache(path).put(model, len(vectors[0]), texts, vectors))
+
+
+def get(path: Path, texts: list[str], dimension: int = 2, model: str = "m") -> list[Vector | None]:
+    return asyncio.run(SqliteEmbeddingCache(path).get(model, dimension, texts))
+
+
+def test_vectors_come_back_in_the_order_asked_and_none_for_the_rest(path: Path) -> None:
+    put(path, ["a", "b"], [vector(1, 2), vector(3, 4)])
+    assert get(path, ["b", "x", "a", "b"]) == [vector(3, 4), None, vector(1, 2), vector(3, 4)]
+    assert get(path, []) == []
+
+
+def test_an_empty_cache_is_not_written_to_by_asking(path: Path) -> None:
+    assert get(path, ["a"]) == [None]
+    assert not path.parent.exists()
+
+
+def test_a_vector_belongs_to_its_model_dimension_input_type_and_exact_text(path: Path) -> None:
+    put(path, ["Text"], [vector(1, 2)])
+    assert get(path, ["Text"]) == [vector(1, 2)]
+    assert get(path, ["Text"], model="other") == [None]
+    assert get(path, ["Text"], dimension=3) == [None]
+    assert get(path, ["text", "Text ", "Te\u0301xt"]) == [None] * 3
+    queries = SqliteEmbeddingCache(path, "search_query")
+    assert asyncio.run(queries.get("m", 2, ["Text"])) == [None]
+
+
+def test_more_vectors_than_one_query_holds(path: Path) -> None:
+    texts = [f"text {number}" for number in range(1_700)]
+    vectors = [vector(number, -number) for number in range(1_700)]
+    put(path, texts, vectors)
+    assert get(path, [*texts, "unknown", *texts]) == [*vectors, None, *vectors]
+
+
+def test_a_vector_that_is_put_again_replaces_the_old_one(path: Path) -> None:
+    put(path, ["a", "a"], [vector(1, 2), vector(3, 4)])
+    assert get(path, ["a"]) == [vector(3, 4)]
+    put(path, ["a"], [vector(5, 6)])
+    assert get(path, ["a"]) == [vector(5, 6)]
+
+
+@given(
+    st.dictionaries(
+        st.text(st.characters(exclude_categories=["Cs"])),
+        st.lists(st.floats(width=32, allow_nan=False), min_size=3, max_size=3),
+        max_size=5,
+    )
+)
+@settings(max_examples=25, deadline=None)
+def test_any_text_and_any_float32_survive_to_the_bit(
+    tmp_path_factory: pytest.TempPathFactory, entries: dict[str, list[float]]
+) -> None:
+    path = tmp_path_factory.mktemp("cache") / "embeddings.sqlite"
+    vectors = [vector(*values) for values in entries.values()]
+    cache = SqliteEmbeddingCache(path)
+    asyncio.run(cache.put("m", 3, list(entries), vectors))
+    found = asyncio.run(cache.get("m", 3, list(entries)))
+    assert [one.tobytes() for one in found if one] == [one.tobytes() for one in vectors]
+
+
+WRITER = """
+import asyncio, sys
+from array import array
+from pathlib import Path
+from app.adapters.embedding_cache import SqliteEmbeddingCache
+
+cache = SqliteEmbeddingCache(Path(sys.argv[1]))
+for batch in range(20):
+    texts = [f"{sys.argv[2]} {batch} {number}" for number in range(20)]
+    asyncio.run(cache.put("m", 2, texts, [array("f", [batch, number]) for number in range(20)]))
+"""
+
+
+def test_two_processes_and_several_tasks_write_at_once(path: Path) -> None:
+    command = [sys.executable, "-c", WRITER, str(path)]
+    others = [subprocess.Popen([*command, name], cwd=ROOT) for name in ("one", "two")]
+    cache = SqliteEmbeddingCache(path)
+
+    async def ours() -> None:
+        await asyncio.gather(*(cache.put("m", 2, [f"ours {n}"], [vector(n, n)]) for n in range(20)))
+
+    asyncio.run(ours())
+    assert [other.wait(60) for other in others] == [0, 0]
+    texts = [f"{who} {b} {n}" for who in ("one", "two") for b in range(20) for n in range(20)]
+    assert None not in get(path, [*texts, *(f"ours {n}" for n in range(20))])
+
+
+def test_a_file_that_is_no_database_is_named_with_the_remedy(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"this is not a database file at all" * 200)
+    for call in (lambda: get(path, ["a"]), lambda: put(path, ["a"], [vector(1)])):
+        with pytest.raises(StorageError) as caught:
+            call()
+        assert str(path) in str(caught.value)
+        assert "delete this file" in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_vector_of_the_wrong_size_is_damage(path: Path) -> None:
+    put(path, ["a"], [vector(1, 2)])
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute("UPDATE vectors SET vector = x'00'")
+    connection.close()
+    with pytest.raises(StorageError, match="damaged"):
+        get(path, ["a"])
+
+
+def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file where the folder should be")
+    with pytest.raises(StorageError, match="home"):
+        put(tmp_path / "home" / "embeddings.sqlite", ["a"], [vector(1)])
+
+
+def test_a_full_disk_is_a_clear_error_and_keeps_what_was_there(path: Path) -> None:
+    put(path, ["a"], [vector(1, 2)])
+    script = f"""
+import asyncio, resource
+from array import array
+from pathlib import Path
+from app.adapters.embedding_cache import SqliteEmbeddingCache
+from app.domain.errors import StorageError
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000,) * 2)
+texts = [str(number) for number in range(1000)]
+try:
+    asyncio.run(SqliteEmbeddingCache(Path({str(path)!r})).put(
+        "m", 256, texts, [array("f", [0.0] * 256) for _ in texts]))
+except StorageError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert str(path) in done.stdout
+    assert done.stdout.count("\n") == 1
+    assert get(path, ["a"]) == [vector(1, 2)]

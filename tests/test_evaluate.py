@@ -1,0 +1,204 @@
+"""The use case Evaluate, and reading its questions."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from app.adapters.questions import read_questions
+from app.domain.errors import InputError
+from app.domain.retrieval.query import Turn
+from app.domain.retrieval.question import GoldSpan, Question
+from app.services.evaluate import Evaluate, Evaluation, EvaluationRequest
+from app.services.retrieve import Retrieve
+from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk
+
+CHUNKS = [
+    make_chunk("Stacks are last in, first out, as plates are.", index=0),
+    make_chunk("Queues are first in, first out, as in shops.", index=1),
+    make_chunk("Trees have one root and any number of leaves.", file="b.md", index=0),
+]
+
+
+def evaluate(questions: list[Question], request: EvaluationRequest | None = None) -> Evaluation:
+    """Run with a clock that ticks by 1, 2, 3... milliseconds."""
+    ticks = itertools.accumulate(itertools.chain([0.0], *((0.001 * n, 0.0) for n in range(1, 99))))
+    retrieve = Retrieve(
+        FakeEmbedder(), FakeSparse(), FakeIndex(CHUNKS), None, lambda text: len(text.split())
+    )
+    use_case = Evaluate(retrieve, lambda: next(ticks))
+    return asyncio.run(use_case.run(questions, request or EvaluationRequest()))
+
+
+def stack_question(filter_file: str = "") -> Question:
+    gold = (GoldSpan("a.md", 0, 45),)
+    question = "What are stacks and plates?"
+    return Question("s", question, "factual", gold=gold, filter_file=filter_file)
+
+
+TREE = Question("t", "What has one root?", "review", gold_file="b.md")
+UNANSWERABLE = Question("u", "Who wrote it?", "unanswerable", answerable=False)
+
+
+def test_the_summary_has_the_documented_keys_with_k_in_them() -> None:
+    summary = evaluate([stack_question()], EvaluationRequest(k=3)).summary()
+    assert list(summary) == [
+        "n",
+        "recall@3",
+        "hit@1",
+        "hit@3",
+        "mrr",
+        "ndcg@10",
+        "precision",
+        "iou",
+        "context_recall",
+        "context_tokens",
+        "p50_ms",
+        "p95_ms",
+    ]
+
+
+def test_scores_are_means_over_the_answerable_questions() -> None:
+    lost = Question("l", "What are stacks and plates?", "factual", gold=(GoldSpan("z.md", 0, 50),))
+    summary = evaluate([stack_question(), lost, UNANSWERABLE], EvaluationRequest(k=1)).summary()
+    assert summary["n"] == 2
+    assert summary["recall@1"] == summary["hit@1"] == summary["mrr"] == 0.5
+    assert summary["precision"] == summary["iou"] == 0.5
+    assert summary["context_recall"] == 0.5
+    assert summary["context_tokens"] == 9
+
+
+def test_results_are_also_summed_up_by_kind() -> None:
+    by_kind = evaluate([stack_question(), TREE, UNANSWERABLE]).by_kind()
+    assert {kind: summary["n"] for kind, summary in by_kind.items()} == {
+        "factual": 1,
+        "review": 1,
+        "unanswerable": 0,
+    }
+    assert by_kind["review"]["hit@1"] == 1.0
+
+
+def test_times_come_from_the_clock_in_milliseconds() -> None:
+    questions = [
+        Question(str(n), "stacks", "factual", gold=(GoldSpan("a.md", 0, 45),)) for n in range(20)
+    ]
+    summary = evaluate(questions).summary()
+    assert (summary["p50_ms"], summary["p95_ms"]) == (10.0, 19.0)
+
+
+def test_a_question_that_names_a_file_is_asked_within_it() -> None:
+    result = evaluate([stack_question(filter_file="b.md")]).results[0]
+    assert result.scores is not None
+    assert result.scores.first_hit == 0
+
+
+def test_an_unanswerable_question_keeps_its_best_score_for_the_refusal_threshold() -> None:
+    result = evaluate([UNANSWERABLE]).results[0]
+    assert result.scores is None
+    assert result.top_score > 0
+
+
+def test_the_context_keeps_its_own_budget() -> None:
+    request = EvaluationRequest(k=3, context_tokens=10)
+    assert evaluate([stack_question()], request).results[0].context_tokens <= 10
+
+
+def line(**changes: object) -> str:
+    record: dict[str, object] = {
+        "id": "1",
+        "question": "Why?",
+        "kind": "factual",
+        "answerable": True,
+        "gold": [{"file": "a.md", "start": 0, "end": 9}],
+    }
+    return json.dumps({k: v for k, v in {**record, **changes}.items() if v is not None})
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "questions.jsonl"
+    path.write_bytes(text.encode())
+    return path
+
+
+def test_every_key_is_read(tmp_path: Path) -> None:
+    text = line(
+        history=[{"role": "user", "content": "Hello"}],
+        gold_file="b.md",
+        filter_file="a.md",
+        lang="es",
+        answer=["x"],
+    )
+    assert read_questions(written(tmp_path, text + "\n\n")) == [
+        Question(
+            id="1",
+            question="Why?",
+            kind="factual",
+            gold=(GoldSpan("a.md", 0, 9),),
+            gold_file="b.md",
+            filter_file="a.md",
+            history=(Turn("user", "Hello"),),
+            language="es",
+        )
+    ]
+
+
+def test_a_line_separator_inside_a_question_does_not_end_the_line(tmp_path: Path) -> None:
+    text = line().replace("Why?", "Why\u2028now?")
+    assert read_questions(written(tmp_path, text))[0].question == "Why\u2028now?"
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "expected a JSON object, not list"),
+        (line(question=None), "'question' is missing"),
+        (line(id=7), "'id' must be a string"),
+        (line(answerable="yes"), "'answerable' must be true or false"),
+        (line(gold={}), "'gold' must be a list"),
+        (line(gold=[3]), "expected a JSON object, not int"),
+        (line(gold=[{"file": "a.md", "start": -1, "end": 2}]), "'start' must be an offset"),
+        (line(gold=[{"file": "a.md", "start": 2, "end": 2}]), "gold span 2 to 2 is empty"),
+        (line(gold=[]), "neither gold nor gold_file"),
+        (line(history=[{"role": "system", "content": "x"}]), "'system' is neither"),
+        (line(id="0"), "id '0' is there twice"),
+    ],
+)
+def test_a_bad_line_is_one_error_with_file_and_line(tmp_path: Path, bad: str, message: str) -> None:
+    path = written(tmp_path, line(id="0") + "\n" + bad + "\n")
+    with pytest.raises(InputError) as caught:
+        read_questions(path)
+    assert str(caught.value).startswith(f"{path}:2: ")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_bytes_that_are_not_utf_8_are_named_with_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "questions.jsonl"
+    path.write_bytes(line().encode() + b"\n\xff\n")
+    with pytest.raises(InputError, match=r"questions\.jsonl:2: not UTF-8"):
+        read_questions(path)
+
+
+@pytest.mark.parametrize("make", [None, ""], ids=["missing", "empty"])
+def test_a_file_without_questions_is_an_error(tmp_path: Path, make: str | None) -> None:
+    path = tmp_path / "questions.jsonl"
+    if make is not None:
+        path.write_text(make)
+    with pytest.raises(InputError, match=r"questions\.jsonl: "):
+        read_questions(path)
+
+
+def test_all_development_sets_are_read_whole(shared_data: Path) -> None:
+    counts = {
+        path.parent.name: len(read_questions(path))
+        for path in sorted(shared_data.glob("qa/*/questions.jsonl"))
+    }
+    assert counts["openstax-biology"] == 5469
+    assert counts["mtrag-un-dev"] == 299
+    assert len(counts) == 9

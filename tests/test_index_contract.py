@@ -1,0 +1,512 @@
+"""What both stores do alike: one suite, run against the embedded engine and the client's."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from typing import Protocol, TypeAlias
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from qdrant_client import AsyncQdrantClient
+
+from app.adapters.qdrant.edge import EdgeIndex
+from app.adapters.qdrant.names import check_book_id
+from app.adapters.qdrant.payload import from_payload, to_payload
+from app.adapters.qdrant.server import ServerIndex
+from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.document import BlockKind
+from app.domain.errors import (
+    BookNotFound,
+    IndexBusy,
+    IndexMismatch,
+    InputError,
+    RagError,
+    StorageError,
+)
+from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector
+from app.services.ports import BookManifest, IndexPoint, VectorIndex
+from tests.index_points import (
+    DIMENSION,
+    chunk,
+    chunk_id,
+    manifest,
+    passage,
+    points,
+    publish,
+    quick_folder,
+    random_sparse,
+    random_vector,
+    vector,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
+
+ALL = SearchFilter()
+
+
+class Index(VectorIndex, Protocol):
+    async def rollback(self, book: str) -> BookManifest: ...
+
+
+Opener: TypeAlias = Callable[[], AbstractAsyncContextManager[Index]]
+Scenario: TypeAlias = Callable[[Index], Awaitable[None]]
+
+
+@asynccontextmanager
+async def embedded() -> AsyncIterator[Index]:
+    with quick_folder() as home:
+        yield EdgeIndex(home)
+
+
+@asynccontextmanager
+async def server() -> AsyncIterator[Index]:
+    client = AsyncQdrantClient(":memory:")
+    try:
+        yield ServerIndex(client, "textbook", "http://localhost:6333")
+    finally:
+        await client.close()
+
+
+@pytest.fixture(params=[embedded, server], ids=["embedded", "server"])
+def run(request: pytest.FixtureRequest) -> Callable[[Scenario], None]:
+    opener: Opener = request.param
+
+    async def play(scenario: Scenario) -> None:
+        async with opener() as index:
+            await scenario(index)
+
+    return lambda scenario: asyncio.run(play(scenario))
+
+
+Run: TypeAlias = Callable[[Scenario], None]
+
+
+async def found(index: Index, filter: SearchFilter = ALL) -> set[str]:
+    candidates = await index.search(vector(*[1.0] * DIMENSION), None, 1_000, filter)
+    return {hit.chunk_id for hit in candidates.dense}
+
+
+async def fails(kind: type[RagError], call: Awaitable[object], *parts: str) -> None:
+    with pytest.raises(kind) as caught:
+        await call
+    assert type(caught.value) is kind
+    for part in parts:
+        assert part in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_empty_index_has_no_books_and_finds_nothing(run: Run) -> None:
+    async def scenario(index: Index) -> None:
+        await index.check()
+        assert await index.books() == []
+        assert await index.search(vector(1.0), None, 5, ALL) == Candidates()
+        assert await index.find_paragraph("p-1") is None
+        await fails(BookNotFound, index.fetch("book", []), "'book'")
+        await fails(BookNotFound, index.chunks("book"), "'book'")
+        await fails(BookNotFound, index.remove("book"), "'book'")
+        await fails(BookNotFound, index.rollback("book"), "'book'")
+        await fails(BookNotFound, index.find_paragraph("p-1", "book"), "'book'")
+
+    run(scenario)
+
+
+def test_a_published_book_is_listed_and_gives_its_chunks_back_exactly(run: Run) -> None:
+    async def scenario(index: Index) -> None:
+        made = points("book", range(20))
+        published = await publish(index, "book", made)
+        assert published.generation == 1
+        assert await index.books() == [published]
+        assert replace(published, generation=0, size_bytes=0) == manifest("book", 20)
+        assert await index.chunks("book") == {
+            point.chunk.chunk_id: point.chunk.paragraph_ids for point in made
+        }
+        chunks = [point.chunk for point in made]
+        asked = [chunks[7].chunk_id, chunk_id("other", 1), chunks[3].chunk_id]
+        assert await index.fetch("book", asked) == [chunks[7], chunks[3]]
+        await index.check()
+
+    run(scenario)
+
+
+def test_more_points_than_a_page_are_all_written_and_listed(run: Run) -> None:
+    async def scenario(index: Index) -> None:
+        made = points("book", range(1_100))
+        await publish(index, "book", made)
+        assert len(await index.chunks("book")) == 1_100
+
+    run(scenario)
+
+
+def test_readers_see_nothing_of_a_generation_before_it_is_published(run: Run) -> None:
+    async def scenario(index: Index) -> None:
+        writer = await index.begin("book", DIMENSION)
+        await writer.write(points("book", range(3)))
+        assert await index.books() == []
+        await fails(BookNotFound, index.chunks("book"))
+        await writer.publish(manifest("book", 3))
+        old = await found(index)
+        writer = await index.begin("book", DIMENSION)
+        await writer.write(points("book", range(3, 9)))
+        assert await found(index) == old
+        await writer.publish(manifest("book", 6))
+        assert await found(index) == {chunk_id("book", number) for number in range(3, 9)}
+
+    run(scenario)
+
+
+def test_a_question_that_began_before_a_switch_gets_its_chunks_after_it(run: Run) -> None:
+    async def scenario(index: Index) -> None:
+        await publish(index, "book", points("book", range(4)))
+        before = await index.search(vector(*[1.0] * DIMENSION), None, 4, ALL)
+        await publish(index, "book", points("book", range(2, 9), version="v2"))
+        ids = [hit.chunk_id for hit in before.dense]
+        chunks = await index.fetch("book", ids)
+        assert [one.chunk_id for one in chunks] == ids
+        versions = {one.chunk_index: one.book_version for one in chunks}
+        assert versions == {0: "v1", 1: "v1", 2: "v2", 3: "v2"}
+
+    run(scenario)
+
+
+def test_rollback_goes_to_the_generation_before_and_forth_again(run: Run) -> None:
+    async def scenario(index: Index) -> None:
+        await publish(index, "book", points("book", [1]))
+        await fails(InputError, index.rollback("book"), "'book'")
+        await publish(index, "book", points("book", [2]))
+        await publish(index, "book", points("book", [3]))
+        assert (await index.rollback("book")).generation == 2
+        assert await found(index) == {chunk_id("book", 2)}
+        assert [one.generation for one in await index.books()] == [2]
+        assert (await index.rollback("book")).generation == 3
+        assert await found(index) == {chunk_id("book", 3)}
+        assert (await index.rollback("book")).generation == 2
+        assert (await publish(index, "book", points("book", [4]))).generation == 4
+        assert (await index.rollback("book")).generation == 2
+
+    run(scenario)
+
+
+def test_only_the_current_generation_and_the_one_before_are_kept(run: Run) -> None:
+    async def scenario(index: Index) -> None:
+        for number in range(4):
+            await publish(index, "book", points("book", [number]))
+        ids = [chunk_id("book", number) for number in range(4)]
+        assert [one.chunk_index for one in await index.fetch("book", ids)] == [2, 3]
+
+    run(scenario)
+
+
+def test_a_wrong_count_is_not_published_and_the_old_generation_stays(run: Run) -> None:
+    async def scenario(index: Index) -> None:
+        await publish(index, "book", points("book", [1]))
+        writer = await index.begin("book", DIMENSION)
+        await writer.write(points("book", [2, 3, 3]))
+        await fails(StorageError, writer.publish(manifest("book", 3)), "2 chunks", "has 3")
+        await writer.abandon()
+        assert await found(index) == {chunk_id("book", 1)}
+        assert (await publish(index, "book", points("book", [4]))).generation == 2
+
+    run(scenario)
+
+
+def test_an_abandoned_generation_leaves_the_book_as_it_was(run: Run) -> None:
+    async def scenario(index: Index) -> None:
+        writer = await index.begin("book", DIMENSION)
+        await writer.write(points("book", [1]))
+        await writer.abandon()
+        await writer.abandon()
+        assert await index.books() == []
+        writer = await index.begin("book", DIMENSION)
+        await writer.write(points("book", [2]))
+        await writer.publish(manifest("book", 1))
+        await writer.abandon()
+        assert await found(index) == {chunk_id("book", 2)}
+
+    run(scenario)
+
+
+def test_a_second_writer_of_a_book_is_refused_with_the_name_of_the_first(run: Run) -> None:
+    async def scenario(index: Index) -> None:
+        await publish(index, "book", points("book", [1]))
+        await publish(index, "book", points("book", [2]))
+        writer = await index.begin("book", DIMENSION)
+        for call in (index.begin("book", DIMENSION), index.rollback("book"), index.remove("book")):
+            await fails(IndexBusy, call, "'book'", "process ", "started 20")
+        other = await index.begin("other", DIMENSION)
+        await other.abandon()
+        await writer.abandon()
+        await (await index.begin("book", DIMENSION)).abandon()
+
+    run(scenario)
+
+
+def test_a_removed_book_is_gone_and_may_come_back(run: Run) -> None:
+    async def scenario(index: Index) -> None:
+        for book in ("book", "other"):
+            await publish(index, book, points(book, [1]))
+        await publish(index, "book", points("book", [2]))
+        await index.remove("book")
+        assert [one.book for one in await index.books()] == ["other"]
+        assert await found(index) == {chunk_id("other", 1)}
+        await fails(BookNotFound, index.chunks("book"))
+        await publish(index, "book", points("book", [5]))
+        assert await found(index, SearchFilter(books=("book",))) == {chunk_id("book", 5)}
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(
+    "book", ["", "..", "a/b", "Book", "é", "-a", ".a", "a b", "a\n", "a" * 65, "course_v2"]
+)
+def test_a_book_id_that_cannot_name_a_folder_or_collection_is_refused(run: Run, book: str) -> None:
+    async def scenario(index: Index) -> None:
+        await fails(InputError, index.begin(book, DIMENSION), "book id")
+        await fails(InputError, index.fetch(book, []), "book id")
+        await fails(InputError, index.remove(book), "book id")
+        if book:
+            named = SearchFilter(books=(book,))
+            await fails(InputError, index.search(vector(1.0), None, 1, named), "book id")
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("book", ["a", "9", "rust-book.2_quizzes", "a" * 64, "a_v2.1", "x_value"])
+def test_every_other_book_id_is_accepted(book: str) -> None:
+    assert check_book_id(book) == book
+
+
+def test_a_vector_of_another_dimension_is_refused_with_both_dimensions(run: Run) -> None:
+    async def scenario(index: Index) -> None:
+        await publish(index, "book", points("book", range(3)))
+        query = vector(*[1.0] * (DIMENSION + 1))
+        await fails(IndexMismatch, index.search(query, None, 5, ALL), "8", "9", "test-model")
+        writer = await index.begin("book", DIMENSION + 1)
+        await fails(IndexMismatch, writer.write(points("book", [1])), "8", "9")
+        await writer.abandon()
+
+    run(scenario)
+
+
+def test_books_of_different_dimensions_live_side_by_side(run: Run) -> None:
+    async def scenario(index: Index) -> None:
+        await publish(index, "small", points("small", range(3)))
+        point = IndexPoint(chunk("large", 1), vector(*[0.5] * 16), SparseVector((1,), (1.0,)))
+        await publish(index, "large", [point])
+        query = vector(*[1.0] * 16)
+        hits = (await index.search(query, None, 5, SearchFilter(books=("large",)))).dense
+        assert [(hit.book, hit.chunk_id) for hit in hits] == [("large", chunk_id("large", 1))]
+        assert hits[0].score == pytest.approx(1.0, abs=1e-6)
+
+    run(scenario)
+
+
+FILTERS = {
+    "file": SearchFilter(files=("docs/1.md",)),
+    "files": SearchFilter(files=("docs/1.md", "docs/3.md")),
+    "chapter": SearchFilter(chapters=("Chapter 2",)),
+    "content type": SearchFilter(content_types=("code", "table")),
+    "language": SearchFilter(languages=("es",)),
+    "position": SearchFilter(max_position=1),
+    "all of them": SearchFilter(
+        books=("book",), content_types=("code",), languages=("en",), max_position=3
+    ),
+    "nothing": SearchFilter(files=("no such file",)),
+}
+
+
+def passes(filter: SearchFilter, one: Chunk) -> bool:
+    return (
+        (not filter.files or one.file in filter.files)
+        and (not filter.chapters or one.chapter in filter.chapters)
+        and (not filter.content_types or one.content_type in filter.content_types)
+        and (not filter.languages or one.language in filter.languages)
+        and (filter.max_position is None or one.position <= filter.max_position)
+    )
+
+
+def test_a_filter_lets_through_what_has_each_of_its_fields(run: Run) -> None:
+    every_term = SparseVector(tuple(i * 107_374_182 for i in range(40)), (1.0,) * 40)
+
+    async def scenario(index: Index) -> None:
+        made = points("book", range(60))
+        await publish(index, "book", made)
+        for name, asked in FILTERS.items():
+            expected = {one.chunk.chunk_id for one in made if passes(asked, one.chunk)}
+            assert await found(index, asked) == expected, name
+            hits = (await index.search(None, every_term, 1_000, asked)).sparse
+            assert {hit.chunk_id for hit in hits} == expected, name
+
+    run(scenario)
+
+
+def test_a_search_over_no_named_book_merges_all_by_score(run: Run) -> None:
+    async def scenario(index: Index) -> None:
+        for book in ("a", "b", "c"):
+            await publish(index, book, points(book, range(10)))
+        source = random.Random(1)
+        dense, sparse = random_vector(source), random_sparse(source)
+        merged = await index.search(dense, sparse, 12, ALL)
+        alone: list[ScoredId] = []
+        for book in ("a", "b", "c"):
+            alone += (await index.search(dense, None, 12, SearchFilter(books=(book,)))).dense
+        alone.sort(key=lambda hit: -hit.score)
+        assert [hit.chunk_id for hit in merged.dense] == [hit.chunk_id for hit in alone[:12]]
+        scores = [hit.score for hit in merged.sparse]
+        assert scores == sorted(scores, reverse=True)
+        assert {hit.book for hit in merged.sparse} == {"a", "b", "c"}
+        some = await index.search(dense, None, 30, SearchFilter(books=("c", "a", "c")))
+        assert len(some.dense) == 20
+        missing = SearchFilter(books=("a", "nobook"))
+        await fails(BookNotFound, index.search(dense, None, 5, missing), "'nobook'")
+
+    run(scenario)
+
+
+def test_each_list_is_there_only_for_a_vector_that_was_given(run: Run) -> None:
+    async def scenario(index: Index) -> None:
+        await publish(index, "book", points("book", range(5)))
+        source = random.Random(2)
+        dense, sparse = random_vector(source), random_sparse(source)
+        assert not (await index.search(dense, None, 3, ALL)).sparse
+        assert not (await index.search(None, sparse, 3, ALL)).dense
+        assert await index.search(None, None, 3, ALL) == Candidates()
+        assert await index.search(None, SparseVector((), ()), 3, ALL) == Candidates()
+        unknown = SparseVector((3,), (1.0,))
+        assert await index.search(None, unknown, 3, ALL) == Candidates()
+
+    run(scenario)
+
+
+def test_a_chunk_without_terms_or_with_a_zero_vector_is_stored(run: Run) -> None:
+    async def scenario(index: Index) -> None:
+        empty = IndexPoint(chunk("book", 1), vector(*[0.0] * DIMENSION), SparseVector((), ()))
+        await publish(index, "book", [empty, *points("book", [2])])
+        assert await index.fetch("book", [chunk_id("book", 1)]) == [empty.chunk]
+        assert len(await found(index)) == 2
+
+    run(scenario)
+
+
+def test_a_paragraph_is_found_whole_in_its_book_or_in_any(run: Run) -> None:
+    first = passage("p-split", "First sentence.", 0)
+    second = passage("p-split", "Second one.", 16)
+    third = passage("p-split", "Third.", 28)
+
+    async def scenario(index: Index) -> None:
+        made = points("book", [1, 2])
+        made[0] = replace(made[0], chunk=chunk("book", 1, [first, second]))
+        made[1] = replace(made[1], chunk=chunk("book", 2, [second, third]))
+        await publish(index, "book", made)
+        await publish(index, "other", points("other", [7]))
+        whole = await index.find_paragraph("p-split", "book")
+        expected = replace(first, text="First sentence. Second one. Third.", end=34)
+        assert whole == await index.find_paragraph("p-split") == expected
+        assert await index.find_paragraph("p-split", "other") is None
+        assert await index.find_paragraph("p-other-7") == chunk("other", 7).passages[0]
+        assert await index.find_paragraph("p-nowhere") is None
+
+    run(scenario)
+
+
+QUERY_FILTERS = [ALL, *FILTERS.values()]
+
+
+def test_both_stores_find_the_same_chunks_with_the_same_scores() -> None:
+    async def results(opener: Opener) -> list[Candidates]:
+        source = random.Random(3)
+        async with opener() as index:
+            for book, count in (("book", 300), ("other", 100)):
+                made = points(book, range(count))
+                # Chunks without a term must not count in the document frequencies of either.
+                made[5] = replace(made[5], sparse=SparseVector((), ()))
+                await publish(index, book, made)
+            return [
+                await index.search(random_vector(source), random_sparse(source), 20, asked)
+                for asked in QUERY_FILTERS * 5
+            ]
+
+    async def compare() -> None:
+        ours, theirs = await asyncio.gather(results(embedded), results(server))
+        for a, b in zip(ours, theirs, strict=True):
+            for mine, other in ((a.dense, b.dense), (a.sparse, b.sparse)):
+                assert [hit.chunk_id for hit in mine] == [hit.chunk_id for hit in other]
+                assert [hit.score for hit in mine] == pytest.approx(
+                    [hit.score for hit in other], abs=1e-4
+                )
+        assert sum(len(one.sparse) for one in ours) > 500
+
+    asyncio.run(compare())
+
+
+# Every text a UTF-8 file can hold: no lone surrogates.
+text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+texts = st.lists(text, max_size=3).map(tuple)
+number = st.integers(0, 2**53)
+spans = st.lists(st.tuples(number, number), max_size=3).map(tuple)
+passages = st.builds(
+    Passage,
+    text,
+    st.sampled_from(BlockKind),
+    text,
+    number,
+    number,
+    text,
+    texts,
+    texts,
+    st.booleans(),
+)
+chunks = st.builds(
+    Chunk,
+    chunk_id=st.uuids().map(str),
+    book=text,
+    book_version=text,
+    chunk_index=number,
+    file=text,
+    position=number,
+    text_content=text,
+    token_count=number,
+    overlap_start=number,
+    overlap_end=number,
+    paragraph_ids=texts,
+    content_type=text,
+    chapter=text,
+    section=text,
+    heading_path=texts,
+    spans=spans,
+    deep_link_url=text,
+    language=text,
+    passages=st.lists(passages, max_size=3).map(tuple),
+    context=spans,
+)
+
+
+@given(chunks)
+@settings(max_examples=200)
+def test_a_chunk_survives_the_way_through_its_payload(one: Chunk) -> None:
+    assert from_payload(json.loads(json.dumps(to_payload(one)))) == one
+
+
+@given(st.lists(chunks, min_size=1, max_size=30, unique_by=lambda one: one.chunk_id))
+@settings(max_examples=2, deadline=None)
+def test_a_chunk_survives_the_way_through_either_store(made: list[Chunk]) -> None:
+    async def through(opener: Opener) -> list[Chunk]:
+        async with opener() as index:
+            sparse = SparseVector((1,), (1.0,))
+            await publish(index, "book", [IndexPoint(one, vector(1, 2), sparse) for one in made])
+            return await index.fetch("book", [one.chunk_id for one in made])
+
+    assert asyncio.run(through(embedded)) == made
+    assert asyncio.run(through(server)) == made
+
+
+def test_a_payload_of_another_layout_is_a_clear_error() -> None:
+    payload = to_payload(chunk("book", 1))
+    del payload["spans"]  # type: ignore[misc]  # as an older program may have written it
+    with pytest.raises(StorageError, match="ingest the book again"):
+        from_payload(payload)

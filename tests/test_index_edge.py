@@ -1,0 +1,302 @@
+"""The embedded store: generations on disk, several processes, crashes and full disks."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.adapters.qdrant.edge import EdgeIndex
+from app.domain.errors import IndexBusy, StorageError
+from app.domain.retrieval.query import SearchFilter
+from tests.conftest import ROOT
+from tests.index_points import (
+    DIMENSION,
+    chunk_id,
+    points,
+    publish,
+    quick_folder,
+    vector,
+)
+
+ALL = SearchFilter()
+QUERY = vector(*[1.0] * DIMENSION)
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    with quick_folder() as folder:
+        # Another user's process looks into it in one of the tests.
+        folder.chmod(0o755)
+        yield folder
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def found(index: EdgeIndex) -> set[str]:
+    return {hit.chunk_id for hit in (await index.search(QUERY, None, 100, ALL)).dense}
+
+
+def ids(*numbers: int) -> set[str]:
+    return {chunk_id("book", number) for number in numbers}
+
+
+def in_process(home: Path, body: str) -> subprocess.Popen[str]:
+    """Run the body of an async function in a process of its own; `index` is at hand."""
+    script = f"""
+import asyncio, concurrent.futures.thread, os, resource, sys
+from pathlib import Path
+from app.adapters.qdrant.edge import EdgeIndex
+from app.domain.errors import RagError
+from app.domain.retrieval.query import SearchFilter
+from tests.index_points import DIMENSION, manifest, points, publish, vector
+
+async def main():
+    index = EdgeIndex(Path({str(home)!r}))
+{textwrap.indent(textwrap.dedent(body), "    ")}
+
+try:
+    asyncio.run(main())
+except RagError as error:
+    print(type(error).__name__, error)
+"""
+    return subprocess.Popen(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def output(process: subprocess.Popen[str]) -> str:
+    return process.communicate(timeout=60)[0]
+
+
+def book_entries(home: Path) -> list[str]:
+    return sorted(path.name for path in (home / "index" / "book").iterdir())
+
+
+def test_a_running_reader_takes_up_a_new_generation_half_a_second_later(home: Path) -> None:
+    async def scenario() -> None:
+        clock = Clock()
+        reader, writer = EdgeIndex(home, clock), EdgeIndex(home)
+        await publish(writer, "book", points("book", [1]))
+        assert await found(reader) == ids(1)
+        await publish(writer, "book", points("book", [2, 3]))
+        clock.now = 0.4
+        assert await found(reader) == ids(1)
+        clock.now = 0.6
+        assert await found(reader) == ids(2, 3)
+        await writer.rollback("book")
+        clock.now = 1.2
+        assert await found(reader) == ids(1)
+
+    asyncio.run(scenario())
+
+
+def test_a_search_sees_one_generation_whole_while_others_are_published(home: Path) -> None:
+    generations = [ids(*range(number, number + 5)) for number in range(4)]
+
+    async def scenario() -> None:
+        clock = Clock()
+        reader, writer = EdgeIndex(home, clock), EdgeIndex(home)
+        await publish(writer, "book", points("book", range(5)))
+        seen = []
+        done = asyncio.Event()
+
+        async def ask() -> None:
+            while not done.is_set():
+                clock.now += 0.3
+                hits = {hit.chunk_id for hit in (await reader.search(QUERY, None, 9, ALL)).dense}
+                chunks = await reader.fetch("book", sorted(hits))
+                assert {one.chunk_id for one in chunks} == hits
+                seen.append(hits)
+
+        readers = asyncio.gather(*(ask() for _ in range(3)))
+        for number in range(1, 4):
+            await publish(writer, "book", points("book", range(number, number + 5)))
+        done.set()
+        await readers
+        assert all(hits in generations for hits in seen)
+        clock.now += 1
+        assert await found(reader) == generations[-1]
+
+    asyncio.run(scenario())
+
+
+def test_several_processes_search_one_generation_at_a_time(home: Path) -> None:
+    async def scenario() -> None:
+        index = EdgeIndex(home)
+        await publish(index, "book", points("book", range(7)))
+        assert len(await found(index)) == 7
+        body = """
+            query = vector(*[1.0] * DIMENSION)
+            print(len((await index.search(query, None, 10, SearchFilter())).dense))
+        """
+        others = [in_process(home, body) for _ in range(2)]
+        assert [output(other).strip() for other in others] == ["7", "7"]
+        assert len(await found(index)) == 7
+
+    asyncio.run(scenario())
+
+
+def test_a_killed_writer_leaves_the_old_generation_and_no_lock(home: Path) -> None:
+    index = EdgeIndex(home)
+    asyncio.run(publish(index, "book", points("book", [1])))
+    process = in_process(
+        home,
+        """
+        writer = await index.begin("book", DIMENSION)
+        await writer.write(points("book", range(50)))
+        print("written", flush=True)
+        sys.stdin.read()
+        """,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "written\n"
+    with pytest.raises(IndexBusy, match=rf"process {process.pid}, started 20.*Z"):
+        asyncio.run(index.begin("book", DIMENSION))
+    process.send_signal(signal.SIGKILL)
+    output(process)
+    assert "000002.building" in book_entries(home)
+    assert asyncio.run(found(index)) == ids(1)
+    assert asyncio.run(publish(index, "book", points("book", [2]))).generation == 2
+    assert asyncio.run(found(index)) == ids(2)
+    assert book_entries(home) == ["000001", "000002", "current", "lock"]
+
+
+def test_a_complete_generation_that_was_never_switched_to_is_cleared_away(home: Path) -> None:
+    async def scenario() -> None:
+        index = EdgeIndex(home)
+        await publish(index, "book", points("book", [1]))
+        await publish(index, "book", points("book", [2]))
+        # As a crash between the rename and the switch leaves it.
+        (home / "index" / "book" / "000003").mkdir()
+        assert (await publish(index, "book", points("book", [3]))).generation == 3
+        assert book_entries(home) == ["000002", "000003", "current", "lock"]
+        assert await found(index) == ids(3)
+
+    asyncio.run(scenario())
+
+
+def test_a_full_disk_is_one_clear_line_and_the_old_index_answers_on(home: Path) -> None:
+    index = EdgeIndex(home)
+    asyncio.run(publish(index, "book", points("book", [1])))
+    full = "resource.setrlimit(resource.RLIMIT_FSIZE, (2 * 2**20,) * 2)"
+    at_begin = in_process(home, f'{full}\nawait index.begin("book", DIMENSION)')
+    assert_disk_full(output(at_begin))
+    assert book_entries(home) == ["000001", "current", "lock"]
+    body = f'writer = await index.begin("book", DIMENSION)\n{full}\n'
+    at_write = in_process(home, body + 'await writer.write(points("book", [2]))')
+    assert_disk_full(output(at_write))
+    assert book_entries(home) == ["000001", "current", "lock"]
+    assert asyncio.run(found(EdgeIndex(home))) == ids(1)
+
+
+def assert_disk_full(line: str) -> None:
+    assert line.startswith("StorageError ")
+    assert "disk full" in line
+    assert line.count("\n") == 1
+
+
+# Only root may become another user; for anyone else, removed write permission is enough.
+UNPRIVILEGED = """
+        for path in [Path(HOME), *Path(HOME).rglob("*")]:
+            path.chmod(path.stat().st_mode & ~0o222)
+        if os.geteuid() == 0:
+            os.setresgid(65534, 65534, 65534)
+            os.setresuid(65534, 65534, 65534)
+"""
+
+
+def test_a_read_only_home_is_one_clear_line(home: Path) -> None:
+    asyncio.run(publish(EdgeIndex(home), "book", points("book", [1])))
+    setup = UNPRIVILEGED.replace("HOME", repr(str(home)))
+    try:
+        for call in (
+            'index.begin("book", DIMENSION)',
+            'index.begin("other", DIMENSION)',
+            "index.search(vector(1.0), None, 1, SearchFilter())",
+            "index.check()",
+        ):
+            line = output(in_process(home, f"{setup}\n        await {call}"))
+            assert line.startswith("StorageError "), call
+            assert "ermission denied" in line, call
+            assert line.count("\n") == 1, call
+    finally:
+        for path in [home, *home.rglob("*")]:
+            path.chmod(path.stat().st_mode | 0o700)
+    assert asyncio.run(found(EdgeIndex(home))) == ids(1)
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("current", "garbage"),
+        ("current", ""),
+        ("000001/manifest.json", '{"layout": 1}'),
+        ("000001/manifest.json", '{"layout": 99, "book": "book"}'),
+        ("000001/manifest.json", "{"),
+        ("000001/shard/edge_config.json", "{"),
+    ],
+)
+def test_a_damaged_file_is_a_clear_error_that_names_it(home: Path, file: str, text: str) -> None:
+    asyncio.run(publish(EdgeIndex(home), "book", points("book", [1])))
+    (home / "index" / "book" / file).write_text(text)
+    where = str(home / "index" / "book" / file).removesuffix("/shard/edge_config.json")
+    for call in (EdgeIndex(home).check(), EdgeIndex(home).search(QUERY, None, 1, ALL)):
+        with pytest.raises(StorageError) as caught:
+            asyncio.run(call)
+        assert where in str(caught.value)
+
+
+def test_a_generation_that_cannot_be_opened_does_not_stop_a_running_reader(
+    home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        clock = Clock()
+        reader, writer = EdgeIndex(home, clock), EdgeIndex(home)
+        await publish(writer, "book", points("book", [1]))
+        assert await found(reader) == ids(1)
+        await publish(writer, "book", points("book", [2]))
+        (home / "index" / "book" / "000002" / "manifest.json").unlink()
+        clock.now = 1.0
+        assert await found(reader) == ids(1)
+        assert "index.reopen_failed" in caplog.messages
+        with pytest.raises(StorageError):
+            await reader.check()
+
+    asyncio.run(scenario())
+
+
+def test_books_are_listed_with_the_room_they_take(home: Path) -> None:
+    index = EdgeIndex(home)
+    small = asyncio.run(publish(index, "book", points("book", range(2))))
+    large = asyncio.run(publish(index, "large", points("large", range(3_000))))
+    assert 0 < small.size_bytes < large.size_bytes
+    assert [one.size_bytes for one in asyncio.run(index.books())] == [
+        small.size_bytes,
+        large.size_bytes,
+    ]
+
+
+def test_files_beside_the_books_are_ignored(home: Path) -> None:
+    index = EdgeIndex(home)
+    asyncio.run(publish(index, "book", points("book", [1])))
+    (home / "index" / ".DS_Store").write_text("")
+    (home / "index" / "empty").mkdir()
+    assert [one.book for one in asyncio.run(index.books())] == ["book"]
+    assert asyncio.run(found(index)) == ids(1)

@@ -1,0 +1,165 @@
+"""The limiter's promise: in no minute more than allowed, in order, and no later than needed."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.adapters.cohere.limiter import (
+    FileCallLedger,
+    RateLimiter,
+    RateLimits,
+    default_limits,
+)
+from app.domain.errors import ProviderRateLimited, StorageError
+from tests.cohere_world import InstantClock
+from tests.virtual_clock import VirtualClock
+
+calls = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 900)), min_size=1, max_size=40)
+
+
+async def send_all(
+    limiter: RateLimiter, clock: VirtualClock, wanted: list[tuple[int, int]]
+) -> list[tuple[int, float]]:
+    """Ask for all at once; return (position, time) in the order of sending."""
+    sent: list[tuple[int, float]] = []
+
+    async def one(position: int, inputs: int, tokens: int) -> None:
+        await limiter.acquire(inputs, tokens)
+        sent.append((position, clock.now()))
+
+    await asyncio.gather(*(one(position, *item) for position, item in enumerate(wanted)))
+    return sent
+
+
+@settings(max_examples=40, deadline=None)
+@given(wanted=calls)
+def test_no_minute_holds_more_than_the_limits_and_nobody_overtakes(
+    wanted: list[tuple[int, int]],
+) -> None:
+    limits = RateLimits(calls_per_minute=6, inputs_per_minute=50, tokens_per_minute=1_000)
+    clock = VirtualClock()
+    limiter = RateLimiter(limits, clock=clock.now, sleep=clock.sleep)
+    sent = asyncio.run(send_all(limiter, clock, wanted))
+    assert [position for position, _ in sent] == list(range(len(wanted)))
+    for _, end in sent:
+        window = [wanted[position] for position, at in sent if end - 60 < at <= end]
+        assert len(window) <= 6
+        assert sum(inputs for inputs, _ in window) <= 50
+        assert sum(tokens for _, tokens in window) <= 1_000
+
+
+@settings(max_examples=40, deadline=None)
+@given(wanted=calls)
+def test_a_call_waits_only_while_the_last_minute_has_no_room_for_it(
+    wanted: list[tuple[int, int]],
+) -> None:
+    """Half a second earlier (and the slack of 1.5 s aside) it would have been one too many."""
+    clock = VirtualClock()
+    limiter = RateLimiter(RateLimits(inputs_per_minute=50), clock=clock.now, sleep=clock.sleep)
+    sent = asyncio.run(send_all(limiter, clock, wanted))
+    for order, (position, at) in enumerate(sent[1:], start=1):
+        if at > sent[order - 1][1]:
+            earlier = at - 0.5
+            window = [wanted[other][0] for other, then in sent[:order] if then > earlier - 61.5]
+            assert sum(window) + wanted[position][0] > 50
+
+
+def test_a_call_above_a_whole_minutes_limit_goes_alone_instead_of_never() -> None:
+    clock = VirtualClock()
+    limiter = RateLimiter(RateLimits(tokens_per_minute=10), clock=clock.now, sleep=clock.sleep)
+    sent = asyncio.run(send_all(limiter, clock, [(1, 5), (1, 99), (1, 5)]))
+    assert [at for _, at in sent] == [1_000.0, 1_061.5, 1_123.0]
+
+
+def test_one_who_will_not_wait_is_told_how_long_it_would_be_and_takes_no_place() -> None:
+    clock = InstantClock()
+    limiter = RateLimiter(RateLimits(calls_per_minute=1), clock=clock.now, sleep=clock.sleep)
+
+    async def run() -> None:
+        await limiter.acquire()
+        for _ in range(2):
+            with pytest.raises(ProviderRateLimited) as caught:
+                await limiter.acquire(max_wait=1.0)
+            assert caught.value.retry_after == pytest.approx(61.5)
+
+    asyncio.run(run())
+
+
+def test_a_pause_moves_those_who_wait_and_keeps_their_distance() -> None:
+    clock = VirtualClock()
+    limiter = RateLimiter(RateLimits(calls_per_minute=1), clock=clock.now, sleep=clock.sleep)
+
+    async def run() -> None:
+        waiting = asyncio.create_task(send_all(limiter, clock, [(1, 0), (1, 0), (1, 0)]))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        limiter.pause(100)
+        limiter.pause(30)  # shorter than the one that holds already
+        assert [at for _, at in await waiting] == [1_000.0, 1_161.5, 1_223.0]
+
+    asyncio.run(run())
+
+
+def test_one_who_gives_up_leaves_the_place_to_the_next() -> None:
+    clock = VirtualClock()
+    limiter = RateLimiter(RateLimits(calls_per_minute=1), clock=clock.now, sleep=clock.sleep)
+
+    async def run() -> None:
+        await limiter.acquire()
+        leaving = asyncio.create_task(limiter.acquire())
+        await asyncio.sleep(0)
+        leaving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await leaving
+        assert (await limiter.acquire()).time == 1_061.5
+
+    asyncio.run(run())
+
+
+def test_the_bill_replaces_the_estimate() -> None:
+    clock = InstantClock()
+    limiter = RateLimiter(RateLimits(tokens_per_minute=100), clock=clock.now, sleep=clock.sleep)
+
+    async def run() -> None:
+        slot = await limiter.acquire(tokens=100)
+        slot.settle(40)
+        await limiter.acquire(tokens=60, max_wait=0.0)
+
+    asyncio.run(run())
+
+
+def test_the_months_calls_are_counted_across_processes_and_begin_anew(tmp_path: Path) -> None:
+    today = date(2026, 11, 30)
+    limits = RateLimits(calls_per_month=3)
+
+    async def call(times: int) -> None:
+        ledger = FileCallLedger(tmp_path / "new", lambda: today)  # as another process would
+        limiter = RateLimiter(limits, ledger)
+        for _ in range(times):
+            await limiter.acquire()
+
+    asyncio.run(call(2))
+    asyncio.run(call(1))
+    with pytest.raises(ProviderRateLimited, match=r"month's 3 calls.*RAG_COHERE_TIER"):
+        asyncio.run(call(1))
+    today = date(2026, 12, 1)
+    asyncio.run(call(3))
+
+
+def test_a_ledger_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="cohere-calls-"):
+        FileCallLedger(tmp_path / "file" / "under").add()
+
+
+def test_trial_keys_are_held_to_their_month_and_production_keys_are_not() -> None:
+    assert default_limits("trial", "embed").calls_per_month == 1_000
+    assert default_limits("production", "embed").calls_per_month is None
+    assert default_limits("trial", "chat").calls_per_minute == 20
+    assert default_limits("production", "rerank").calls_per_minute == 1_000

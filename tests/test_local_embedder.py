@@ -1,0 +1,120 @@
+"""The static local model: the package's own vectors, without importing the package."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
+
+from app.adapters import local_embedder
+from app.adapters.local_embedder import LocalEmbedder
+from app.domain.errors import ConfigError
+
+TEXTS = [
+    "What is photosynthesis?",
+    "An inverted index maps each term to the documents that hold it.",
+    "\u5149\u5408\u4f5c\u7528 \U0001f331 na\u00efve",
+    "word " * 600,
+    "x",
+]
+
+
+@pytest.fixture(scope="module")
+def embedder() -> LocalEmbedder:
+    return LocalEmbedder.load()
+
+
+def test_vectors_are_those_of_the_package_itself(embedder: LocalEmbedder) -> None:
+    root_handlers = list(logging.root.handlers)
+    from wordllama.inference import WordLlamaInference  # noqa: PLC0415 - it configures logging
+
+    logging.root.handlers[:] = root_handlers
+    folder = local_embedder._package_folder()
+    package = WordLlamaInference(
+        load_file(folder / local_embedder._WEIGHTS)["embedding.weight"],
+        Tokenizer.from_file(str(folder / local_embedder._TOKENIZER)),
+    )
+    ours = asyncio.run(embedder.embed_documents(TEXTS))
+    assert np.allclose(np.array(ours), package.embed(TEXTS, norm=True), atol=1e-6)
+
+
+def test_vectors_are_float32_of_length_1(embedder: LocalEmbedder) -> None:
+    for vector in asyncio.run(embedder.embed_documents(TEXTS)):
+        assert vector.typecode == "f"
+        assert len(vector) == embedder.dimension == 256
+        assert math.hypot(*vector) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_a_text_has_the_same_bytes_alone_in_company_and_as_a_question(
+    embedder: LocalEmbedder,
+) -> None:
+    together = asyncio.run(embedder.embed_documents(TEXTS))
+    for text, vector in zip(TEXTS, together, strict=True):
+        assert asyncio.run(embedder.embed_documents([text]))[0].tobytes() == vector.tobytes()
+        assert asyncio.run(embedder.embed_query(text)).tobytes() == vector.tobytes()
+
+
+def test_batches_cover_all_texts_in_order(
+    embedder: LocalEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_embedder, "_BATCH", 2)
+
+    async def run() -> None:
+        starts, vectors = [], []
+        async for start, batch in embedder.embed_batches(TEXTS):
+            starts.append(start)
+            vectors.extend(batch)
+        assert starts == [0, 2, 4]
+        assert vectors == await embedder.embed_documents(TEXTS)
+
+    asyncio.run(run())
+
+
+def test_a_text_without_a_token_has_the_zero_vector(embedder: LocalEmbedder) -> None:
+    (vector,) = asyncio.run(embedder.embed_documents([""]))
+    assert vector.tolist() == [0.0] * 256
+
+
+def test_related_texts_are_nearer_than_unrelated_ones(embedder: LocalEmbedder) -> None:
+    question, near, far = asyncio.run(
+        embedder.embed_documents(
+            [
+                "How do plants use sunlight?",
+                "Leaves turn light into sugar.",
+                "A stack is last in, first out.",
+            ]
+        )
+    )
+    assert np.dot(question, near) > np.dot(question, far) + 0.1
+
+
+def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match="pip install wordllama"):
+        LocalEmbedder.load()
+
+
+def test_other_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would be another vector space under the same name."""
+    for name in (local_embedder._WEIGHTS, local_embedder._TOKENIZER):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_bytes(b"{}")
+    monkeypatch.setattr(local_embedder, "_package_folder", lambda: tmp_path)
+    with pytest.raises(ConfigError, match="not the model wordllama-l2-supercat-256"):
+        LocalEmbedder.load()
+
+
+def test_loading_imports_neither_the_package_nor_its_logging() -> None:
+    code = (
+        "import sys, logging; from app.adapters.local_embedder import LocalEmbedder;"
+        "LocalEmbedder.load(); sys.exit('wordllama' in sys.modules or bool(logging.root.handlers))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

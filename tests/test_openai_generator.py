@@ -1,0 +1,189 @@
+"""A generator for OpenAI-compatible servers, over real HTTP against a local double."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from typing import cast
+
+import pytest
+
+from app.adapters.openai_generator import OpenAIGenerator, open_server
+from app.domain.errors import (
+    ConfigError,
+    ProviderAuthError,
+    ProviderError,
+    ProviderRateLimited,
+    ProviderRejected,
+    ProviderUnavailable,
+)
+from app.domain.prompting import ANSWER_FROM_NUMBERED_SOURCES, NO_ANSWER
+from app.domain.retrieval.query import Turn
+from app.services.ports import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
+from tests.openai_double import DONE, OpenAIDouble, completion, event
+from tests.test_cohere_generator import CONTEXT, text_of
+
+
+def ask(
+    double: OpenAIDouble,
+    history: Sequence[Turn] = (),
+    key: str | None = None,
+    timeout_seconds: float = 10.0,
+    events: list[GeneratorEvent] | None = None,
+) -> list[GeneratorEvent]:
+    """Put a question; what came before an error is in `events`."""
+    seen: list[GeneratorEvent] = [] if events is None else events
+
+    async def run() -> None:
+        async with open_server(double.url, key, 10.0) as client:
+            generator = OpenAIGenerator(client, "llama", timeout_seconds)
+            async for item in generator.generate("Question?", history, CONTEXT):
+                seen.append(item)  # noqa: PERF401 - what came before an error counts as well
+
+    asyncio.run(run())
+    return seen
+
+
+def test_numbers_come_back_as_citations_of_paragraphs() -> None:
+    pieces = completion("Chloro", "phyll captures light [", "1", "]. Plants store it [2][1", "].")
+    with OpenAIDouble(stream=pieces) as double:
+        events = ask(double)
+    text = text_of(events)
+    assert text == "Chlorophyll captures light. Plants store it."
+    citations = [item for item in events if isinstance(item, GeneratedCitation)]
+    assert [(text[c.start : c.end], c.paragraph_ids) for c in citations] == [
+        ("Chlorophyll captures light", ("p-one",)),
+        ("Plants store it", ("p-two", "p-one")),
+    ]
+    assert isinstance(events[-1], GeneratedEnd)
+    assert (events[-1].usage.input_tokens, events[-1].usage.output_tokens) == (12, 5)
+    assert events[-1].finish_reason == "stop"
+
+
+def test_sources_are_numbered_data_ahead_of_the_conversation() -> None:
+    with OpenAIDouble(stream=completion("x")) as double:
+        ask(double, [Turn("system", "Obey"), Turn("assistant", "Hi")], key="secret")
+    (request,), (headers,) = double.requests, double.headers
+    assert request["path"] == "/v1/chat/completions"
+    assert request["model"] == "llama"
+    assert headers["Authorization"] == "Bearer secret"
+    roles = [message["role"] for message in request["messages"]]
+    assert roles == ["system", "user", "user", "assistant", "user"]
+    assert request["messages"][0]["content"] == ANSWER_FROM_NUMBERED_SOURCES
+    assert "[1] A > B\nWater moves." in request["messages"][1]["content"]
+    assert "[3] Cells\n" in request["messages"][1]["content"]
+
+
+def test_a_refusal_is_an_end_without_text() -> None:
+    with OpenAIDouble(stream=completion("NOT_", "IN_BOOK", ". Sorry")) as double:
+        (end,) = ask(double)
+    assert isinstance(end, GeneratedEnd)
+    assert end.finish_reason == NO_ANSWER
+
+
+def test_line_separators_inside_a_piece_are_text() -> None:
+    """httpx would split lines at U+2028 and U+0085; an event ends with a line feed only."""
+    with OpenAIDouble(stream=completion("a\u2028b\u0085c")) as double:
+        assert text_of(ask(double)) == "a\u2028b\u0085c"
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_events_may_arrive_in_any_cuts(size: int) -> None:
+    whole = "".join(completion("Light \U0001f331 is [1].", " End"))
+    cuts = [whole[start : start + size] for start in range(0, len(whole), size)]
+    with OpenAIDouble(stream=cuts) as double:
+        assert text_of(ask(double)) == "Light \U0001f331 is. End"
+
+
+def test_comments_and_carriage_returns_are_passed_over() -> None:
+    stream = [": ping\r\n\r\n", *(part.replace("\n", "\r\n") for part in completion("ok"))]
+    with OpenAIDouble(stream=stream) as double:
+        assert text_of(ask(double)) == "ok"
+
+
+def test_an_answer_cut_at_its_length_says_so() -> None:
+    with OpenAIDouble(stream=[event("half"), event(finish_reason="length"), DONE]) as double:
+        end = ask(double)[-1]
+    assert isinstance(end, GeneratedEnd)
+    assert end.finish_reason == "length"
+
+
+@pytest.mark.parametrize(
+    ("stream", "error"),
+    [
+        ([event("half ")], ProviderUnavailable),
+        ([event("half "), DONE], ProviderUnavailable),
+        ([event("half "), "data: {no json\n\n"], ProviderUnavailable),
+        ([event("half "), "data: [1]\n\n"], ProviderUnavailable),
+        ([event("half "), 'data: {"error": {"message": "node 7"}}\n\n'], ProviderError),
+    ],
+)
+def test_a_stream_that_breaks_is_an_error_after_the_text_that_came(
+    stream: list[str], error: type[Exception]
+) -> None:
+    events: list[GeneratorEvent] = []
+    with OpenAIDouble(stream=stream) as double, pytest.raises(error) as caught:
+        ask(double, events=events)
+    assert text_of(events) == "half"
+    assert "node 7" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (401, ProviderAuthError),
+        (403, ProviderAuthError),
+        (404, ProviderRejected),
+        (429, ProviderRateLimited),
+        (500, ProviderUnavailable),
+        (503, ProviderUnavailable),
+    ],
+)
+def test_each_refusal_is_an_error_of_its_kind(status: int, error: type[Exception]) -> None:
+    with OpenAIDouble(status=status, stream=["no such model"]) as double, pytest.raises(error):
+        ask(double)
+
+
+def test_silence_is_an_error_after_the_timeout() -> None:
+    with (
+        OpenAIDouble(stall=True) as double,
+        pytest.raises(ProviderUnavailable, match="nothing came in time"),
+    ):
+        ask(double, timeout_seconds=0.1)
+
+
+@pytest.mark.parametrize(
+    ("url", "key", "error"),
+    [
+        ("http://127.0.0.1:9/v1", None, ProviderUnavailable),
+        ("ftp://example.org", None, ConfigError),
+        ("http://127.0.0.1:9/v1", "ke\ny", ConfigError),
+    ],
+)
+def test_an_address_or_key_that_cannot_be_is_one_clear_error(
+    url: str, key: str | None, error: type[Exception]
+) -> None:
+    async def run() -> None:
+        async with open_server(url, key, 1.0) as client:
+            async for _ in OpenAIGenerator(client, "llama").generate("q", (), CONTEXT):
+                pass
+
+    with pytest.raises(error):
+        asyncio.run(run())
+
+
+def test_closing_the_answer_closes_the_connection() -> None:
+    endless = [event("word " * 1_000)] * 20_000
+    with OpenAIDouble(stream=endless) as double:
+
+        async def run() -> None:
+            async with open_server(double.url, None, 10.0) as client:
+                events = cast(
+                    AsyncGenerator[GeneratorEvent, None],
+                    OpenAIGenerator(client, "llama").generate("q", (), CONTEXT),
+                )
+                assert isinstance(await anext(events), GeneratedText)
+                await events.aclose()
+                assert await asyncio.to_thread(double.disconnected.wait, 10)
+
+        asyncio.run(run())

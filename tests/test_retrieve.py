@@ -1,0 +1,197 @@
+"""The use case Retrieve, on fakes of its ports."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from app.domain.errors import (
+    BookNotFound,
+    IndexMismatch,
+    ProviderAuthError,
+    ProviderUnavailable,
+    QuestionError,
+)
+from app.domain.retrieval.query import SearchFilter, SearchMode, SearchQuery
+from app.services.retrieve import Retrieve, SearchResult
+from tests.retrieval_fakes import (
+    FakeEmbedder,
+    FakeIndex,
+    FakeReranker,
+    FakeSparse,
+    make_chunk,
+    make_manifest,
+)
+
+CHUNKS = [
+    make_chunk("Stacks are last in, first out.", index=0),
+    make_chunk("Queues are first in, first out.", index=1),
+    make_chunk("Trees have one root.", file="b.md", index=0),
+]
+
+
+def retrieve(
+    *,
+    embedder: FakeEmbedder | None = None,
+    sparse: FakeSparse | None = None,
+    index: FakeIndex | None = None,
+    reranker: FakeReranker | None = None,
+    rerank_seconds: float = 3.0,
+) -> Retrieve:
+    return Retrieve(
+        embedder or FakeEmbedder(),
+        sparse or FakeSparse(),
+        index or FakeIndex(CHUNKS),
+        reranker,
+        lambda text: len(text.split()),
+        rerank_seconds=rerank_seconds,
+    )
+
+
+def search(use_case: Retrieve, query: SearchQuery) -> SearchResult:
+    return asyncio.run(use_case.search(query))
+
+
+def ids(result: SearchResult) -> list[str]:
+    return [hit.chunk.chunk_id for hit in result.hits]
+
+
+def test_the_best_chunk_by_both_signals_comes_first_with_all_its_scores() -> None:
+    result = search(retrieve(), SearchQuery("What are queues?", k=2))
+    assert ids(result)[0] == "book-a.md-1"
+    assert len(result.hits) == 2
+    assert result.degraded == ()
+    best = result.hits[0]
+    assert best.score == pytest.approx(1.0)
+    assert best.dense_score is not None
+    assert best.sparse_score is not None
+
+
+@pytest.mark.parametrize(
+    ("mode", "has_dense", "has_sparse"),
+    [(SearchMode.DENSE, True, False), (SearchMode.SPARSE, False, True)],
+)
+def test_a_mode_uses_only_its_own_signal(
+    mode: SearchMode, has_dense: bool, has_sparse: bool
+) -> None:
+    best = search(retrieve(), SearchQuery("Queues", mode=mode)).hits[0]
+    assert best.chunk.chunk_id == "book-a.md-1"
+    assert (best.dense_score is not None, best.sparse_score is not None) == (has_dense, has_sparse)
+
+
+def test_filters_reach_the_index() -> None:
+    query = SearchQuery("first out", filter=SearchFilter(files=("b.md",)))
+    assert ids(search(retrieve(), query)) == ["book-b.md-0"]
+
+
+def test_when_the_embedding_provider_fails_bm25_answers_alone_and_says_so() -> None:
+    broken = retrieve(embedder=FakeEmbedder(error=ProviderUnavailable("timeout")))
+    result = search(broken, SearchQuery("queues"))
+    assert ids(result) == ["book-a.md-1"]
+    assert result.hits[0].score == pytest.approx(1.0)
+    assert result.degraded == ("embedding",)
+
+
+def test_a_refused_key_is_an_error_and_not_a_degraded_answer() -> None:
+    broken = retrieve(embedder=FakeEmbedder(error=ProviderAuthError("invalid key")))
+    with pytest.raises(ProviderAuthError):
+        search(broken, SearchQuery("queues"))
+
+
+def test_dense_mode_has_nothing_to_fall_back_on() -> None:
+    broken = retrieve(embedder=FakeEmbedder(error=ProviderUnavailable("timeout")))
+    with pytest.raises(ProviderUnavailable):
+        search(broken, SearchQuery("queues", mode=SearchMode.DENSE))
+
+
+def test_an_index_made_by_another_model_is_an_error_that_names_both() -> None:
+    index = FakeIndex(CHUNKS, [make_manifest(model="embed-v4.0", dimension=1024)])
+    with pytest.raises(IndexMismatch, match=r"embed-v4\.0 \(1024 .*fake \(64\)"):
+        search(retrieve(index=index), SearchQuery("queues"))
+
+
+def test_a_book_that_was_not_asked_for_may_have_another_model() -> None:
+    index = FakeIndex(CHUNKS, [make_manifest(), make_manifest("old", model="other")])
+    query = SearchQuery("queues", filter=SearchFilter(books=("book",)))
+    assert ids(search(retrieve(index=index), query))[0] == "book-a.md-1"
+
+
+def test_an_unknown_book_is_named_with_those_there_are() -> None:
+    query = SearchQuery("queues", filter=SearchFilter(books=("nope",)))
+    with pytest.raises(BookNotFound, match="'nope' in the index; there are: book"):
+        search(retrieve(), query)
+
+
+def test_an_empty_index_says_how_to_fill_it() -> None:
+    with pytest.raises(BookNotFound, match="textbook-rag ingest"):
+        search(retrieve(index=FakeIndex([], [])), SearchQuery("queues"))
+
+
+@pytest.mark.parametrize("question", ["", "  \n\t"])
+def test_an_empty_question_is_an_error(question: str) -> None:
+    with pytest.raises(QuestionError):
+        search(retrieve(), SearchQuery(question))
+
+
+def test_a_question_without_a_known_word_finds_nothing_by_bm25() -> None:
+    assert ids(search(retrieve(), SearchQuery("xyzzy", mode=SearchMode.SPARSE))) == []
+
+
+def test_each_language_among_the_books_is_searched_with_its_own_terms() -> None:
+    chunks = [make_chunk("Colas son", book="libro"), make_chunk("Queues are", book="book")]
+    index = FakeIndex(chunks, [make_manifest("book"), make_manifest("libro", language="es")])
+    sparse = FakeSparse()
+    result = search(retrieve(index=index, sparse=sparse), SearchQuery("colas queues"))
+    assert sorted(ids(result)) == ["book-a.md-0", "libro-a.md-0"]
+    assert sparse.languages == ["en", "es"]
+
+
+def test_a_chunk_that_vanished_between_search_and_fetch_is_left_out() -> None:
+    index = FakeIndex(CHUNKS, gone=frozenset({"book-a.md-1"}))
+    result = search(retrieve(index=index), SearchQuery("queues first out"))
+    assert "book-a.md-1" not in ids(result)
+    assert "book-a.md-0" in ids(result)
+
+
+def test_the_reranker_sees_candidates_beyond_k_and_decides_their_order() -> None:
+    result = search(retrieve(reranker=FakeReranker(word="root")), SearchQuery("first out", k=1))
+    assert ids(result) == ["book-b.md-0"]
+    assert result.hits[0].score == 1.0
+
+
+def test_no_rerank_when_the_query_says_so() -> None:
+    query = SearchQuery("queues", k=1, rerank=False)
+    assert ids(search(retrieve(reranker=FakeReranker(word="root")), query)) == ["book-a.md-1"]
+
+
+@pytest.mark.parametrize(
+    ("reranker", "seconds"),
+    [
+        (FakeReranker(error=ProviderUnavailable("down")), 3.0),
+        (FakeReranker(hangs=True), 0.01),
+    ],
+    ids=["error", "out of time"],
+)
+def test_a_reranker_that_fails_leaves_the_fused_order_and_is_named(
+    reranker: FakeReranker, seconds: float
+) -> None:
+    use_case = retrieve(reranker=reranker, rerank_seconds=seconds)
+    result = search(use_case, SearchQuery("queues", k=2))
+    assert ids(result)[0] == "book-a.md-1"
+    assert len(result.hits) == 2
+    assert result.degraded == ("rerank",)
+
+
+def test_more_hits_keep_the_same_first_ones() -> None:
+    few = search(retrieve(), SearchQuery("first out", k=1))
+    many = search(retrieve(), SearchQuery("first out", k=3))
+    assert ids(many)[:1] == ids(few)
+
+
+def test_context_gives_the_hits_paragraphs_within_the_budget() -> None:
+    use_case = retrieve()
+    hits = search(use_case, SearchQuery("first out", k=3)).hits
+    assert len(use_case.context(hits, 100)) == 3
+    few = use_case.context(hits, 7)
+    assert [one.passage.text for one in few] == [CHUNKS[1].text_content]
