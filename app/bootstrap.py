@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.cohere.calls import Calls
 from app.adapters.cohere.client import open_client
 from app.adapters.cohere.embedder import CohereEmbedder
 from app.adapters.cohere.generator import CohereGenerator
-from app.adapters.cohere.limiter import Endpoint, FileCallLedger, RateLimiter, default_limits
+from app.adapters.cohere.limiter import (
+    Endpoint,
+    FileCallLedger,
+    RateLimiter,
+    RateLimits,
+    default_limits,
+)
 from app.adapters.cohere.reranker import CohereReranker
 from app.adapters.embedding_cache import SqliteEmbeddingCache
+from app.adapters.fingerprints import folder_fingerprint, program_fingerprint
 from app.adapters.ledger_store import SqliteLedgers
 from app.adapters.local_embedder import LocalEmbedder
 from app.adapters.markdown import read_book
 from app.adapters.openai_generator import OpenAIGenerator, open_server
 from app.adapters.page_renderer import render_pages
 from app.adapters.qdrant.edge import EdgeIndex
-from app.adapters.qdrant.server import ServerIndex, server_client
+from app.adapters.run_memory import FileRunMemory
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
 from app.domain.chunking import (
@@ -34,15 +43,27 @@ from app.domain.chunking import (
     get_strategy,
 )
 from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.config import RecursiveConfig
 from app.domain.chunking.report import Report, guarantee_report
-from app.domain.document import Book, Document, Site
+from app.domain.cost import Tariff
+from app.domain.document import Book, Document, Site, Span
 from app.domain.errors import ConfigError
 from app.domain.links import page_links
 from app.services.answer import AnswerQuestion
 from app.services.cite import CiteParagraph
 from app.services.evaluate import Evaluate
-from app.services.ingest import IngestBook, IngestRequest, keep_ids
-from app.services.ports import Embedder, Generator, Reranker, VectorIndex
+from app.services.glossary import LookUpTerms
+from app.services.ingest import IngestBook, IngestRequest
+from app.services.migrate import MigrateBooks
+from app.services.paragraph_ids import keep_ids
+from app.services.phases import Advance, ignore
+from app.services.ports import BookStore, Embedder, Generator, Reranker
+from app.services.resilience import (
+    CircuitBreaker,
+    GuardedEmbedder,
+    GuardedGenerator,
+    GuardedReranker,
+)
 from app.services.retrieve import Retrieve
 from app.services.term_ceilings import TermCeilings
 from app.settings import Settings
@@ -58,13 +79,14 @@ class Application:
     settings: Settings
     embedder: Embedder
     generator: Generator | None
-    index: VectorIndex
+    index: BookStore
     ledgers: SqliteLedgers
     cite: CiteParagraph
     ingest: IngestBook
     retrieve: Retrieve
     answer: AnswerQuestion
     evaluate: Evaluate
+    glossary: LookUpTerms
 
     @property
     def answer_mode(self) -> str:
@@ -86,12 +108,14 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
         count_tokens = await asyncio.to_thread(token_counter)
         ledgers = SqliteLedgers(settings.home / "ledger")
         retrieve = Retrieve(
-            embedder=embedder,
+            embedder=_asked_in_time(settings, embedder),
             sparse=sparse,
             index=index,
             reranker=cohere.reranker if cohere else None,
             count_tokens=count_tokens,
             dense_weight=settings.dense_weight,
+            # Longer than the reranker's own limit, so that its circuit breaker sees the failure.
+            rerank_seconds=settings.rerank_timeout_seconds + 1,
         )
         yield Application(
             settings=settings,
@@ -102,14 +126,19 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
             cite=CiteParagraph(index, ledgers),
             ingest=IngestBook(
                 read_book=read_source,
-                chunk_book=chunk_book,
+                chunk_book=partial(chunk_book, embed=_embed_from_thread(embedder)),
                 embedder=embedder,
                 cache=SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
                 ledgers=ledgers,
                 sparse=sparse,
                 index=index,
+                memory=FileRunMemory(settings.home / "runs"),
                 count_tokens=count_tokens,
                 clock=time.perf_counter,
+                stamp=partial(source_stamp, state=settings.home),
+                tariff=_tariff(settings, embedder),
+                encoder=sparse.fingerprint,
+                billed=lambda: embedder.billed_tokens,
             ),
             retrieve=retrieve,
             answer=AnswerQuestion(
@@ -122,28 +151,57 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
                 max_question_chars=settings.max_question_chars,
             ),
             evaluate=Evaluate(retrieve, time.perf_counter),
+            glossary=LookUpTerms(index),
         )
 
 
 @asynccontextmanager
-async def index_only(settings: Settings) -> AsyncIterator[VectorIndex]:
+async def index_only(settings: Settings) -> AsyncIterator[BookStore]:
     """Open the index without an embedder: for commands that only look at it."""
     if settings.qdrant_url:
-        key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
-        client = server_client(settings.qdrant_url, key)
-        try:
-            yield ServerIndex(client, settings.qdrant_collection_prefix, settings.qdrant_url)
-        finally:
-            await client.close()
+        async with _server_index(settings, settings.qdrant_url) as index:
+            yield index
     else:
         yield EdgeIndex(settings.home)
+
+
+@asynccontextmanager
+async def _server_index(settings: Settings, url: str) -> AsyncIterator[BookStore]:
+    # Costs a second of start-up, which the embedded index should not pay.
+    from app.adapters.qdrant.server import ServerIndex, server_client  # noqa: PLC0415
+    from app.adapters.qdrant.server_options import ServerOptions  # noqa: PLC0415
+
+    options = ServerOptions(
+        shard_number=settings.qdrant_shards,
+        replication_factor=settings.qdrant_replicas,
+        write_consistency_factor=settings.qdrant_write_consistency,
+        quantization=settings.qdrant_quantization,
+        on_disk_vectors=settings.qdrant_on_disk_vectors,
+        strict_mode=settings.qdrant_strict_mode,
+    )
+    key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
+    client = server_client(url, key)
+    try:
+        yield ServerIndex(client, settings.qdrant_collection_prefix, url, options)
+    finally:
+        await client.close()
+
+
+@asynccontextmanager
+async def migration(settings: Settings) -> AsyncIterator[MigrateBooks]:
+    """Open the embedded index and the server. ConfigError when no server is set."""
+    if not settings.qdrant_url:
+        message = "migrate copies the embedded index to a server: set QDRANT_URL to its address"
+        raise ConfigError(message)
+    async with _server_index(settings, settings.qdrant_url) as server:
+        yield MigrateBooks(EdgeIndex(settings.home), server)
 
 
 @dataclass(frozen=True, slots=True)
 class _Cohere:
     """What a Cohere key brings; a part that the settings turn off is None."""
 
-    embedder: Embedder | None
+    embedder: CohereEmbedder | None
     generator: Generator | None
     reranker: Reranker
 
@@ -165,7 +223,7 @@ async def _cohere(settings: Settings, stack: AsyncExitStack) -> _Cohere | None:
     months = FileCallLedger(settings.home)
 
     def calls(endpoint: Endpoint) -> Calls:
-        return Calls(RateLimiter(default_limits(settings.cohere_tier, endpoint), months))
+        return Calls(RateLimiter(_limits(settings, endpoint), months))
 
     return _Cohere(
         embedder=None
@@ -181,12 +239,57 @@ async def _cohere(settings: Settings, stack: AsyncExitStack) -> _Cohere | None:
         ),
         generator=None
         if settings.generator not in {"auto", "cohere"}
-        else CohereGenerator(client, calls("chat"), settings.cohere_chat_model, timeout),
-        reranker=CohereReranker(client, calls("rerank"), settings.cohere_rerank_model),
+        else GuardedGenerator(
+            CohereGenerator(client, calls("chat"), settings.cohere_chat_model, timeout),
+            _breaker(settings, "Cohere's chat"),
+            settings.first_token_timeout_seconds,
+        ),
+        reranker=GuardedReranker(
+            CohereReranker(
+                client,
+                calls("rerank"),
+                settings.cohere_rerank_model,
+                settings.rerank_timeout_seconds,
+            ),
+            _breaker(settings, "Cohere's rerank"),
+            settings.rerank_timeout_seconds,
+        ),
     )
 
 
-async def _embedder(cohere: _Cohere | None) -> Embedder:
+def _asked_in_time(settings: Settings, embedder: CohereEmbedder | LocalEmbedder) -> Embedder:
+    """The embedder as a question meets it; an ingest waits as long as it takes."""
+    if isinstance(embedder, LocalEmbedder):
+        return embedder
+    breaker = _breaker(settings, "Cohere's embed")
+    return GuardedEmbedder(embedder, breaker, settings.embed_timeout_seconds)
+
+
+def _breaker(settings: Settings, name: str) -> CircuitBreaker:
+    return CircuitBreaker(
+        name, settings.breaker_failures, settings.breaker_seconds, clock=time.monotonic
+    )
+
+
+def _limits(settings: Settings, endpoint: Endpoint) -> RateLimits:
+    """The tier's, but for what the settings say otherwise."""
+    limits = default_limits(settings.cohere_tier, endpoint)
+    own = {"calls_per_month": settings.cohere_calls_per_month}
+    if endpoint == "embed":
+        own |= {
+            "calls_per_minute": settings.cohere_embed_calls_per_minute,
+            "inputs_per_minute": settings.cohere_embed_inputs_per_minute,
+            "tokens_per_minute": settings.cohere_embed_tokens_per_minute,
+        }
+    return replace(limits, **{name: value for name, value in own.items() if value is not None})
+
+
+def _tariff(settings: Settings, embedder: CohereEmbedder | LocalEmbedder) -> Tariff:
+    local = isinstance(embedder, LocalEmbedder)
+    return Tariff(embedder.pace, 0.0 if local else settings.embed_price(embedder.model))
+
+
+async def _embedder(cohere: _Cohere | None) -> CohereEmbedder | LocalEmbedder:
     if cohere and cohere.embedder:
         return cohere.embedder
     return await asyncio.to_thread(LocalEmbedder.load)
@@ -201,18 +304,30 @@ async def _generator(
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
     timeout = settings.openai_timeout_seconds
     client = await stack.enter_async_context(open_server(settings.openai_base_url, key, timeout))
-    return OpenAIGenerator(client, settings.openai_model, timeout)
+    return GuardedGenerator(
+        OpenAIGenerator(client, settings.openai_model, timeout),
+        _breaker(settings, "the model server"),
+        timeout,
+    )
 
 
-def read_source(request: IngestRequest) -> Book:
+def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
     """Read a book's folder, or one file; the paragraph ids are those of the texts alone."""
-    return read_book(
+    book = read_book(
         request.folder,
         book_id=request.book,
         site=request.site,
         base_url=request.base_url,
         include_orphans=request.include_orphans,
     )
+    advance(len(book.documents))
+    return book
+
+
+def source_stamp(request: IngestRequest, state: Path) -> str:
+    """Hash a book's folder and the program that reads it; "" where that cannot tell all."""
+    folder = folder_fingerprint(request.folder, state)
+    return f"{folder} {program_fingerprint()}" if folder else ""
 
 
 async def read_identified(request: IngestRequest, settings: Settings) -> Book:
@@ -222,24 +337,57 @@ async def read_identified(request: IngestRequest, settings: Settings) -> Book:
     return identified
 
 
-def chunk_book(book: Book, request: IngestRequest) -> list[Chunk]:
-    """Chunk every document. Raises UnknownStrategy."""
+EmbedTexts: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
+
+
+def _embed_from_thread(embedder: Embedder) -> EmbedTexts:
+    """Let chunking, which runs in a thread, embed through the loop that owns the client."""
+    loop = asyncio.get_running_loop()
+
+    def embed(texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        return asyncio.run_coroutine_threadsafe(embedder.embed_documents(texts), loop).result()
+
+    return embed
+
+
+def chunk_book(
+    book: Book,
+    request: IngestRequest,
+    advance: Advance = ignore,
+    embed: EmbedTexts | None = None,
+) -> list[Chunk]:
+    """Chunk every document. Raises UnknownStrategy; ConfigError where `embed` would be needed."""
     get_strategy(request.strategy)
     config = ChunkingConfig(
         strategy=StrategyName(request.strategy), exclude=tuple(sorted(request.exclude_kinds))
     )
-    return [chunk for document in book.documents for chunk in _chunks(document, book, config)]
-
-
-def _chunks(document: Document, book: Book, config: ChunkingConfig) -> list[Chunk]:
-    places = [(block.file, block.start) for block in document.blocks]
-    links = dict(zip(places, page_links(document), strict=True))
+    count_tokens = token_counter()
     tools = ChunkingTools(
-        count_tokens=token_counter(),
+        count_tokens=count_tokens,
         split_sentences=split_sentences,
-        link=lambda block: links[block.file, block.start],
+        split_recursively=partial(_split_recursively, count_tokens),
+        embed=embed,
     )
-    return chunk_document(document, book, config, tools)
+    chunks: list[Chunk] = []
+    for document in book.documents:
+        chunks += chunk_document(document, book, config, _linking(tools, document))
+        advance(1)
+    return chunks
+
+
+def _split_recursively(
+    count_tokens: Callable[[str], int], text: str, config: RecursiveConfig, language: str
+) -> list[Span]:
+    # Costs 0.2 s of start-up, which only its strategy should pay.
+    from app.adapters.langchain_splitters import recursive_splitter  # noqa: PLC0415
+
+    return recursive_splitter(count_tokens)(text, config, language)
+
+
+def _linking(tools: ChunkingTools, document: Document) -> ChunkingTools:
+    places = [(block.file, block.start, block.end) for block in document.blocks]
+    links = dict(zip(places, page_links(document), strict=True))
+    return replace(tools, link=lambda block: links[block.file, block.start, block.end])
 
 
 def chunk_report(book: Book, chunks: Sequence[Chunk], request: IngestRequest) -> Report:

@@ -15,6 +15,8 @@ from typing import Any, TypeAlias
 from fastapi import FastAPI
 
 from app.api import citing, demo, problems, routes, security
+from app.api.answer_runs import AnswerRuns
+from app.api.rate_limit import RateLimit
 from app.bootstrap import SAMPLE_BOOK, Application, application, sample_pages
 from app.settings import Settings
 
@@ -44,6 +46,10 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with open_application(settings) as rag:
             app.state.application = rag
+            app.state.answer_runs = AnswerRuns()
+            app.state.rate_limit = RateLimit(
+                settings.questions_per_minute, settings.questions_burst
+            )
             app.state.demo_site = demo.build_site(*await sample_pages(rag))
             yield
 

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+# https://cohere.com/pricing (2025); prices change, so a setting overrides them.
+EMBED_PRICES: Mapping[str, float] = {
+    "embed-v4.0": 0.12,
+    "embed-english-v3.0": 0.10,
+    "embed-english-light-v3.0": 0.10,
+    "embed-multilingual-v3.0": 0.10,
+    "embed-multilingual-light-v3.0": 0.10,
+}
+"""US dollars per million tokens."""
 
 
 class Settings(BaseSettings):
@@ -35,6 +46,14 @@ class Settings(BaseSettings):
     cohere_batch_tokens: int = 48_000
     """Most tokens, by our own count, in one embed call (beside at most 96 texts)."""
 
+    cohere_embed_inputs_per_minute: int | None = Field(None, ge=1)
+    """This and the next three: what the key allows where it differs from others of its tier."""
+    cohere_embed_calls_per_minute: int | None = Field(None, ge=1)
+    cohere_embed_tokens_per_minute: int | None = Field(None, ge=1)
+    cohere_calls_per_month: int | None = Field(None, ge=1)
+    embed_prices: dict[str, float] = {}
+    """US dollars per million tokens by model, as JSON; adds to and overrides `EMBED_PRICES`."""
+
     embedder: Literal["auto", "cohere", "local"] = "auto"
     """auto: Cohere when a key is set, else the local model."""
     generator: Literal["auto", "cohere", "openai", "extractive"] = "auto"
@@ -43,10 +62,33 @@ class Settings(BaseSettings):
     openai_api_key: SecretStr | None = None
     openai_model: str = "llama3.1"
     openai_timeout_seconds: float = 60.0
+    """For each piece of an answer, the first included."""
+
+    embed_timeout_seconds: float = Field(5.0, gt=0)
+    """For a question's vector; after that BM25 alone searches."""
+    rerank_timeout_seconds: float = Field(3.0, gt=0)
+    """After that the search's own order stands."""
+    first_token_timeout_seconds: float = Field(20.0, gt=0)
+    """For Cohere to begin an answer; after that the answer is extractive."""
+    answer_timeout_seconds: float = Field(180.0, gt=0)
+    """For a whole answer, search included; after that it ends with an error."""
+    breaker_failures: int = Field(3, ge=1)
+    """Failures of a provider in a row after which it is left alone."""
+    breaker_seconds: float = Field(30.0, gt=0)
+    """For how long; then one call tries it again."""
 
     qdrant_url: str | None = Field(None, validation_alias="QDRANT_URL")
     qdrant_api_key: SecretStr | None = Field(None, validation_alias="QDRANT_API_KEY")
     qdrant_collection_prefix: str = "textbook"
+    qdrant_shards: int = Field(1, ge=1)
+    """Of each collection; this and what follows counts for collections made from now on."""
+    qdrant_replicas: int = Field(1, ge=1)
+    """Copies of each shard on different nodes."""
+    qdrant_write_consistency: int = Field(1, ge=1)
+    """Copies that must have taken a write before it counts."""
+    qdrant_quantization: Literal["none", "int8"] = "none"
+    qdrant_on_disk_vectors: bool = False
+    qdrant_strict_mode: bool = True
 
     strategy: str = "structure"
     dense_weight: float = Field(0.5, ge=0.0, le=1.0)
@@ -57,3 +99,11 @@ class Settings(BaseSettings):
     admin_key: SecretStr | None = None
     allowed_origins: str = ""
     """Comma-separated origins that may call the API from a browser; empty: same origin only."""
+    questions_per_minute: int = Field(120, ge=0)
+    """From one address, on average: chat and search together. 0: no limit."""
+    questions_burst: int = Field(300, ge=1)
+    """From one address at once."""
+
+    def embed_price(self, model: str) -> float | None:
+        """US dollars per million tokens; None when it is not known."""
+        return {**EMBED_PRICES, **self.embed_prices}.get(model)

@@ -73,8 +73,16 @@ def make_manifest(
     )
 
 
+_STOP_WORDS = frozenset(["what", "is", "are", "a", "the", "and", "it"])
+
+
+def _words(text: str) -> list[int]:
+    words = (word.strip(".?!,") for word in text.lower().split())
+    return [zlib.crc32(word.encode()) for word in words if word not in _STOP_WORDS]
+
+
 def _terms(text: str) -> Counter[int]:
-    return Counter(zlib.crc32(word.strip(".?!,").encode()) for word in text.lower().split())
+    return Counter(_words(text))
 
 
 @dataclass
@@ -118,6 +126,9 @@ class FakeSparse:
     def encode_query(self, text: str, language: str) -> SparseVector:
         self.languages.append(language)
         return self.encode_document(text, language)
+
+    def terms(self, text: str, language: str) -> list[int]:
+        return _words(text)
 
 
 @dataclass

@@ -64,7 +64,9 @@ def serving(settings: Settings, open_application: OpenApplication = application)
 
 @contextmanager
 def serving_app(app: FastAPI) -> Iterator[str]:
-    listener = socket.create_server(("127.0.0.1", 0))
+    # asyncio turns Nagle's delay off only where the protocol is named.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
     config = uvicorn.Config(app, log_config=None, lifespan="on")
     server = _Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -2,103 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import json
 import logging
-import shutil
 import tomllib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
 import app.domain.errors as errors
 from app.api.problems import error_event, rule_of
-from app.api.schemas import MAX_HISTORY_CHARS, MAX_TURN_CHARS, MAX_TURNS, AnswerBody, ErrorEvent
+from app.api.schemas import MAX_HISTORY_CHARS, MAX_TURN_CHARS, MAX_TURNS, AnswerBody
 from app.api.security import MAX_BODY_BYTES, allowed_origins
-from app.api.sse import EventPump, encoded_events
-from app.domain.answer import AnswerEvent, AnswerMode, Started, TextDelta
-from app.domain.document import Site
 from app.main import openapi_json
-from app.services.ingest import IngestRequest
 from app.services.ports import GeneratedCitation
 from tests.conftest import ROOT
-from tests.serving import ScriptedGenerator, ingest, offline_settings, serving
-
-BOOK = """\
-# Owls
-
-## Night vision
-
-An owl sees well at night because its eyes are large tubes. 🦉 The tubes cannot turn in the skull.
-
-## Silent flight
-
-The feathers of an owl end in a soft fringe that breaks up the air, so the flight makes no sound.
-"""
-QUESTION = "Why is the flight of an owl silent?"
-ORIGIN = "https://book.example"
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a state folder that holds the tiny book's index."""
-    folder = tmp_path_factory.mktemp("book")
-    (folder / "owls.md").write_text(BOOK, encoding="utf-8")
-    home = tmp_path_factory.mktemp("home") / "rag"
-    request = IngestRequest(folder, book="owls", site=Site.PLAIN, base_url=ORIGIN)
-    ingest(offline_settings(home), request)
-    return home
-
-
-@pytest.fixture(scope="module")
-def generator() -> ScriptedGenerator:
-    return ScriptedGenerator()
-
-
-@pytest.fixture(scope="module")
-def client(home: Path) -> Iterator[httpx.Client]:
-    """A client of a server that answers in the book's own sentences."""
-    settings = offline_settings(home, allowed_origins=f"{ORIGIN}, https://other.example:8443")
-    with serving(settings) as address, httpx.Client(base_url=address) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def generating(home: Path, generator: ScriptedGenerator) -> Iterator[httpx.Client]:
-    """A client of a server whose answers `generator` writes."""
-    settings = offline_settings(Path(shutil.copytree(home, home.parent / "generating")))
-    with (
-        serving(settings, generator.open) as address,
-        httpx.Client(base_url=address, timeout=30) as client,
-    ):
-        yield client
-
-
-def events_of(response: httpx.Response) -> list[tuple[str, Any]]:
-    """Return (name, data) of each server-sent event of the response."""
-    events = []
-    for block in response.text.split("\n\n"):
-        lines = dict(line.split(": ", 1) for line in block.splitlines() if line[:1] != ":")
-        if lines:
-            events.append((lines["event"], json.loads(lines["data"])))
-    return events
-
-
-def assert_problem(response: httpx.Response, status: int, code: str) -> dict[str, Any]:
-    assert response.status_code == status, response.text
-    assert response.headers["content-type"] == "application/problem+json"
-    problem: dict[str, Any] = response.json()
-    assert (problem["status"], problem["code"]) == (status, code)
-    assert problem["type"]
-    assert problem["title"]
-    assert problem["detail"]
-    assert problem["request_id"] == response.headers["x-request-id"] != ""
-    return problem
-
+from tests.owl_server import BOOK, ORIGIN, QUESTION, assert_problem
+from tests.serving import ScriptedGenerator, offline_settings, serving
 
 # --- answers ------------------------------------------------------------------------------------
 
@@ -121,29 +43,6 @@ def test_an_answer_quotes_the_book_and_cites_the_paragraph(client: httpx.Client)
     start, end = citation["spans"][0]
     assert citation["quote"] in BOOK[start:end]
     assert citation["paragraph_id"]
-
-
-@pytest.mark.parametrize(
-    ("body", "accept"),
-    [
-        ({"question": QUESTION, "stream": True}, "*/*"),
-        ({"question": QUESTION}, "text/event-stream"),
-    ],
-)
-def test_a_streamed_answer_is_the_same_answer_in_events(
-    client: httpx.Client, body: dict[str, object], accept: str
-) -> None:
-    response = client.post("/v1/chat", json=body, headers={"Accept": accept})
-    assert response.headers["content-type"].startswith("text/event-stream")
-    events = events_of(response)
-    names = [name for name, _ in events]
-    assert names[0] == "start"
-    assert names[-1] == "end"
-    assert set(names[1:-1]) == {"delta", "citation"}
-    end = events[-1][1]
-    assert "".join(data["text"] for name, data in events if name == "delta") == end["answer"]
-    assert [data for name, data in events if name == "citation"] == end["citations"]
-    assert end == client.post("/v1/chat", json={"question": QUESTION}).json()
 
 
 def test_a_question_the_book_does_not_answer_is_refused_with_the_nearest_sections(
@@ -176,6 +75,14 @@ def test_the_history_reaches_the_generator(
         ("user", "Owls?"),
         ("assistant", "Birds."),
     ]
+
+
+def test_a_citation_of_a_paragraph_that_was_not_given_is_not_shown(
+    generating: httpx.Client, generator: ScriptedGenerator
+) -> None:
+    generator.play("The flight makes no sound.", GeneratedCitation(0, 26, ("p-invented",)))
+    body = generating.post("/v1/chat", json={"question": QUESTION}).json()
+    assert body["citations"] == []
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "dense", "sparse"])
@@ -380,6 +287,7 @@ _STATUS = {
     errors.IndexMismatch: 409,
     errors.IndexBusy: 409,
     errors.StorageError: 503,
+    errors.IndexUnreadable: 503,
     errors.ProviderError: 502,
     errors.ProviderAuthError: 502,
     errors.ProviderRateLimited: 503,
@@ -425,119 +333,6 @@ def test_an_unexpected_exception_is_logged_and_not_told(
     event = next(record for record in caplog.records if record.message == "http.unexpected_error")
     assert event.__dict__["request_id"] == problem["request_id"]
     assert event.exc_info is not None
-
-
-@pytest.mark.parametrize(
-    ("error", "code", "retry_after"),
-    [
-        (errors.ProviderRateLimited(_SECRET, retry_after=7), "provider_rate_limited", 7),
-        (errors.ProviderUnavailable(_SECRET), "provider_unavailable", None),
-        (RuntimeError(_SECRET), "internal", None),
-    ],
-)
-def test_a_stream_that_breaks_off_ends_with_an_error_event(
-    generating: httpx.Client,
-    generator: ScriptedGenerator,
-    error: Exception,
-    code: str,
-    retry_after: float | None,
-) -> None:
-    generator.play("The flight makes ", error)
-    response = generating.post("/v1/chat", json={"question": QUESTION, "stream": True})
-    assert response.status_code == 200
-    assert _SECRET not in response.text
-    events = events_of(response)
-    assert events[0][0] == "start"
-    name, data = events[-1]
-    assert (name, data["code"], data["retry_after"]) == ("error", code, retry_after)
-    assert ErrorEvent.model_validate(data).message
-
-
-# --- streams ------------------------------------------------------------------------------------
-
-
-def test_a_reader_who_leaves_a_stream_ends_the_generation(
-    generating: httpx.Client, generator: ScriptedGenerator
-) -> None:
-    generator.play("The flight makes ", hangs=True)
-    body = {"question": QUESTION, "stream": True}
-    with generating.stream("POST", "/v1/chat", json=body) as response:
-        lines = response.iter_lines()
-        assert next(lines) == "event: start"
-        assert not generator.cancelled.is_set()
-    assert generator.cancelled.wait(timeout=20)
-
-
-def test_a_reader_who_leaves_before_a_whole_answer_ends_the_generation(
-    generating: httpx.Client, generator: ScriptedGenerator
-) -> None:
-    generator.play("The flight makes ", hangs=True)
-    with pytest.raises(httpx.ReadTimeout):
-        generating.post("/v1/chat", json={"question": QUESTION}, timeout=1)
-    assert generator.cancelled.wait(timeout=20)
-
-
-def test_silence_is_filled_with_heartbeats() -> None:
-    beaten = asyncio.Event()
-
-    async def slow() -> AsyncIterator[AnswerEvent]:
-        yield Started(AnswerMode.GENERATED, ())
-        await beaten.wait()
-        yield TextDelta("At last.")
-
-    async def read() -> list[bytes]:
-        pump = EventPump(slow())
-        received = []
-        async for data in encoded_events(pump, None, 0.005, "request"):
-            received.append(data)
-            if data.startswith(b":"):
-                beaten.set()
-        await pump.stop()
-        return received
-
-    first, beat, *rest = asyncio.run(read())
-    assert first.startswith(b"event: start\n")
-    assert beat.startswith(b":")
-    assert beat.endswith(b"\n\n")
-    assert rest[-1] == b'event: delta\ndata: {"text":"At last."}\n\n'
-
-
-def test_a_stopped_pump_has_closed_its_generator() -> None:
-    closed = False
-
-    async def endless() -> AsyncIterator[AnswerEvent]:
-        nonlocal closed
-        try:
-            while True:
-                yield TextDelta("more ")
-        finally:
-            closed = True
-
-    async def start_and_stop() -> None:
-        pump = EventPump(endless())
-        await pump.next(1)
-        await pump.stop()
-
-    asyncio.run(start_and_stop())
-    assert closed
-
-
-def test_text_of_many_lines_stays_one_event(
-    generating: httpx.Client, generator: ScriptedGenerator
-) -> None:
-    text = "Silent:\n\nevent: end\ndata: {}\n\n\u2028 \x85 flight."
-    generator.play(text)
-    events = events_of(generating.post("/v1/chat", json={"question": QUESTION, "stream": True}))
-    assert events[-1][1]["answer"] == text
-    assert [name for name, _ in events].count("end") == 1
-
-
-def test_a_citation_of_a_paragraph_that_was_not_given_is_not_shown(
-    generating: httpx.Client, generator: ScriptedGenerator
-) -> None:
-    generator.play("The flight makes no sound.", GeneratedCitation(0, 26, ("p-invented",)))
-    body = generating.post("/v1/chat", json={"question": QUESTION}).json()
-    assert body["citations"] == []
 
 
 # --- headers ------------------------------------------------------------------------------------

@@ -7,19 +7,23 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+import threading
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 from qdrant_client import AsyncQdrantClient
 
-from app.adapters.qdrant.manifest import manifest_to_json
+from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
+from app.adapters.qdrant.payload import to_payload
 from app.adapters.qdrant.server import ServerIndex, server_client
 from app.adapters.qdrant.server_errors import public_address
 from app.adapters.qdrant.server_lease import LEASE_SECONDS, Lease, new_lease
 from app.adapters.qdrant.server_options import ServerOptions
 from app.domain.errors import ConfigError, IndexBusy, RagError, StorageError
 from app.domain.retrieval.query import SearchFilter, SparseVector
+from app.services.ports import IndexPoint
 from tests.index_points import DIMENSION, chunk, chunk_id, manifest, points, publish, vector
 from tests.qdrant_double import Json, QdrantDouble, Reply, Request, qdrant_double
 
@@ -90,6 +94,36 @@ def serve(
     return double
 
 
+def hold(double: QdrantDouble, collection: str, held: Sequence[IndexPoint]) -> None:
+    """Answer for a collection with these points; a search finds the first of them."""
+    by_id = {point.chunk.chunk_id: _record(point) for point in held}
+    found = [{"id": name, "version": 1, "score": 1.0} for name in list(by_id)[:10]]
+
+    def retrieve(request: Request) -> Reply:
+        ids = request.body["ids"]
+        assert isinstance(ids, list)
+        return Reply(result=[by_id[name] for name in ids if name in by_id])
+
+    def search(request: Request) -> Reply:
+        searches = request.body["searches"]
+        assert isinstance(searches, list)
+        return Reply(result=[{"points": found} for _ in searches])
+
+    path = f"POST /collections/{collection}/points"
+    double.routes[path] = retrieve
+    double.routes[f"{path}/count"] = lambda _: Reply(result={"count": len(held)})
+    double.routes[f"{path}/query/batch"] = search
+
+
+def _record(point: IndexPoint) -> Json:
+    sparse = {"indices": point.sparse.indices, "values": point.sparse.values}
+    return {
+        "id": point.chunk.chunk_id,
+        "payload": to_payload(point.chunk),
+        "vector": {"dense": point.dense.tolist(), "bm25": sparse},
+    }
+
+
 @pytest.fixture
 def double() -> Iterator[QdrantDouble]:
     with qdrant_double() as running:
@@ -119,7 +153,7 @@ def test_a_generation_is_a_collection_whose_alias_is_switched_in_one_request(
         {"textbook_book": "textbook_book_v3"},
     )
     new = "/collections/textbook_book_v4"
-    double.routes[f"POST {new}/points/count"] = lambda _: Reply(result={"count": 300})
+    hold(double, "textbook_book_v4", points("book", range(300)))
 
     async def scenario() -> None:
         async with index_at(double.url) as index:
@@ -135,6 +169,8 @@ def test_a_generation_is_a_collection_whose_alias_is_switched_in_one_request(
         *[f"PUT {new}/index?wait=true"] * 7,
         *[f"PUT {new}/points?wait=true"] * 2,
         f"POST {new}/points/count",
+        f"POST {new}/points",
+        *[f"POST {new}/points/query/batch"] * 8,
         f"PATCH {new}",
         "POST /collections/aliases",
         # The double still lists the old one; a server would not.
@@ -164,6 +200,62 @@ def test_a_generation_is_a_collection_whose_alias_is_switched_in_one_request(
     assert double.bodies(f"POST {new}/points/count") == [{"exact": True}]
     assert [len(body["points"]) for body in double.bodies(f"PUT {new}/points")] == [256, 44]  # type: ignore[arg-type]
     assert {request.headers["api-key"] for request in double.requests} == {SECRET}
+
+
+@pytest.mark.parametrize("fault", ["another chunk", "another vector", "not there", "not found"])
+def test_what_cannot_be_read_back_is_not_published(double: QdrantDouble, fault: str) -> None:
+    serve(double, {"textbook_book_v1": metadata(1)}, {"textbook_book": "textbook_book_v1"})
+    written = points("book", range(20))
+    stored = list(written)
+    if fault == "another chunk":
+        stored = [replace(one, chunk=replace(one.chunk, text_content="x")) for one in written]
+    elif fault == "another vector":
+        stored = [replace(one, dense=QUERY) for one in written]
+    hold(double, "textbook_book_v2", [] if fault == "not there" else stored)
+    path = "POST /collections/textbook_book_v2/points"
+    double.routes[f"{path}/count"] = lambda _: Reply(result={"count": 20})
+    if fault == "not found":
+        nothing = Reply(result=[{"points": []}] * 2)
+        double.routes[f"{path}/query/batch"] = lambda _: nothing
+
+    async def scenario() -> None:
+        async with index_at(double.url) as index:
+            writer = await index.begin("book", DIMENSION)
+            await writer.write(written)
+            with pytest.raises(StorageError, match=r"textbook_book_v2: .*: not published"):
+                await writer.publish(manifest("book", 20))
+            await writer.abandon()
+
+    asyncio.run(scenario())
+    assert not double.bodies("POST /collections/aliases")
+    assert "DELETE /collections/textbook_book_v2" in double.lines()
+
+
+def test_a_run_that_writes_nothing_for_long_keeps_its_lease(
+    double: QdrantDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To embed a book can take hours, in which the index hears nothing else."""
+    serve(double, {}, {})
+    monkeypatch.setattr("app.adapters.qdrant.server_writer.RENEW_SECONDS", 0.01)
+    renewed = threading.Event()
+
+    def note(_: Request) -> Reply:
+        renewed.set()
+        return Reply()
+
+    double.routes["PATCH /collections/textbook_book_v1"] = note
+
+    async def scenario() -> None:
+        async with index_at(double.url) as index:
+            writer = await index.begin("book", DIMENSION)
+            assert await asyncio.to_thread(renewed.wait, 10)
+            await writer.abandon()
+
+    asyncio.run(scenario())
+    lease = double.bodies("PATCH /collections/textbook_book_v1")[0]["metadata"]
+    assert isinstance(lease, dict)
+    assert lease["lease"]["pid"] == os.getpid()
+    assert double.lines()[-1] == "DELETE /collections/textbook_book_v1"
 
 
 def test_a_point_carries_both_vectors_and_the_whole_chunk(double: QdrantDouble) -> None:
@@ -505,3 +597,9 @@ def test_a_manifest_of_another_layout_is_a_clear_error(double: QdrantDouble) -> 
     error = refused(double.url)
     assert isinstance(error, StorageError)
     assert "textbook_book_v1: not an index of layout 1" in str(error)
+
+
+def test_a_manifest_written_before_an_optional_field_existed_is_read() -> None:
+    data = manifest_to_json(manifest("book", 3))
+    del data["size_bytes"]
+    assert manifest_from_json(data, "here") == manifest("book", 3)

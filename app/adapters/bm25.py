@@ -53,6 +53,10 @@ class Bm25Encoder:
         ids = sorted(set(self._terms(language).ids(text, query=True)))
         return SparseVector(tuple(ids), (1.0,) * len(ids))
 
+    def terms(self, text: str, language: str) -> list[int]:
+        """The ids that `encode_document` counts, in the text's order, repeats kept."""
+        return self._terms(language).ids(text, query=False)
+
     def _terms(self, language: str) -> _Terms:
         code = language.lower().replace("_", "-").split("-", 1)[0]
         if code not in self._languages:

@@ -9,6 +9,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Literal
 
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import Vector
@@ -41,6 +42,19 @@ class SqliteEmbeddingCache:
         """Keep them durably in one transaction; of equal keys the last one."""
         await asyncio.to_thread(self._put, model, dimension, texts, vectors)
 
+    async def missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
+        """The distinct texts that have no vector; reads keys alone."""
+        return await asyncio.to_thread(self._missing, model, dimension, texts)
+
+    def _missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
+        distinct = list(dict.fromkeys(texts))
+        if not distinct or not self._path.exists():
+            return distinct
+        keys = self._keys(model, dimension, distinct)
+        with self._connection() as connection:
+            known = {key for key, _ in self._select(connection, keys, "NULL")}
+        return [text for text, key in zip(distinct, keys, strict=True) if key not in known]
+
     def _get(self, model: str, dimension: int, texts: Sequence[str]) -> list[Vector | None]:
         if not texts or not self._path.exists():
             return [None] * len(texts)
@@ -48,13 +62,21 @@ class SqliteEmbeddingCache:
         distinct = list(dict.fromkeys(keys))
         found: dict[bytes, Vector] = {}
         with self._connection() as connection:
-            for start in range(0, len(distinct), _BATCH):
-                page = distinct[start : start + _BATCH]
-                marks = ",".join("?" * len(page))
-                query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"  # noqa: S608 - only question marks
-                for key, blob in connection.execute(query, page):
-                    found[key] = self._vector(blob, dimension)
+            for key, blob in self._select(connection, distinct, "vector"):
+                found[key] = self._vector(blob, dimension)
         return [found.get(key) for key in keys]
+
+    def _select(
+        self,
+        connection: sqlite3.Connection,
+        keys: Sequence[bytes],
+        column: Literal["vector", "NULL"],
+    ) -> Iterator[tuple[bytes, bytes]]:
+        for start in range(0, len(keys), _BATCH):
+            page = keys[start : start + _BATCH]
+            marks = ",".join("?" * len(page))
+            query = f"SELECT key, {column} FROM vectors WHERE key IN ({marks})"  # noqa: S608 - no outside text
+            yield from connection.execute(query, page)
 
     def _put(
         self, model: str, dimension: int, texts: Sequence[str], vectors: Sequence[Vector]

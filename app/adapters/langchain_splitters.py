@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from langchain_text_splitters import Language, RecursiveCharacterTextSplitter
 
@@ -36,16 +36,9 @@ def recursive_splitter(
         if config.overlap >= config.size:
             message = f"recursive: overlap {config.overlap} is not below the size {config.size}"
             raise InputError(message)
-        splitter = RecursiveCharacterTextSplitter(
-            separators=_separators(config.separators, language),
-            is_separator_regex=True,
-            keep_separator="end" if config.separators is Separators.TEXT else "start",
-            chunk_size=config.size,
-            chunk_overlap=config.overlap,
-            length_function=count_tokens,
-            strip_whitespace=False,
-        )
-        return list(_placed(text, splitter.split_text(text)))
+        splitter = _PlacingSplitter(config, language, count_tokens)
+        splitter.split_text(text)
+        return splitter.spans
 
     return split
 
@@ -62,14 +55,43 @@ def _separators(separators: Separators, language: str) -> list[str]:
         return RecursiveCharacterTextSplitter.get_separators_for_language(Language.PYTHON)
 
 
-def _placed(text: str, pieces: Sequence[str]) -> Iterator[Span]:
-    """Where each piece stands. Of several places the last that leaves no gap to the one before.
+class _PlacingSplitter(RecursiveCharacterTextSplitter):
+    """Notes where each chunk stands, as its pieces are merged.
 
-    LangChain's own `add_start_index` looks for a piece from where it would begin if an overlap of
-    n tokens were n characters, and so finds repeated text in the wrong place or not at all.
+    LangChain's own `add_start_index` looks for a chunk from where it would begin if an overlap of
+    n tokens were n characters, and so finds repeated text in the wrong place or not at all. Every
+    piece of the text is merged once, in order, and no character is dropped between two.
     """
-    start, end = -1, 0
-    for piece in pieces:
-        start = text.rfind(piece, start + 1, end + len(piece))
-        end = start + len(piece)
-        yield start, end
+
+    def __init__(
+        self, config: RecursiveConfig, language: str, count_tokens: Callable[[str], int]
+    ) -> None:
+        super().__init__(
+            separators=_separators(config.separators, language),
+            is_separator_regex=True,
+            keep_separator="end" if config.separators is Separators.TEXT else "start",
+            chunk_size=config.size,
+            chunk_overlap=config.overlap,
+            length_function=count_tokens,
+            strip_whitespace=False,
+        )
+        self.spans: list[Span] = []
+        self._at = 0
+        """Where the piece begins that is merged next."""
+        self._current = 0
+        """Characters of the piece in hand, which the chunk being joined does not have yet."""
+
+    def _merge_splits(self, splits: Iterable[str], separator: str) -> list[str]:
+        return super()._merge_splits(self._noted(splits), separator)
+
+    def _noted(self, splits: Iterable[str]) -> Iterator[str]:
+        for piece in splits:
+            self._current = len(piece)
+            self._at += len(piece)
+            yield piece
+        self._current = 0
+
+    def _join_docs(self, docs: list[str], separator: str) -> str | None:
+        end = self._at - self._current
+        self.spans.append((end - sum(map(len, docs)), end))
+        return super()._join_docs(docs, separator)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
@@ -44,6 +45,10 @@ class SqliteLedgers:
         """Replace the book's ledger in one transaction."""
         await self._in_thread(book, lambda connection: _save(connection, ledger))
 
+    async def revision(self, book: str) -> str:
+        """Hash of the file, which only `save` writes."""
+        return await asyncio.to_thread(_hash, self._path(book))
+
     def _path(self, book: str) -> Path:
         return self._folder / f"{book}.sqlite"
 
@@ -62,6 +67,17 @@ class SqliteLedgers:
         except (sqlite3.Error, OSError) as error:
             message = f"{path}: the ledger of paragraph ids cannot be used: {error}"
             raise StorageError(message) from error
+
+
+def _hash(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        message = f"{path}: the ledger of paragraph ids cannot be read: {error.strerror}"
+        raise StorageError(message) from error
 
 
 def _load(connection: sqlite3.Connection) -> Ledger:

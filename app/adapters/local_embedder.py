@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from app.domain.cost import Pace
 from app.domain.errors import ConfigError
 from app.domain.retrieval.query import Vector
 
@@ -39,6 +40,8 @@ class LocalEmbedder:
 
     model = MODEL
     dimension = DIMENSION
+    pace = Pace(texts_per_call=_BATCH)
+    billed_tokens = 0
 
     def __init__(self, token_vectors: NDArray[np.float32], tokenizer: Tokenizer) -> None:
         """`token_vectors` has the shape (vocabulary size, 256)."""

@@ -14,6 +14,8 @@ _WORD = re.compile(r"[^\W\d_]{2}|[\u3040-\u30ff\u3400-\u9fff]")
 # Sentencex 1.0.32 counts a blank after a period as one byte and panics on any other (U+0085,
 # U+00A0, U+3000 ...).
 _ODD_BLANK = re.compile(r"[^\S \n]")
+# Sentencex takes quadratic time on runs of quotes, backticks and exclamation marks.
+_WINDOW = 4_000
 # Sentencex knows few abbreviations outside English; no sentence begins with a small letter.
 _CONTINUES = re.compile(
     r"[\s\"'\u2018-\u201f\u00ab(\[*_]*[a-z\u00df-\u00f6\u00f8-\u00ff\u0430-\u044f\u03b1-\u03c9]"
@@ -40,9 +42,28 @@ def split_sentences(text: str, language: str) -> list[Span]:
 
 def _pieces(text: str, language: str) -> Iterator[tuple[int, int, str]]:
     at = 0
-    for piece in segment(language, _ODD_BLANK.sub(" ", text)):
+    for piece in _segments(_ODD_BLANK.sub(" ", text), language):
         stripped = piece.strip()
         if stripped:
             begin = at + len(piece) - len(piece.lstrip())
             yield begin, begin + len(stripped), stripped
         at += len(piece)
+
+
+def _segments(text: str, language: str) -> Iterator[str]:
+    """The library's pieces; of a long text window by window, each begun at a piece's start."""
+    at = 0
+    unfinished = ""
+    while at < len(text):
+        pieces = segment(language, text[at : at + _WINDOW])
+        last = at + _WINDOW >= len(text)
+        if len(pieces) == 1 and not last:
+            unfinished += pieces[0]
+            at += len(pieces[0])
+            continue
+        for piece in pieces if last else pieces[:-1]:
+            yield unfinished + piece
+            unfinished = ""
+            at += len(piece)
+    if unfinished:
+        yield unfinished

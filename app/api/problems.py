@@ -83,7 +83,9 @@ def request_id(request: Request) -> str:
 
 
 def retry_after(error: Exception) -> float | None:
-    return error.retry_after if isinstance(error, ProviderRateLimited) else None
+    if isinstance(error, ProviderRateLimited | ProviderUnavailable):
+        return error.retry_after
+    return None
 
 
 def report(error: Exception, request: str) -> None:
@@ -167,8 +169,14 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
         raise error
     code = title_of(error.status_code).lower().replace(" ", "_")
     headers = dict(error.headers or {})
+    wait = headers.pop("Retry-After", None)
     return problem_response(
-        error.status_code, code, str(error.detail), request_id(request), headers=headers
+        error.status_code,
+        code,
+        str(error.detail),
+        request_id(request),
+        retry_after=None if wait is None else float(wait),
+        headers=headers,
     )
 
 

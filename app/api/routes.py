@@ -2,48 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from pydantic.json_schema import models_json_schema
 
 from app.api import sse
+from app.api.answer_runs import AnswerRuns
 from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
 from app.api.problems import problem_response, request_id, title_of
+from app.api.rate_limit import within_rate_limit
 from app.api.schemas import (
     AnswerBody,
     BookBody,
+    BookId,
     BooksBody,
     ChatRequest,
     DeltaEvent,
     EmbedderBody,
     ErrorEvent,
     GeneratorBody,
+    GlossaryBody,
     HealthBody,
     HitBody,
     Problem,
     ReadyBody,
     SearchBody,
     SearchRequest,
+    SourcesEvent,
     StartEvent,
+    TermBody,
 )
 from app.bootstrap import Application
-from app.domain.answer import AnswerMode
+from app.domain.answer import AnswerEvent, AnswerMode
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.services.answer import AskRequest
+from app.services.resilience import all_in_time, in_time
 
 _STREAM_EXAMPLE = """\
 event: start
-data: {"mode": "extractive", "sources": [...]}
+id: 6f1f0c5b2c3a4b0d:1
+data: {"mode": "extractive"}
+
+event: sources
+id: 6f1f0c5b2c3a4b0d:2
+data: {"sources": [{"paragraph_id": "p-8v4x1q0mhz", "url": "...", ...}]}
 
 event: delta
+id: 6f1f0c5b2c3a4b0d:3
 data: {"text": "A document is the unit that the system returns."}
 
 event: citation
+id: 6f1f0c5b2c3a4b0d:4
 data: {"index": 1, "start": 0, "end": 47, "paragraph_id": "p-8v4x1q0mhz", "url": "...", ...}
 
 event: end
+id: 6f1f0c5b2c3a4b0d:5
 data: {"answer": "A document is ...", "mode": "extractive", "citations": [...], ...}
 
 """
@@ -61,12 +77,37 @@ def problems(*statuses: int) -> dict[int | str, dict[str, object]]:
     }
 
 
-def get_application(request: Request) -> Application:
+# Coroutines, since FastAPI runs a plain function in a thread.
+async def get_application(request: Request) -> Application:
     application: Application = request.app.state.application
     return application
 
 
+async def get_answer_runs(request: Request) -> AnswerRuns:
+    runs: AnswerRuns = request.app.state.answer_runs
+    return runs
+
+
 Rag = Annotated[Application, Depends(get_application)]
+Runs = Annotated[AnswerRuns, Depends(get_answer_runs)]
+LastEventId = Annotated[
+    str,
+    Header(
+        alias="Last-Event-ID",
+        max_length=64,
+        description="The id of the last event received, sent with the same question when a stream "
+        "broke: what followed is sent, or, when that is kept no more, the answer from its `start`.",
+    ),
+]
+PageAddress = Annotated[
+    str,
+    Query(
+        min_length=1,
+        max_length=2_000,
+        description="The page's URL or its path; what follows `?` or `#` does not count.",
+        examples=["/docs/inverted-index/building"],
+    ),
+]
 
 router = APIRouter()
 
@@ -98,26 +139,37 @@ def _filter(book: str | None) -> SearchFilter:
     response_model=AnswerBody,
     responses={
         200: {
-            "description": "The answer; as events when `stream` is true or asked for by `Accept`.",
+            "description": "The answer; as events when `stream` is true or asked for by `Accept`: "
+            "`start`, `sources`, then `delta` and `citation`, then `end`; or, at any point, "
+            "`error`.",
             "content": {sse.MEDIA_TYPE: {"example": _STREAM_EXAMPLE}},
         },
-        **problems(400, 404, 409, 413, 422, 500, 502, 503),
+        **problems(400, 404, 409, 413, 422, 429, 500, 502, 503),
     },
+    dependencies=[Depends(within_rate_limit)],
 )
-async def chat(body: ChatRequest, request: Request, rag: Rag) -> Response | AnswerBody:
+async def chat(
+    body: ChatRequest, request: Request, rag: Rag, runs: Runs, last_event_id: LastEventId = ""
+) -> Response | AnswerBody:
     """Answer from the book, each claim with a citation that opens the very paragraph."""
     ask = _ask_request(body)
+    seconds = rag.settings.answer_timeout_seconds
+
+    def stream(ask: AskRequest) -> AsyncIterator[AnswerEvent]:
+        return all_in_time(rag.answer.stream(ask), seconds, "the answer")
+
     if body.stream or sse.MEDIA_TYPE in request.headers.get("accept", ""):
-        return await sse.stream_answer(request, rag.answer.stream(ask), request_id(request))
-    answer = await sse.unless_disconnected(request, rag.answer.answer(ask))
-    return AnswerBody.model_validate(answer)
+        return await sse.stream_answer(request, runs, ask, stream, last_event_id)
+    whole = in_time(rag.answer.answer(ask), seconds, "the answer")
+    return AnswerBody.model_validate(await sse.unless_disconnected(request.receive, whole))
 
 
 @router.post(
     "/v1/search",
     tags=["answers"],
     summary="Search without answering",
-    responses=problems(400, 404, 409, 413, 422, 500, 502, 503),
+    responses=problems(400, 404, 409, 413, 422, 429, 500, 502, 503),
+    dependencies=[Depends(within_rate_limit)],
 )
 async def search(body: SearchRequest, rag: Rag) -> SearchBody:
     """Find the chunks of the book that are nearest to the question."""
@@ -135,6 +187,24 @@ async def search(body: SearchRequest, rag: Rag) -> SearchBody:
 @router.get("/v1/books", tags=["books"], summary="The books of the index", responses=problems(503))
 async def books(rag: Rag) -> BooksBody:
     return BooksBody(books=[BookBody.of(manifest) for manifest in await rag.index.books()])
+
+
+@router.get(
+    "/v1/glossary",
+    tags=["books"],
+    summary="The glossary's terms on a page",
+    response_model=GlossaryBody,
+    responses=problems(404, 422, 503),
+)
+async def glossary(
+    page: PageAddress, request: Request, rag: Rag, book: BookId | None = None
+) -> Response | GlossaryBody:
+    """What to show when a reader points at a term: its definition and where the book gives it."""
+    found = await rag.glossary.on_page(page, book or "")
+    if found is None:
+        detail = f"no such page in {f'book {book!r}' if book else 'any indexed book'}: {page!r}"
+        return problem_response(404, "page_not_found", detail, request_id(request))
+    return GlossaryBody(book=found.book, terms=[TermBody.of(term) for term in found.terms])
 
 
 @router.get("/healthz", tags=["operation"], summary="Is the process alive?")
@@ -168,7 +238,7 @@ async def readyz(request: Request, rag: Rag) -> Response | ReadyBody:
 
 def add_unreturned_schemas(components: dict[str, dict[str, object]]) -> None:
     """Add to the OpenAPI components what no route returns as its model: problems, events."""
-    models = (Problem, StartEvent, DeltaEvent, ErrorEvent)
+    models = (Problem, StartEvent, SourcesEvent, DeltaEvent, ErrorEvent)
     _, definitions = models_json_schema(
         [(model, "serialization") for model in models],
         ref_template="#/components/schemas/{model}",

@@ -15,6 +15,7 @@ from pydantic import (
 
 from app.domain.answer import Answer, AnswerMode
 from app.domain.document import BlockKind
+from app.domain.glossary import TermOnPage
 from app.domain.retrieval.query import Hit, SearchMode, Turn
 from app.services.ports import BookManifest
 
@@ -304,6 +305,37 @@ class BooksBody(_Body):
     books: list[BookBody]
 
 
+class TermBody(_Body):
+    """A term of the glossary that stands on the page."""
+
+    term: Annotated[str, Field(examples=["posting"])]
+    definition: str
+    paragraph_id: str
+    url: Annotated[str, Field(description="Opens the book's site at the glossary's entry.")]
+    forms: Annotated[
+        list[str],
+        Field(description="As it stands on the page: what to look for in the page's text."),
+    ]
+
+    @classmethod
+    def of(cls, found: TermOnPage) -> TermBody:
+        entry = found.entry
+        return cls(
+            term=entry.term,
+            definition=entry.definition,
+            paragraph_id=entry.paragraph_id,
+            url=entry.url,
+            forms=list(found.forms),
+        )
+
+
+class GlossaryBody(_Body):
+    book: str
+    terms: Annotated[
+        list[TermBody], Field(description="In the order in which they first appear on the page.")
+    ]
+
+
 class HealthBody(_Body):
     status: Literal["alive"] = "alive"
 
@@ -366,8 +398,16 @@ class Problem(BaseModel):
 
 
 class StartEvent(_Body):
-    mode: AnswerMode
-    sources: list[SourceBody]
+    """An answer begins: whatever came before it is void."""
+
+    mode: Annotated[AnswerMode, Field(description="As planned; `end` says what became of it.")]
+
+
+class SourcesEvent(_Body):
+    sources: Annotated[
+        list[SourceBody],
+        Field(description="The paragraphs consulted, best first; in a refusal, nearest sections."),
+    ]
 
 
 class DeltaEvent(_Body):

@@ -168,7 +168,7 @@ def install(app: FastAPI, origins_setting: str) -> None:
             allow_origins=origins,
             allow_credentials=False,
             allow_methods=["GET", "POST"],
-            allow_headers=["Content-Type", "Accept"],
+            allow_headers=["Content-Type", "Accept", "Last-Event-ID"],
             expose_headers=["X-Request-ID", "Retry-After"],
             max_age=600,
         )

@@ -1,169 +1,104 @@
-"""A streamed answer as server-sent events: `start, delta, citation, end` or, at any point, `error`.
+"""A streamed answer as server-sent events.
 
-    event: delta
-    data: {"text": "An inverted "}
-
+They come in this order: `start`, `sources` (the paragraphs consulted), then `delta` and `citation`
+interleaved, then `end`, which repeats the whole answer; or at any point `error`, which is the last.
 A comment line goes out every `HEARTBEAT_SECONDS` of silence, so that proxies keep the connection.
-When the reader leaves, the task that generates is cancelled at once.
+
+Every event has an id. A reader whose connection broke sends the same question again with the id of
+the last event it got as `Last-Event-ID`, and gets what followed, for a minute after the answer's
+end. When the reader leaves before the end, the answer is cancelled at once, since it costs money;
+who then comes back has it begun anew: `start` always says to throw away what came before.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TypeVar
 
-from fastapi import Request
-from pydantic import BaseModel
+from fastapi import Request, Response
 from starlette.requests import ClientDisconnect
-from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from app.api.problems import error_event, report
-from app.api.schemas import AnswerBody, CitationBody, DeltaEvent, StartEvent
-from app.domain.answer import AnswerEvent, CitationFound, Started, TextDelta
+from app.api.answer_runs import AnswerRun, AnswerRuns
+from app.api.problems import request_id
+from app.domain.answer import AnswerEvent
+from app.services.answer import AskRequest
 
 HEARTBEAT_SECONDS = 15.0
 MEDIA_TYPE = "text/event-stream"
-_HEARTBEAT = b": still here\n\n"
-# Line ends to Unicode, which many a client splits at, but neither to JSON nor to this format.
-_LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
-_READ_AHEAD = 64  # events the generator may be ahead of a slow reader
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class _End:
-    error: Exception | None
+class EventStream(Response):
+    """The response to a streamed question; leaves its answer however the response ends."""
 
+    media_type = MEDIA_TYPE
 
-class EventPump:
-    """Runs one answer's generator in one task of its own.
-
-    The generator may hold timeouts and connections that belong to the task which opened them, so
-    it is not driven from the response's task; `stop` cancels it and waits until it is closed.
-    """
-
-    def __init__(self, events: AsyncIterator[AnswerEvent]) -> None:
-        self._queue: asyncio.Queue[AnswerEvent | _End] = asyncio.Queue(_READ_AHEAD)
-        self._task = asyncio.create_task(self._run(events))
-
-    async def _run(self, events: AsyncIterator[AnswerEvent]) -> None:
-        error: Exception | None = None
-        try:
-            async for event in events:
-                await self._queue.put(event)
-        except Exception as raised:  # noqa: BLE001 - handed over to the reader of the queue
-            error = raised
-        finally:
-            if isinstance(events, AsyncGenerator):
-                await events.aclose()
-        await self._queue.put(_End(error))
-
-    async def next(self, timeout: float) -> AnswerEvent | None:  # noqa: ASYNC109 - of the wait only
-        """Return the next event. TimeoutError after `timeout` s; None, or its error, at the end."""
-        item = await asyncio.wait_for(self._queue.get(), timeout)
-        if not isinstance(item, _End):
-            return item
-        if item.error is not None:
-            raise item.error
-        return None
-
-    async def stop(self) -> None:
-        self._task.cancel()
-        await asyncio.wait({self._task})
-
-
-def encode(event: str, data: BaseModel) -> bytes:
-    return f"event: {event}\ndata: {data.model_dump_json().translate(_LINE_ENDS)}\n\n".encode()
-
-
-def encode_event(event: AnswerEvent) -> bytes:
-    if isinstance(event, Started):
-        return encode("start", StartEvent.model_validate(event))
-    if isinstance(event, TextDelta):
-        return encode("delta", DeltaEvent.model_validate(event))
-    if isinstance(event, CitationFound):
-        return encode("citation", CitationBody.model_validate(event.citation))
-    return encode("end", AnswerBody.model_validate(event.answer))
-
-
-async def encoded_events(
-    pump: EventPump, first: AnswerEvent | None, heartbeat: float, request_id: str
-) -> AsyncIterator[bytes]:
-    """Yield the wire bytes of `first` (if it has come yet) and of all that follows."""
-    if first is not None:
-        yield encode_event(first)
-    while True:
-        try:
-            event = await pump.next(heartbeat)
-        except TimeoutError:
-            yield _HEARTBEAT
-            continue
-        except Exception as error:  # noqa: BLE001 - too late for a status: the stream tells it
-            report(error, request_id)
-            yield encode("error", error_event(error))
-            return
-        if event is None:
-            return
-        yield encode_event(event)
-
-
-class EventStream(StreamingResponse):
-    """The response to a streamed question; ends its pump however the response ends."""
-
-    def __init__(
-        self, pump: EventPump, first: AnswerEvent | None, heartbeat: float, request_id: str
-    ) -> None:
+    def __init__(self, run: AnswerRun, seen: int, heartbeat: float) -> None:
+        """Send what follows the first `seen` events."""
+        self.status_code = 200
+        self.background = None
         # X-Accel-Buffering: nginx must not collect the events.
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        content = encoded_events(pump, first, heartbeat, request_id)
-        super().__init__(content, headers=headers, media_type=MEDIA_TYPE)
-        self._pump = pump
+        self.init_headers({"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+        self._run = run
+        self._seen = seen
+        self._heartbeat = heartbeat
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            await super().__call__(scope, receive, send)
+            await unless_disconnected(receive, self._write(send))
+        except ClientDisconnect:
+            return
         finally:
-            await self._pump.stop()
+            await self._run.leave()
+
+    async def _write(self, send: Send) -> None:
+        await send(
+            {
+                "type": "http.response.start",
+                "status": self.status_code,
+                "headers": self.raw_headers,
+            }
+        )
+        async for data in self._run.follow(self._seen, self._heartbeat):
+            await send({"type": "http.response.body", "body": data, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def stream_answer(
     request: Request,
-    events: AsyncIterator[AnswerEvent],
-    request_id: str,
+    runs: AnswerRuns,
+    ask: AskRequest,
+    answer: Callable[[AskRequest], AsyncIterator[AnswerEvent]],
+    last_event_id: str = "",
     heartbeat: float = HEARTBEAT_SECONDS,
 ) -> EventStream:
-    """Start the answer and wait for its first event.
+    """Start the answer, or go on after the event that is named, and wait for the next event.
 
     What fails before it (no such book, a question too long, search down) is raised here and so
     becomes a problem with its own status. Raises ClientDisconnect when the reader leaves.
     """
-    pump = EventPump(events)
+    run, seen = runs.resume(last_event_id, ask) or (
+        runs.start(ask, answer(ask), request_id(request)),
+        0,
+    )
     try:
-        first = await unless_disconnected(request, _first(pump, heartbeat))
+        await unless_disconnected(request.receive, run.begin(heartbeat))
     except BaseException:
-        await pump.stop()
+        await run.leave()
         raise
-    return EventStream(pump, first, heartbeat, request_id)
+    return EventStream(run, seen, heartbeat)
 
 
-async def _first(pump: EventPump, heartbeat: float) -> AnswerEvent | None:
-    try:
-        return await pump.next(heartbeat)
-    except TimeoutError:
-        return None
-
-
-async def unless_disconnected(request: Request, work: Awaitable[T]) -> T:
+async def unless_disconnected(receive: Receive, work: Awaitable[T]) -> T:
     """Wait for `work`; cancel it and raise ClientDisconnect when the reader leaves first.
 
     The request's body must have been read: the next message is then the disconnect.
     """
     task = asyncio.ensure_future(work)
-    watcher = asyncio.create_task(_disconnected(request))
+    watcher = asyncio.create_task(_disconnected(receive))
     try:
         await asyncio.wait({task, watcher}, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
@@ -175,6 +110,6 @@ async def unless_disconnected(request: Request, work: Awaitable[T]) -> T:
         await asyncio.gather(task, watcher, return_exceptions=True)
 
 
-async def _disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
         pass

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from app.cli import books, ledgers, questions, serving
+from app.cli import books, comparing, ingesting, keeping, ledgers, questions, serving
 from app.domain.document import BlockKind, Site
 from app.domain.retrieval.query import SearchMode
 
@@ -17,6 +17,7 @@ def parser() -> argparse.ArgumentParser:
     commands = root.add_subparsers(metavar="COMMAND", required=True)
     _reading(commands)
     _asking(commands)
+    _compare(commands)
     _keeping(commands)
     return root
 
@@ -29,7 +30,7 @@ def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     ingest.add_argument("--exclude-kinds", type=_kinds, default=frozenset(), metavar="KIND,...")
     ingest.add_argument("--dry-run", action="store_true", help="say what would change and its cost")
     ingest.add_argument("--quiet", action="store_true", help="no progress on stderr")
-    ingest.set_defaults(run=books.ingest)
+    ingest.set_defaults(run=ingesting.ingest)
 
     blocks = commands.add_parser("blocks", help="print a book's blocks, one JSON object a line")
     _source(blocks, "PATH")
@@ -66,15 +67,42 @@ def _asking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     evaluate.set_defaults(run=questions.evaluate)
 
 
+def _compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("compare", help="compare chunking strategies on a book")
+    _source(command, "BOOK_DIR")
+    command.add_argument("questions", type=Path, metavar="QUESTIONS.jsonl")
+    command.add_argument(
+        "--strategies",
+        nargs="+",
+        metavar="NAME",
+        default=["fixed", "recursive", "sentence", "auto", "semantic", "structure"],
+    )
+    command.add_argument("--exclude-kinds", type=_kinds, default=frozenset(), metavar="KIND,...")
+    command.add_argument("--output", type=Path, metavar="FILE", help="write the rows as JSON")
+    command.add_argument("--svg", type=Path, metavar="FILE", help="draw the rows")
+    command.set_defaults(run=comparing.compare)
+
+
 def _keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     listing = commands.add_parser("books", help="list the indexed books")
     listing.add_argument("--json", action="store_true")
-    listing.set_defaults(run=books.listing)
+    listing.set_defaults(run=keeping.listing)
 
     remove = commands.add_parser("remove", help="remove a book from the index")
     remove.add_argument("book", metavar="BOOK")
     remove.add_argument("--json", action="store_true")
-    remove.set_defaults(run=books.remove)
+    remove.set_defaults(run=keeping.remove)
+
+    rollback = commands.add_parser("rollback", help="go back to a book's generation before")
+    rollback.add_argument("book", metavar="BOOK")
+    rollback.add_argument("--json", action="store_true")
+    rollback.set_defaults(run=keeping.rollback)
+
+    migrate = commands.add_parser("migrate", help="copy the embedded index to QDRANT_URL's server")
+    migrate.add_argument("books", metavar="BOOK", nargs="*", help="all when none is named")
+    migrate.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    migrate.add_argument("--json", action="store_true")
+    migrate.set_defaults(run=keeping.migrate)
 
     links = commands.add_parser("links", help="print every paragraph's deep link, a JSON line each")
     links.add_argument("book", metavar="BOOK", help="an indexed book, or a book's folder")
@@ -118,7 +146,9 @@ def _source(command: argparse.ArgumentParser, name: str) -> None:
 
 def _question(command: argparse.ArgumentParser) -> None:
     command.add_argument("question")
-    command.add_argument("--book", metavar="ID", help="ask this book only")
+    command.add_argument(
+        "--book", metavar="ID", action="append", default=[], help="ask this book only; repeatable"
+    )
     command.add_argument("--k", type=_positive, default=5, help="chunks to retrieve")
     command.add_argument("--json", action="store_true")
 

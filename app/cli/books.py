@@ -1,4 +1,4 @@
-"""Commands about books: ingest, blocks, chunks, books, remove, links."""
+"""Commands that show what a book is read as: blocks, chunks, links."""
 
 from __future__ import annotations
 
@@ -7,61 +7,20 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from app.bootstrap import application, chunk_book, chunk_report, index_only, read_identified
-from app.cli.output import TerminalProgress, print_json, remark
+from app.bootstrap import chunk_book, chunk_report, index_only, read_identified
+from app.cli.ingesting import ingest_request
+from app.cli.output import print_json, remark
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.report import Report
 from app.domain.document import Block, Book
 from app.domain.links import page_links
-from app.services.ingest import IngestReport, IngestRequest
+from app.services.ingest import IngestRequest
 from app.services.ports import VectorIndex
 from app.settings import Settings
 
 
-async def ingest(arguments: argparse.Namespace, settings: Settings) -> None:
-    request = _request(arguments, settings)
-    async with application(settings) as app:
-        remark(f"embedder: {app.embedder.model}, {app.embedder.dimension} dimensions")
-        with TerminalProgress(quiet=arguments.quiet) as progress:
-            report = await app.ingest.run(request, progress)
-    for warning in report.warnings:
-        remark(f"warning: {warning}")
-    for orphan in report.orphans:
-        remark(f"not in the table of contents, left out: {orphan}")
-    if arguments.json:
-        print_json(asdict(report))
-    else:
-        print(_summary(report))
-
-
-def _request(arguments: argparse.Namespace, settings: Settings) -> IngestRequest:
-    return IngestRequest(
-        folder=arguments.path,
-        book=getattr(arguments, "book", None),
-        site=arguments.site,
-        base_url=arguments.base_url,
-        strategy=getattr(arguments, "strategy", None) or settings.strategy,
-        exclude_kinds=getattr(arguments, "exclude_kinds", frozenset()),
-        include_orphans=getattr(arguments, "include_orphans", False),
-        dry_run=getattr(arguments, "dry_run", False),
-    )
-
-
-def _summary(report: IngestReport) -> str:
-    kinds = ", ".join(f"{count} {kind}" for kind, count in report.blocks.items())
-    verb = "would be" if report.dry_run else "were"
-    return (
-        f"{report.book} {report.book_version}: {report.files} files, {report.chunks} chunks\n"
-        f"  blocks: {kinds}\n"
-        f"  chunks: {report.added} {verb} added, {report.changed} changed, "
-        f"{report.removed} removed\n"
-        f"  {report.embedded} texts ({report.tokens} tokens) {verb} embedded, "
-        f"{len(report.warnings)} warnings, {report.seconds:.1f} s"
-    )
-
-
 async def blocks(arguments: argparse.Namespace, settings: Settings) -> None:
-    book = await read_identified(_request(arguments, settings), settings)
+    book = await read_identified(ingest_request(arguments, settings), settings)
     _remark_on(book)
     for block in book.blocks():
         print_json(_block(block))
@@ -101,7 +60,7 @@ def _block(block: Block) -> dict[str, object]:
 
 
 async def chunks(arguments: argparse.Namespace, settings: Settings) -> None:
-    request = _request(arguments, settings)
+    request = ingest_request(arguments, settings)
     book = await read_identified(request, settings)
     _remark_on(book)
     made = chunk_book(book, request)
@@ -155,31 +114,6 @@ def _chunk(chunk: Chunk) -> dict[str, object]:
         "context": [list(span) for span in chunk.context],
         "language": chunk.language,
     }
-
-
-async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
-    async with index_only(settings) as index:
-        manifests = await index.books()
-    for manifest in manifests:
-        if arguments.json:
-            print_json(asdict(manifest))
-        else:
-            print(
-                f"{manifest.book}  {manifest.title}  version {manifest.book_version}  "
-                f"{manifest.chunks} chunks  {manifest.model} ({manifest.dimension})  "
-                f"{manifest.created_at}  {manifest.size_bytes / 1e6:.1f} MB"
-            )
-    if not manifests:
-        remark("no books yet: textbook-rag ingest BOOK_DIR")
-
-
-async def remove(arguments: argparse.Namespace, settings: Settings) -> None:
-    async with index_only(settings) as index:
-        await index.remove(arguments.book)
-    if arguments.json:
-        print_json({"removed": arguments.book})
-    else:
-        print(f"removed {arguments.book}")
 
 
 async def links(arguments: argparse.Namespace, settings: Settings) -> None:

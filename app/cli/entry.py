@@ -19,7 +19,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(asyncio.run(arguments.run(arguments, _settings())) or 0)
     except RagError as error:
-        print(f"textbook-rag: {error}", file=sys.stderr)
+        line = "; ".join([str(error), *getattr(error, "__notes__", [])])
+        print(f"textbook-rag: {line}", file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
         # The reader of our output (head, less) has gone: that is its right.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
@@ -14,11 +16,19 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
+
+_LISTED = 20
+"""Lines of one sort; a book may have thousands of the same warning."""
+
+_EVERY_SECONDS = 10.0
 
 
 def print_json(value: Mapping[str, object]) -> None:
@@ -30,24 +40,69 @@ def remark(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-class TerminalProgress(AbstractContextManager["TerminalProgress"]):
-    """Bars on a terminal, one plain line a finished phase elsewhere, nothing when quiet."""
+def remark_each(prefix: str, lines: Sequence[str]) -> None:
+    """Print the first of them, and how many more there are."""
+    for line in lines[:_LISTED]:
+        remark(f"{prefix}: {line}")
+    if len(lines) > _LISTED:
+        remark(f"{prefix}: and {len(lines) - _LISTED:,} more (--json lists all)")
 
-    def __init__(self, *, quiet: bool = False) -> None:
+
+def duration(seconds: float) -> str:
+    """Seconds as a person says them."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+@dataclass(slots=True)
+class _Phase:
+    """`total` is 0 when it is not known."""
+
+    task: TaskID
+    total: int
+    unit: str
+    started: float
+    said: float
+    done: int = 0
+
+    def line(self, name: str, now: float) -> str:
+        seconds = now - self.started
+        rate = self.done / seconds if seconds > 0 else 0.0
+        if not (self.total and rate):
+            return f"{name}: {self.done:,} {self.unit}"
+        left = duration(max(0, self.total - self.done) / rate)
+        return f"{name}: {self.done:,} of {self.total:,} {self.unit}, {rate:,.0f}/s, {left} left"
+
+    def last_line(self, name: str, now: float) -> str:
+        seconds = now - self.started
+        if not self.unit:
+            return f"{name}: {duration(seconds)}"
+        rate = f" ({self.done / seconds:,.0f}/s)" if seconds > 0.05 else ""
+        return f"{name}: {self.done:,} {self.unit} in {duration(seconds)}{rate}"
+
+
+class TerminalProgress(AbstractContextManager["TerminalProgress"]):
+    """Bars on a terminal; elsewhere a line a finished phase and every ten seconds; or quiet."""
+
+    def __init__(self, *, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         console = Console(stderr=True, quiet=quiet)
         self._plain = not console.is_terminal and not quiet
+        self._clock = clock
         self._bars = Progress(
             TextColumn("{task.description:>8}"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[unit]}"),
+            _RateColumn(),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             console=console,
             disable=quiet or not console.is_terminal,
         )
-        self._tasks: dict[str, TaskID] = {}
-        self._done: dict[str, tuple[int, str]] = {}
+        self._phases: dict[str, _Phase] = {}
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -63,16 +118,27 @@ class TerminalProgress(AbstractContextManager["TerminalProgress"]):
 
     def start(self, phase: str, total: int, unit: str) -> None:
         """`total` 0 means that it is not known yet."""
-        self._tasks[phase] = self._bars.add_task(phase, total=total or None, unit=unit)
-        self._done[phase] = (0, unit)
+        now = self._clock()
+        task = self._bars.add_task(phase, total=total or None, unit=unit)
+        self._phases[phase] = _Phase(task, total, unit, started=now, said=now)
 
     def advance(self, phase: str, amount: int) -> None:
-        self._bars.advance(self._tasks[phase], amount)
-        done, unit = self._done[phase]
-        self._done[phase] = (done + amount, unit)
+        state, now = self._phases[phase], self._clock()
+        state.done += amount
+        self._bars.advance(state.task, amount)
+        if self._plain and now - state.said >= _EVERY_SECONDS:
+            state.said = now
+            remark(state.line(phase, now))
 
     def finish(self, phase: str) -> None:
-        done, unit = self._done[phase]
-        self._bars.update(self._tasks[phase], total=done or 1, completed=done or 1)
+        state = self._phases[phase]
+        done = state.done or 1
+        self._bars.update(state.task, total=done, completed=done)
         if self._plain:
-            remark(f"{phase}: {done} {unit}" if unit else f"{phase}: done")
+            remark(state.last_line(phase, self._clock()))
+
+
+class _RateColumn(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed:,.0f}/s" if speed else "", style="progress.data.speed")

@@ -17,7 +17,7 @@ from app.settings import Settings
 
 
 def _filter(arguments: argparse.Namespace) -> SearchFilter:
-    return SearchFilter(books=(arguments.book,) if arguments.book else ())
+    return SearchFilter(books=tuple(arguments.book))
 
 
 async def search(arguments: argparse.Namespace, settings: Settings) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import socket
-
-import uvicorn
 
 from app.bootstrap import application, sample_request
 from app.cli.output import TerminalProgress, remark
 from app.domain.errors import ConfigError
-from app.main import create_app
 from app.settings import Settings
 
 
@@ -35,6 +33,11 @@ async def demo(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 async def _serve(settings: Settings) -> None:
+    # Half a second of start-up, which the other commands should not pay.
+    import uvicorn  # noqa: PLC0415
+
+    from app.main import create_app  # noqa: PLC0415
+
     _require_free_port(settings)
     remark(f"serving at http://{settings.host}:{settings.port} (Ctrl-C stops)")
     config = uvicorn.Config(
@@ -49,7 +52,7 @@ def _require_free_port(settings: Settings) -> None:
             pass
     except OSError as error:
         message = (
-            f"cannot listen on {settings.host}:{settings.port} ({error.strerror}); "
+            f"cannot listen on {settings.host}:{settings.port} ({os.strerror(error.errno or 0)}); "
             "set RAG_PORT to a free port"
         )
         raise ConfigError(message) from None

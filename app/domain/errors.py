@@ -10,6 +10,7 @@ RagError                    message for the person in front of it; never carries
 ├── IndexMismatch           index made by another model            CLI exit 2, HTTP 409
 ├── IndexBusy               another ingest of the book is running  CLI exit 2, HTTP 409
 ├── StorageError            disk or index store failed             CLI exit 1, HTTP 503
+│   └── IndexUnreadable     written by another version, damaged    the next ingest replaces it
 └── ProviderError           an outside service failed              CLI exit 1, HTTP 502
 ├── ProviderAuthError   it refused the key (401, 403)          CLI exit 2, HTTP 502
 ├── ProviderRateLimited it said "too many requests" (429)      HTTP 503, retry_after
@@ -72,6 +73,10 @@ class IndexBusy(RagError):
 
 class StorageError(RagError):
     code = "storage_failed"
+
+
+class IndexUnreadable(StorageError):
+    code = "index_unreadable"
 
 
 class ProviderError(RagError):

@@ -203,6 +203,8 @@ def _similarities(
     news: Iterable[tuple[int, Paragraph]], olds: Sequence[Entry]
 ) -> Iterator[tuple[float, int, Entry]]:
     """Yield (score, new, entry) of the pairs that share a telling 5-gram."""
+    if not olds:
+        return
     grams = [_grams(entry.paragraph.text) for entry in olds]
     holders: dict[str, list[int]] = defaultdict(list)
     for i, gram_set in enumerate(grams):

@@ -7,6 +7,7 @@ export default {
   url: 'http://127.0.0.1:8000',
   baseUrl: '/',
   onBrokenLinks: 'warn',
+  clientModules: [require.resolve('katex/dist/katex.min.css')],
   i18n: {defaultLocale: 'en', locales: ['en']},
   presets: [
     [

@@ -6,13 +6,14 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Protocol
 
 from app.domain.answer import (
     Answer,
     AnswerEvent,
     AnswerMode,
+    Citation,
     CitationFound,
     Finished,
     Source,
@@ -23,12 +24,16 @@ from app.domain.answer import (
 )
 from app.domain.answering.draft import Draft, coverage
 from app.domain.answering.extractive import ExtractiveAnswer, extract
+from app.domain.answering.followup import standalone_question
 from app.domain.answering.languages import guess_language, refusal_text
 from app.domain.answering.refusal import (
     GENERATOR_THRESHOLD,
     THRESHOLD,
+    Calibration,
     answerability,
     calibration_for,
+    evidence,
+    is_calibrated,
 )
 from app.domain.answering.terms import Terms
 from app.domain.answering.units import SplitSentences
@@ -46,6 +51,10 @@ from app.services.ports import (
 from app.services.retrieve import SearchResult
 from app.services.term_ceilings import TermCeilings
 
+JUDGED_HITS = 8
+"""Hits that answerability is judged by, even if the answer is made from fewer."""
+EARLIER_TURN = 0.5
+"""Weight of a term that only the question before this one had."""
 NEAREST_SECTIONS = 3
 """Links that a refusal gives."""
 
@@ -106,15 +115,15 @@ class AnswerQuestion:
         Finished the fact.
         """
         task = await self._consult(request)
-        threshold = self.generator_threshold if self.generator else self.refusal_threshold
-        if task.score < threshold:
+        if not task.context or task.score < self._threshold():
             for event in task.refuse():
                 yield event
         elif self.generator is None:
             for event in task.extract():
                 yield event
         else:
-            async with aclosing(task.generate(self.generator)) as events:
+            written = task.generate(self.generator, self.refusal_threshold)
+            async with aclosing(written) as events:
                 async for event in events:
                     yield event
 
@@ -131,23 +140,36 @@ class AnswerQuestion:
 
     async def _consult(self, request: AskRequest) -> _Task:
         self._check(request.question)
-        query = SearchQuery(
-            request.question, k=request.k, filter=request.filter, history=request.history
-        )
+        asked = standalone_question(request.question, request.history)
+        hits = max(request.k, JUDGED_HITS)
+        query = SearchQuery(asked, k=hits, filter=request.filter, history=request.history)
         found = await self.retrieve.search(query)
         language = found.hits[0].chunk.language if found.hits else "en"
-        asked = self.ceilings.terms(request.question, language)
-        weights = await self.ceilings.of(asked, request.filter.books) if found.hits else {}
+        terms = cache(partial(self.ceilings.terms, language=language))
+        ceilings = await self.ceilings.of(terms(asked), request.filter.books) if found.hits else {}
+        own = terms(request.question)
         return _Task(
             request=request,
             found=found,
-            context=self.retrieve.context(found.hits, self.context_tokens),
+            context=self.retrieve.context(found.hits[: request.k], self.context_tokens),
             language=language,
-            weights=weights,
-            terms=partial(self.ceilings.terms, language=language),
+            weights={
+                term: ceiling if term in own else EARLIER_TURN * ceiling
+                for term, ceiling in ceilings.items()
+            },
+            terms=terms,
             split_sentences=self.split_sentences,
-            score=answerability(found.hits, weights, calibration_for(self.embedding_model)),
+            score=answerability(evidence(found.hits, ceilings), self._calibration),
         )
+
+    @property
+    def _calibration(self) -> Calibration:
+        return calibration_for(self.embedding_model)
+
+    def _threshold(self) -> float:
+        if self.generator is None:
+            return self.refusal_threshold
+        return self.generator_threshold if is_calibrated(self.embedding_model) else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +214,10 @@ class _Task:
         yield Started(AnswerMode.EXTRACTIVE, sources(self.context))
         yield from self._quoted(extracted, self.found.degraded)
 
-    async def generate(self, generator: Generator) -> AsyncGenerator[AnswerEvent, None]:
+    async def generate(
+        self, generator: Generator, extract_from: float
+    ) -> AsyncGenerator[AnswerEvent, None]:
+        """Let the generator write; extract instead if it fails at once and the score suffices."""
         yield Started(AnswerMode.GENERATED, sources(self.context))
         draft = Draft(self._verifier())
         try:
@@ -210,13 +235,14 @@ class _Task:
             raise  # a wrong key is the operator's to repair, not an outage to live with
         except ProviderError as error:
             extracted = self._extracted()
-            if draft.text or not extracted.claims:
+            if draft.text or self.score < extract_from or not extracted.claims:
                 raise
             _log.warning("answer.generator_failed", extra={"error": error.code})
         for fallback in self._quoted(extracted, (*self.found.degraded, "generator")):
             yield fallback
 
     def _ended(self, draft: Draft, end: GeneratedEnd) -> Iterator[AnswerEvent]:
+        yield from _shown(*draft.close())
         if draft.text.strip():
             yield Finished(self._generated(draft, end.usage))
         elif end.finish_reason == NO_ANSWER:
@@ -301,12 +327,14 @@ async def _writing(
 
 def _written(draft: Draft, event: GeneratedText | GeneratedCitation) -> Iterator[AnswerEvent]:
     if isinstance(event, GeneratedText):
-        if not event.text:
-            return
-        citations = draft.write(event.text)
-        yield TextDelta(event.text)
+        yield from _shown(*draft.write(event.text))
     else:
-        citations = draft.cite((event.start, event.end), event.paragraph_ids)
+        yield from _shown("", draft.cite((event.start, event.end), event.paragraph_ids))
+
+
+def _shown(text: str, citations: Sequence[Citation]) -> Iterator[AnswerEvent]:
+    if text:
+        yield TextDelta(text)
     for citation in citations:
         yield CitationFound(citation)
 

@@ -2,80 +2,71 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
+from app.domain.changes import Changes, compare, fingerprint
 from app.domain.chunking.chunk import Chunk
-from app.domain.document import Block, BlockKind, Book, Site
-from app.domain.errors import BookError, BookNotFound, ProviderError
-from app.domain.identity import content_id, norm
-from app.domain.ledger import Ledger, Paragraph, renew
-from app.domain.retrieval.query import SparseVector, Vector
+from app.domain.cost import FREE, Cost, Tariff
+from app.domain.document import Book
+from app.domain.errors import (
+    BookError,
+    BookNotFound,
+    IndexBusy,
+    IndexUnreadable,
+    ProviderError,
+)
+from app.domain.ledger import Ledger
+from app.domain.retrieval.query import Vector
+from app.services.ingest_report import IngestReport, IngestRequest, Memory
+from app.services.paragraph_ids import keep_ids
+from app.services.phases import Advance, Phases, ignore
 from app.services.ports import (
     BookManifest,
+    BookStore,
     Embedder,
     EmbeddingCache,
+    GenerationWriter,
     IndexPoint,
     LedgerStore,
     ProgressReporter,
+    RunMemory,
     SparseEncoder,
-    VectorIndex,
 )
 
+__all__ = ["ChunkBook", "IngestBook", "IngestReport", "IngestRequest", "ReadBook"]
+
 WRITE_BATCH = 256
-# `p-0123456789-2`, the second paragraph of the same text, hashes to `p-0123456789`.
-_WITHOUT_REPEAT = re.compile(r"(?<=^p-.{10})-\d+$")
+"""Chunks that are in memory with their vectors at a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class IngestRequest:
-    """`site` and `book` are found out from the folder when None."""
+class ReadBook(Protocol):
+    """Calls `advance` with the number of files read since the last call."""
 
-    folder: Path
-    book: str | None = None
-    site: Site | None = None
-    base_url: str = ""
-    strategy: str = "structure"
-    exclude_kinds: frozenset[BlockKind] = frozenset()
-    include_orphans: bool = False
-    dry_run: bool = False
+    def __call__(self, request: IngestRequest, advance: Advance = ignore) -> Book: ...
 
 
-@dataclass(frozen=True, slots=True)
-class IngestReport:
-    """What a run did; with `dry_run` what it would do."""
+class ChunkBook(Protocol):
+    """Calls `advance` with the number of documents done since the last call."""
 
-    book: str
-    book_version: str
-    files: int
-    blocks: dict[str, int]
-    chunks: int
-    added: int
-    changed: int
-    """Chunks that took the place of an old one: some of the same paragraphs, other text."""
-    removed: int
-    embedded: int
-    """Texts sent to the embedder."""
-    tokens: int
-    """Tokens of those texts, by our own count."""
-    seconds: float
-    warnings: list[str] = field(default_factory=list)
-    orphans: list[str] = field(default_factory=list)
-    dry_run: bool = False
-
-
-ReadBook = Callable[[IngestRequest], Book]
-ChunkBook = Callable[[Book, IngestRequest], Sequence[Chunk]]
+    def __call__(
+        self, book: Book, request: IngestRequest, advance: Advance = ignore
+    ) -> Sequence[Chunk]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class IngestBook:
-    """The use case. `clock` gives seconds and `now` the time of day; both only for the report."""
+    """The use case. `clock` gives seconds and `now` the time of day; both only for the report.
+
+    `stamp` hashes a book's files and the program that reads them, "" where it cannot be told;
+    `encoder` names what makes sparse vectors; `billed` counts the tokens billed so far.
+    """
 
     read_book: ReadBook
     chunk_book: ChunkBook
@@ -83,9 +74,14 @@ class IngestBook:
     cache: EmbeddingCache
     ledgers: LedgerStore
     sparse: SparseEncoder
-    index: VectorIndex
+    index: BookStore
+    memory: RunMemory
     count_tokens: Callable[[str], int]
     clock: Callable[[], float]
+    stamp: Callable[[IngestRequest], str]
+    tariff: Tariff = FREE
+    encoder: str = ""
+    billed: Callable[[], int] = lambda: 0
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     async def run(self, request: IngestRequest, progress: ProgressReporter) -> IngestReport:
@@ -95,132 +91,211 @@ class IngestBook:
         and vectors that were paid for stay in the cache.
         """
         started = self.clock()
-        book, ledger = await self._read(request, progress)
-        chunks = self._chunk(book, request, progress)
-        before = await self._indexed(book.id)
-        missing = await self._missing(chunks)
-        difference = _difference(before, chunks)
-        fingerprint = _fingerprint(chunks, self.embedder, request.strategy)
-        unchanged = await self._published_fingerprint(book.id) == fingerprint
-        tokens = sum(self.count_tokens(text) for text in missing) if not unchanged else 0
-        if not request.dry_run and not unchanged:
-            await self._publish(book, chunks, missing, fingerprint, request, progress)
-            await self.ledgers.save(book.id, ledger)
-        return IngestReport(
-            book=book.id,
-            book_version=book.version,
-            files=len(book.documents),
-            blocks=dict(sorted(Counter(block.kind.value for block in book.blocks()).items())),
-            chunks=len(chunks),
-            added=difference.added,
-            changed=difference.changed,
-            removed=difference.removed,
-            embedded=0 if unchanged else len(missing),
-            tokens=tokens,
+        phases = Phases(progress, self.clock)
+        source = await asyncio.to_thread(self.stamp, request)
+        report = await self._recall(request, source)
+        if report is None:
+            draft = await self._draft(request, phases)
+            report = self._report(draft, request)
+            if not request.dry_run:
+                report = await self._carry_out(draft, report, request, phases, source)
+                await self._remember(draft, report, request, source)
+        return replace(
+            report,
             seconds=round(self.clock() - started, 3),
-            warnings=[str(warning) for warning in book.warnings],
-            orphans=list(book.orphans),
+            phases=phases.seconds,
             dry_run=request.dry_run,
         )
 
-    async def _read(
-        self, request: IngestRequest, progress: ProgressReporter
-    ) -> tuple[Book, Ledger]:
-        progress.start("read", 0, "files")
-        book = self.read_book(request)
-        progress.advance("read", len(book.documents))
-        progress.finish("read")
+    async def _draft(self, request: IngestRequest, phases: Phases) -> _Draft:
+        """Find out what is to be done; change nothing."""
+        book = await self._read(request, phases)
+        revision = await self.ledgers.revision(book.id)
+        known = await self.ledgers.load(book.id)
+        book, ledger = await asyncio.to_thread(keep_ids, book, known)
+        chunks = await self._chunk(book, request, phases)
+        published, before = await self._indexed(book.id)
+        digest = await asyncio.to_thread(
+            fingerprint,
+            chunks,
+            self.embedder.model,
+            self.embedder.dimension,
+            request.strategy,
+            self.encoder,
+        )
+        unchanged = published is not None and published.fingerprint == digest
+        missing = [] if unchanged else await self._missing(chunks)
+        counts = await asyncio.to_thread(lambda: [self.count_tokens(text) for text in missing])
+        return _Draft(
+            book=book,
+            chunks=chunks,
+            fingerprint=digest,
+            published=published,
+            unchanged=unchanged,
+            changes=Changes() if unchanged else compare(before, chunks),
+            missing=missing,
+            cost=self.tariff.estimate(counts),
+            ledger=ledger,
+            ledger_is_new=ledger != known,
+            ledger_revision=revision,
+        )
+
+    async def _read(self, request: IngestRequest, phases: Phases) -> Book:
+        with phases.phase("read", unit="files") as advance:
+            book = await asyncio.to_thread(self.read_book, request, advance)
         if not any(document.blocks for document in book.documents):
             message = "no text to index here: the folder holds no Markdown file of this book"
             raise BookError(message, str(request.folder))
-        return keep_ids(book, await self.ledgers.load(book.id))
+        return book
 
-    def _chunk(
-        self, book: Book, request: IngestRequest, progress: ProgressReporter
-    ) -> Sequence[Chunk]:
-        progress.start("chunk", 0, "chunks")
-        chunks = self.chunk_book(book, request)
-        progress.advance("chunk", len(chunks))
-        progress.finish("chunk")
+    async def _chunk(self, book: Book, request: IngestRequest, phases: Phases) -> Sequence[Chunk]:
+        with phases.phase("chunk", len(book.documents), "files") as advance:
+            chunks = await asyncio.to_thread(self.chunk_book, book, request, advance)
         if not chunks:
             message = "every block of the book is of an excluded kind: nothing to index"
             raise BookError(message, str(request.folder))
         return chunks
 
-    async def _indexed(self, book: str) -> Mapping[str, tuple[str, ...]]:
+    async def _indexed(self, book: str) -> tuple[BookManifest | None, dict[str, tuple[str, ...]]]:
+        """What readers see now: manifest, and chunk ids with their paragraph ids."""
         try:
-            return await self.index.chunks(book)
-        except BookNotFound:
-            return {}
-
-    async def _published_fingerprint(self, book: str) -> str:
-        return next((m.fingerprint for m in await self.index.books() if m.book == book), "")
+            published = await self.index.manifest(book)
+            return published, dict(await self.index.chunks(book)) if published else {}
+        except (BookNotFound, IndexUnreadable):
+            return None, {}
 
     async def _missing(self, chunks: Sequence[Chunk]) -> list[str]:
         """Return the distinct texts that the cache has no vector for, in reading order."""
-        texts = list(dict.fromkeys(chunk.embedding_text for chunk in chunks))
-        cached = await self.cache.get(self.embedder.model, self.embedder.dimension, texts)
-        return [text for text, vector in zip(texts, cached, strict=True) if vector is None]
+        texts = [chunk.embedding_text for chunk in chunks]
+        return await self.cache.missing(self.embedder.model, self.embedder.dimension, texts)
+
+    def _report(self, draft: _Draft, request: IngestRequest) -> IngestReport:
+        book, cost = draft.book, draft.cost
+        kinds = Counter(block.kind for block in book.blocks())
+        return IngestReport(
+            book=book.id,
+            book_version=book.version,
+            files=len(book.documents),
+            blocks={kind.value: count for kind, count in sorted(kinds.items())},
+            chunks=len(draft.chunks),
+            added=draft.changes.added,
+            changed=draft.changes.changed,
+            removed=draft.changes.removed,
+            embedded=cost.texts,
+            reused=0 if draft.unchanged else len(draft.chunks) - cost.texts,
+            tokens=cost.tokens,
+            batches=cost.batches,
+            minutes=round(cost.minutes, 2),
+            usd=cost.usd,
+            unchanged=draft.unchanged,
+            generation=draft.published.generation if draft.published else 0,
+            excluded={
+                kind.value: kinds[kind] for kind in sorted(request.exclude_kinds & kinds.keys())
+            },
+            warnings=[str(warning) for warning in book.warnings],
+            orphans=list(book.orphans),
+        )
+
+    async def _carry_out(
+        self,
+        draft: _Draft,
+        report: IngestReport,
+        request: IngestRequest,
+        phases: Phases,
+        source: str,
+    ) -> IngestReport:
+        if draft.unchanged:
+            # After a rollback, say, the ledger may know more than this version of the book.
+            if draft.ledger_is_new:
+                await self.ledgers.save(draft.book.id, draft.ledger)
+            return report
+        billed_before = self.billed()
+        published = await self._publish(draft, request, phases, source)
+        billed = self.billed() - billed_before
+        return replace(
+            report,
+            generation=published.generation,
+            billed_tokens=billed,
+            usd=self.tariff.price(billed) if billed else report.usd,
+        )
 
     async def _publish(
-        self,
-        book: Book,
-        chunks: Sequence[Chunk],
-        missing: Sequence[str],
-        fingerprint: str,
-        request: IngestRequest,
-        progress: ProgressReporter,
-    ) -> None:
-        writer = await self.index.begin(book.id, self.embedder.dimension)
+        self, draft: _Draft, request: IngestRequest, phases: Phases, source: str
+    ) -> BookManifest:
+        writer = await self.index.begin(draft.book.id, self.embedder.dimension)
         try:
-            await self._embed(missing, progress)
-            progress.start("index", len(chunks), "chunks")
-            for batch in _batches(chunks, WRITE_BATCH):
-                await writer.write(await self._points(batch))
-                progress.advance("index", len(batch))
-            progress.finish("index")
-            progress.start("publish", 0, "")
-            await writer.publish(self._manifest(book, chunks, fingerprint, request))
-            progress.finish("publish")
+            await self._refuse_if_overtaken(draft, request, source)
+            await self._embed(draft.missing, phases)
+            await self._write(writer, draft.chunks, phases)
+            with phases.phase("publish"):
+                # First the ledger: ids that readers may have seen are then never forgotten, and
+                # ids that nobody saw do no harm. A run that dies between the two is done again
+                # with the same ids, since equal texts find their own entries.
+                if draft.ledger_is_new:
+                    await self.ledgers.save(draft.book.id, draft.ledger)
+                return await writer.publish(self._manifest(draft, request))
         finally:
             await writer.abandon()
 
-    async def _embed(self, texts: Sequence[str], progress: ProgressReporter) -> None:
+    async def _refuse_if_overtaken(
+        self, draft: _Draft, request: IngestRequest, source: str
+    ) -> None:
+        """Another run may have come and gone while this one read the book."""
+        if await asyncio.to_thread(self.stamp, request) != source:
+            message = "files changed while they were read: run the ingest again"
+            raise BookError(message, str(request.folder))
+        if await self.ledgers.revision(draft.book.id) != draft.ledger_revision:
+            message = (
+                f"book {draft.book.id!r} was written by another run while this one read it: "
+                "run the ingest again"
+            )
+            raise IndexBusy(message)
+
+    async def _embed(self, texts: Sequence[str], phases: Phases) -> None:
         """Embed and cache each batch as it comes, so that a crash never pays twice."""
         if not texts:
             return
         model, dimension = self.embedder.model, self.embedder.dimension
-        progress.start("embed", len(texts), "chunks")
         done = 0
-        async for start, vectors in self.embedder.embed_batches(texts):
-            await self.cache.put(model, dimension, texts[start : start + len(vectors)], vectors)
-            done += len(vectors)
-            progress.advance("embed", len(vectors))
-        progress.finish("embed")
+        with phases.phase("embed", len(texts), "texts") as advance:
+            try:
+                async for start, vectors in self.embedder.embed_batches(texts):
+                    page = texts[start : start + len(vectors)]
+                    await self.cache.put(model, dimension, page, vectors)
+                    done += len(vectors)
+                    advance(len(vectors))
+            except ProviderError as error:
+                error.add_note(_kept(done, len(texts)))
+                raise
         if done != len(texts):
             message = f"the embedder returned {done} vectors for {len(texts)} texts"
             raise ProviderError(message)
 
-    async def _points(self, chunks: Sequence[Chunk]) -> list[IndexPoint]:
-        texts = [chunk.embedding_text for chunk in chunks]
-        vectors = await self.cache.get(self.embedder.model, self.embedder.dimension, texts)
+    async def _write(
+        self, writer: GenerationWriter, chunks: Sequence[Chunk], phases: Phases
+    ) -> None:
+        with phases.phase("index", len(chunks), "chunks") as advance:
+            for start in range(0, len(chunks), WRITE_BATCH):
+                batch = chunks[start : start + WRITE_BATCH]
+                texts = [chunk.embedding_text for chunk in batch]
+                vectors = await self.cache.get(self.embedder.model, self.embedder.dimension, texts)
+                await writer.write(await asyncio.to_thread(self._points, batch, vectors))
+                advance(len(batch))
+
+    def _points(
+        self, chunks: Sequence[Chunk], vectors: Sequence[Vector | None]
+    ) -> list[IndexPoint]:
         return [
-            IndexPoint(chunk, self._cached(vector), self._sparse_vector(chunk))
+            IndexPoint(
+                chunk,
+                _cached(vector),
+                self.sparse.encode_document(chunk.lexical_text, chunk.language),
+            )
             for chunk, vector in zip(chunks, vectors, strict=True)
         ]
 
-    def _cached(self, vector: Vector | None) -> Vector:
-        if vector is None:
-            message = "a vector is gone from the embedding cache; run the ingest again"
-            raise ProviderError(message)
-        return vector
-
-    def _sparse_vector(self, chunk: Chunk) -> SparseVector:
-        return self.sparse.encode_document(chunk.embedding_text, chunk.language)
-
-    def _manifest(
-        self, book: Book, chunks: Sequence[Chunk], fingerprint: str, request: IngestRequest
-    ) -> BookManifest:
+    def _manifest(self, draft: _Draft, request: IngestRequest) -> BookManifest:
+        book, chunks = draft.book, draft.chunks
         return BookManifest(
             book=book.id,
             title=book.title,
@@ -231,87 +306,78 @@ class IngestBook:
             site=book.site.value,
             base_url=book.base_url,
             language=book.language,
-            fingerprint=fingerprint,
+            fingerprint=draft.fingerprint,
             chunks=len(chunks),
             tokens=sum(chunk.token_count for chunk in chunks),
             files=len(book.documents),
             created_at=self.now().isoformat(timespec="seconds"),
         )
 
+    async def _recall(self, request: IngestRequest, source: str) -> IngestReport | None:
+        """Return the last run's report when everything that went into it is as it was."""
+        if not source:
+            return None
+        try:
+            published = await self.index.books()
+        except IndexUnreadable:
+            return None
+        for manifest in published:
+            memory = Memory.from_text(await self.memory.recall(manifest.book))
+            if (
+                memory is not None
+                and memory.stamp == await self._stamp(request, source, manifest.book)
+                and memory.fingerprint == manifest.fingerprint
+                and memory.report.generation == manifest.generation
+            ):
+                return memory.report
+        return None
 
-def keep_ids(book: Book, ledger: Ledger) -> tuple[Book, Ledger]:
-    """Give the book's blocks the ids that the ledger remembers; return it with what is new."""
-    blocks = [block for block in book.blocks() if block.paragraph_id]
-    ids, renewed = renew(ledger, [_paragraph(block) for block in blocks])
-    given = iter(ids)
+    async def _remember(
+        self, draft: _Draft, report: IngestReport, request: IngestRequest, source: str
+    ) -> None:
+        if not source:
+            return
+        stamp = await self._stamp(request, source, draft.book.id)
+        memory = Memory(stamp, draft.fingerprint, report.of_the_next_run())
+        await self.memory.remember(draft.book.id, memory.to_text())
 
-    def identified(block: Block) -> Block:
-        paragraph_id = next(given) if block.paragraph_id else ""
-        return (
-            block
-            if paragraph_id == block.paragraph_id
-            else replace(block, paragraph_id=paragraph_id)
+    async def _stamp(self, request: IngestRequest, source: str, book: str) -> str:
+        """Hash all that goes into a run: source, program, request, settings, ledger."""
+        facts = (
+            source,
+            replace(request, folder=Path(), dry_run=False, exclude_kinds=frozenset()),
+            sorted(request.exclude_kinds),
+            self.embedder.model,
+            self.embedder.dimension,
+            self.encoder,
+            await self.ledgers.revision(book),
         )
-
-    documents = tuple(
-        replace(document, blocks=tuple(identified(block) for block in document.blocks))
-        for document in book.documents
-    )
-    return replace(book, documents=documents), renewed
-
-
-def _paragraph(block: Block) -> Paragraph:
-    authored = block.paragraph_id == block.author_id
-    hashed = content_id(block.text) if authored else _WITHOUT_REPEAT.sub("", block.paragraph_id)
-    return Paragraph(
-        hashed,
-        norm(block.text),
-        block.file,
-        block.heading_path,
-        block.url,
-        block.author_id if authored else "",
-    )
+        return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
-class _Difference:
-    added: int
-    changed: int
-    removed: int
+class _Draft:
+    """What a run is going to do."""
+
+    book: Book
+    chunks: Sequence[Chunk]
+    fingerprint: str
+    published: BookManifest | None
+    unchanged: bool
+    changes: Changes
+    missing: list[str]
+    cost: Cost
+    ledger: Ledger
+    ledger_is_new: bool
+    ledger_revision: str
 
 
-def _difference(before: Mapping[str, tuple[str, ...]], chunks: Sequence[Chunk]) -> _Difference:
-    """Compare by chunk id; a new chunk that holds a paragraph of a gone one changes it."""
-    ids = {chunk.chunk_id for chunk in chunks}
-    gone = {chunk_id: paragraphs for chunk_id, paragraphs in before.items() if chunk_id not in ids}
-    owner = {paragraph: chunk_id for chunk_id, ps in gone.items() for paragraph in ps}
-    replaced: set[str] = set()
-    new = [chunk for chunk in chunks if chunk.chunk_id not in before]
-    for chunk in new:
-        old = next(
-            (owner[p] for p in chunk.paragraph_ids if owner.get(p, "") not in replaced | {""}), None
-        )
-        if old is not None:
-            replaced.add(old)
-    return _Difference(
-        added=len(new) - len(replaced), changed=len(replaced), removed=len(gone) - len(replaced)
-    )
+def _cached(vector: Vector | None) -> Vector:
+    if vector is None:
+        message = "a vector is gone from the embedding cache: run the ingest again"
+        raise ProviderError(message)
+    return vector
 
 
-def _fingerprint(chunks: Sequence[Chunk], embedder: Embedder, strategy: str) -> str:
-    """Hash all that decides what is stored: equal fingerprints mean nothing to do."""
-    digest = hashlib.sha256(f"{embedder.model}\0{embedder.dimension}\0{strategy}".encode())
-    for chunk in chunks:
-        digest.update(repr(chunk).encode())
-    return digest.hexdigest()
-
-
-def _batches(chunks: Collection[Chunk], size: int) -> Iterator[list[Chunk]]:
-    batch: list[Chunk] = []
-    for chunk in chunks:
-        batch.append(chunk)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+def _kept(done: int, total: int) -> str:
+    return f"{done:,} of {total:,} texts are embedded and kept: run the ingest again for the rest"

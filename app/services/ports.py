@@ -53,6 +53,10 @@ class EmbeddingCache(Protocol):
         """In the order of `texts`; None where the cache has none."""
         ...
 
+    async def missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
+        """The distinct texts that the cache has no vector of, in their order."""
+        ...
+
     async def put(
         self, model: str, dimension: int, texts: Sequence[str], vectors: Sequence[Vector]
     ) -> None: ...
@@ -69,6 +73,22 @@ class LedgerStore(Protocol):
         """Replace the book's ledger in one transaction."""
         ...
 
+    async def revision(self, book: str) -> str:
+        """Changes when the stored ledger does; "" for a book that has none."""
+        ...
+
+
+class RunMemory(Protocol):
+    """What the last ingest of each book saw and said: only ever a short cut, so it may be lost."""
+
+    async def recall(self, book: str) -> str:
+        """Return "" when nothing is remembered."""
+        ...
+
+    async def remember(self, book: str, text: str) -> None:
+        """Failing to is not an error."""
+        ...
+
 
 class SparseEncoder(Protocol):
     """Text to BM25 term weights; the index multiplies in the inverse document frequency."""
@@ -76,6 +96,10 @@ class SparseEncoder(Protocol):
     def encode_document(self, text: str, language: str) -> SparseVector: ...
 
     def encode_query(self, text: str, language: str) -> SparseVector: ...
+
+    def terms(self, text: str, language: str) -> list[int]:
+        """The ids that `encode_document` counts, in the text's order, repeats kept."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +176,11 @@ class VectorIndex(Protocol):
         ...
 
     async def fetch(self, book: str, chunk_ids: Sequence[str]) -> list[Chunk]:
-        """In the order of `chunk_ids`; ids that are not in the index are left out."""
+        """In the order of `chunk_ids`; ids that are not in the index are left out.
+
+        Chunks of the generation before are found too: a question whose search came before a
+        switch gets its chunks after it.
+        """
         ...
 
     async def find_paragraph(self, paragraph_id: str, book: str = "") -> Passage | None:
@@ -165,6 +193,29 @@ class VectorIndex(Protocol):
 
     async def check(self) -> None:
         """StorageError if the index cannot answer now."""
+        ...
+
+
+class BookStore(VectorIndex, Protocol):
+    """The index as those who keep the books in it see it."""
+
+    async def manifest(self, book: str) -> BookManifest | None:
+        """Of the current generation. IndexUnreadable if it was written by another version."""
+        ...
+
+    async def rollback(self, book: str) -> BookManifest:
+        """Switch readers to the generation before; a second rollback switches forth again.
+
+        BookNotFound if there is no such book, InputError if it has only one generation, IndexBusy
+        while it is being written.
+        """
+        ...
+
+    def points(self, book: str) -> AsyncIterator[list[IndexPoint]]:
+        """All of the current generation in pages, ascending by chunk id. BookNotFound if none.
+
+        Dense vectors come as the store keeps them: scaled to length 1.
+        """
         ...
 
 

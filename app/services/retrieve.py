@@ -1,4 +1,4 @@
-"""Find the chunks that answer: embed, search both ways, fuse, fetch, rerank."""
+"""Find the chunks that answer: embed, search both ways, fuse, fetch, look closer, rerank."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from app.domain.errors import (
     QuestionError,
 )
 from app.domain.retrieval.assembly import assemble
+from app.domain.retrieval.followup import Standalone, blend, standalone
 from app.domain.retrieval.fusion import Fused, Fusion, fuse
 from app.domain.retrieval.query import (
     Candidates,
@@ -29,6 +30,7 @@ from app.domain.retrieval.query import (
     Vector,
 )
 from app.services.ports import BookManifest, Embedder, Reranker, SparseEncoder, VectorIndex
+from app.services.second_stage import DEPTH, SecondStage
 
 CANDIDATES = 50
 """Chunks taken from each list, and given to the reranker."""
@@ -53,8 +55,10 @@ class Retrieve:
     index: VectorIndex
     reranker: Reranker | None
     count_tokens: Callable[[str], int]
+    second_stage: SecondStage | None = None
+    """None: the fused order stands. Only a hybrid search has a second stage."""
     fusion: Fusion = Fusion.WEIGHTED
-    dense_weight: float = 0.5
+    dense_weight: float = 0.3
     candidates: int = CANDIDATES
     rerank_seconds: float = 3.0
 
@@ -69,13 +73,14 @@ class Retrieve:
             message = "the question is empty"
             raise QuestionError(message)
         books = self._in_scope(await self.index.books(), query.filter)
-        dense, degraded = await self._embed(query)
-        found = await self._candidates(query, books, dense)
+        asked = self._standalone(query, books[0].language)
+        dense, degraded = await self._embed(asked.question, query.mode)
+        found = await self._candidates(query, asked, books, dense)
         fused = fuse(found, self.fusion, self.dense_weight)
+        hits = await self._look_closer(query, fused)
         if self.reranker is None or not query.rerank:
-            return SearchResult(await self._fetch(fused[: query.k]), degraded)
-        hits = await self._fetch(fused[: max(self.candidates, query.k)])
-        hits, failed = await self._rerank(self.reranker, query, hits)
+            return SearchResult(hits[: query.k], degraded)
+        hits, failed = await self._rerank(self.reranker, asked.question, query.k, hits)
         return SearchResult(hits[: query.k], degraded + failed)
 
     def context(self, hits: Sequence[Hit], token_budget: int) -> tuple[ContextPassage, ...]:
@@ -108,21 +113,33 @@ class Retrieve:
             )
             raise IndexMismatch(message)
 
-    async def _embed(self, query: SearchQuery) -> tuple[Vector | None, tuple[str, ...]]:
-        if query.mode is SearchMode.SPARSE:
+    def _standalone(self, query: SearchQuery, language: str) -> Standalone:
+        if not query.history:
+            return Standalone(query.question)
+        own_terms = len(self.sparse.encode_query(query.question, language).indices)
+        return standalone(query.question, query.history, own_terms, language)
+
+    async def _embed(
+        self, question: str, mode: SearchMode
+    ) -> tuple[Vector | None, tuple[str, ...]]:
+        if mode is SearchMode.SPARSE:
             return None, ()
         try:
-            return await self.embedder.embed_query(query.question), ()
+            return await self.embedder.embed_query(question), ()
         except ProviderAuthError:
             raise  # a wrong key is the operator's to repair, not an outage to live with
         except ProviderError as error:
-            if query.mode is SearchMode.DENSE:
+            if mode is SearchMode.DENSE:
                 raise
             _log.warning("retrieve.embedding_failed", extra={"error": error.code})
             return None, ("embedding",)
 
     async def _candidates(
-        self, query: SearchQuery, books: Sequence[BookManifest], dense: Vector | None
+        self,
+        query: SearchQuery,
+        asked: Standalone,
+        books: Sequence[BookManifest],
+        dense: Vector | None,
     ) -> Candidates:
         """Search once per language, since a language has its own stems and stop words."""
         by_language: dict[str, list[str]] = {}
@@ -131,7 +148,7 @@ class Retrieve:
         limit = max(self.candidates, query.k)
         found: list[Candidates] = []
         for language, ids in by_language.items():
-            sparse = self._encode(query, language)
+            sparse = self._encode(query, asked, language)
             if dense is not None or sparse is not None:
                 of_books = replace(query.filter, books=tuple(ids))
                 found.append(await self.index.search(dense, sparse, limit, of_books))
@@ -140,11 +157,27 @@ class Retrieve:
             sparse=_best([one.sparse for one in found], limit),
         )
 
-    def _encode(self, query: SearchQuery, language: str) -> SparseVector | None:
+    def _encode(self, query: SearchQuery, asked: Standalone, language: str) -> SparseVector | None:
         if query.mode is SearchMode.DENSE:
             return None
-        terms = self.sparse.encode_query(query.question, language)
+        terms = blend(
+            self.sparse.encode_query(query.question, language),
+            [
+                (self.sparse.encode_query(turn, language), weight)
+                for turn, weight in asked.background
+            ],
+        )
         return terms if terms.indices else None
+
+    async def _look_closer(self, query: SearchQuery, fused: Sequence[Fused]) -> tuple[Hit, ...]:
+        """Fetch what is needed for k hits, and order it by the second stage."""
+        second_stage = self.second_stage if query.mode is SearchMode.HYBRID else None
+        reranking = self.reranker is not None and query.rerank
+        wanted = max(query.k, self.candidates if reranking else DEPTH if second_stage else 0)
+        hits = await self._fetch(fused[:wanted])
+        if second_stage is None:
+            return hits
+        return await second_stage.order(query.question, hits, query.filter.books)
 
     async def _fetch(self, fused: Sequence[Fused]) -> tuple[Hit, ...]:
         by_book: dict[str, list[str]] = {}
@@ -162,14 +195,14 @@ class Retrieve:
         )
 
     async def _rerank(
-        self, reranker: Reranker, query: SearchQuery, hits: tuple[Hit, ...]
+        self, reranker: Reranker, question: str, k: int, hits: tuple[Hit, ...]
     ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
         if not hits:
             return hits, ()
         texts = [hit.chunk.embedding_text for hit in hits]
         try:
             async with asyncio.timeout(self.rerank_seconds):
-                ranked = await reranker.rerank(query.question, texts, min(query.k, len(texts)))
+                ranked = await reranker.rerank(question, texts, min(k, len(texts)))
         except (ProviderError, TimeoutError) as error:
             reason = error.code if isinstance(error, ProviderError) else "timeout"
             _log.warning("retrieve.rerank_failed", extra={"error": reason})

@@ -7,7 +7,7 @@ import logging
 import math
 import re
 from array import array
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from app.adapters.cohere.calls import INGEST, READER, Calls, Patience
 from app.adapters.cohere.client import TextsRefused, provider_errors, request_options
 from app.adapters.cohere.limiter import Slot
+from app.domain.cost import Pace, pack
 from app.domain.errors import ConfigError, ProviderError, ProviderRejected
 from app.domain.retrieval.query import Vector
 
@@ -119,6 +120,18 @@ class CohereEmbedder:
         )
         if self._facts.selectable:
             self._send = partial(self._send, output_dimension=dimension)
+
+    @property
+    def pace(self) -> Pace:
+        """How texts are packed into calls, and what the key's limits let through."""
+        limits = self._calls.limiter.limits
+        return Pace(
+            texts_per_call=self._batch_texts,
+            tokens_per_call=self._batch_tokens,
+            calls_per_minute=limits.calls_per_minute,
+            inputs_per_minute=limits.inputs_per_minute,
+            tokens_per_minute=limits.tokens_per_minute,
+        )
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         """One vector a text, in order. ProviderRejected names a text that cannot be embedded."""
@@ -258,18 +271,6 @@ class _Outcome:
 
 def _first_position(outcome: _Outcome) -> int:
     return outcome.runs[0][0] if outcome.runs else -1
-
-
-def pack(counts: Sequence[int], max_texts: int, max_tokens: int) -> Iterator[tuple[int, int]]:
-    """Spans [start, end) of consecutive texts within both limits; a longer text goes alone."""
-    start, tokens = 0, 0
-    for position, count in enumerate(counts):
-        if position > start and (position - start == max_texts or tokens + count > max_tokens):
-            yield start, position
-            start, tokens = position, 0
-        tokens += count
-    if start < len(counts):
-        yield start, len(counts)
 
 
 def _even_share(most: int, per_minute: int | None) -> int:

@@ -135,10 +135,6 @@ def _unique_github(base: str, used: dict[str, int]) -> str:
     return slug
 
 
-def _unique_docusaurus(base: str, used: dict[str, int]) -> str:
-    return _unique_github(base, used)
-
-
 # --- Python-Markdown ----------------------------------------------------------------------------
 
 _NOT_MKDOCS = re.compile(r"[^\w\s-]")
@@ -160,12 +156,17 @@ def pymdownx_slug(text: str) -> str:
 
 
 def _unique_mkdocs(base: str, used: dict[str, int]) -> str:
-    slug = base
-    while slug in used or not slug:
-        match = _COUNTED.match(slug)
-        slug = f"{match[1]}_{int(match[2]) + 1}" if match else f"{slug}_1"
-    used[slug] = 0
-    return slug
+    if base and base not in used:
+        used[base] = 0
+        return base
+    match = _COUNTED.match(base)
+    stem, first = (match[1], int(match[2])) if match else (base, 0)
+    reached = f"\0{base}"
+    number = used.get(reached, first) + 1
+    while f"{stem}_{number}" in used:
+        number += 1
+    used[f"{stem}_{number}"], used[reached] = 0, number
+    return f"{stem}_{number}"
 
 
 # --- docutils -----------------------------------------------------------------------------------
@@ -212,6 +213,10 @@ def _unique_counted(base: str, used: dict[str, int]) -> str:
     return slug
 
 
+def _unique_myst(base: str, used: dict[str, int]) -> str:
+    return _unique_counted(base, used) if base else ""
+
+
 # --- pandoc -------------------------------------------------------------------------------------
 
 _SMART = ((re.compile(r"(?<!-)---(?!-)"), "—"), (re.compile(r"(?<!-)--(?!-)"), "–"))
@@ -255,7 +260,7 @@ def _unique_pandoc_gfm(base: str, used: dict[str, int]) -> str:
 
 
 def mdbook_slug(text: str) -> str:
-    """MdBook's `normalize_id`: alphanumerics, `_` and `-` kept, each white space to `-`."""
+    """As mdBook's `normalize_id`: alphanumerics, `_` and `-` kept, each white space to `-`."""
     kept = [
         "-" if char.isspace() else char
         for char in text.lower()
@@ -264,17 +269,34 @@ def mdbook_slug(text: str) -> str:
     return "".join(kept) or "section"
 
 
+_ALPHABETIC_MARKS = frozenset(
+    chr(code)
+    for first, last in (
+        (0x345, 0x345), (0x363, 0x36F), (0x610, 0x617), (0x653, 0x657), (0x659, 0x65F),
+        (0x6D6, 0x6DC), (0x6E1, 0x6E8), (0x6ED, 0x6ED), (0xC55, 0xC56), (0xE38, 0xE3A),
+    )
+    for code in range(first, last + 1)
+)  # fmt: skip
+_ODD_MARKS = re.compile(
+    "[\u0300-\u036f\u0610-\u0617\u0653-\u065f\u06d6-\u06ed\u0c55\u0c56\u0e38-\u0e3a\u0e47\u0e4c\u0e4e"
+    "\u0ecc\ufe00-\ufe0f]"
+)
+"""Where the combining class alone does not tell."""
+
+
 def _is_alphabetic_mark(character: str) -> bool:
     """Vowel signs count as alphabetic; viramas, nuktas and accents do not."""
     if unicodedata.category(character) not in ("Mn", "Mc"):
         return False
+    if _ODD_MARKS.match(character):
+        return character in _ALPHABETIC_MARKS
     order = unicodedata.combining(character)
-    return (order == 0 and not 0xFE00 <= ord(character) <= 0xFE0F) or 10 <= order <= 35
+    return order == 0 or 10 <= order <= 35
 
 
 DOCUSAURUS = SlugStyle(
     github_slug,
-    _unique_docusaurus,
+    _unique_github,
     SlugPolicy(images=True, expressions=True, strip=False),
     title_has_none=True,
 )
@@ -282,7 +304,7 @@ GITHUB = SlugStyle(github_slug, _unique_github, SlugPolicy(images=True))
 MKDOCS = SlugStyle(mkdocs_slug, _unique_mkdocs, SlugPolicy(math="raw"), registers_explicit=True)
 PYMDOWNX = SlugStyle(pymdownx_slug, _unique_mkdocs, SlugPolicy(math="raw"), registers_explicit=True)
 SPHINX = SlugStyle(docutils_slug, _unique_docutils)
-MYST_EXTRA = SlugStyle(myst_slug, _unique_counted, SlugPolicy(math="", strip=False))
+MYST_EXTRA = SlugStyle(myst_slug, _unique_myst, SlugPolicy(math="", strip=False))
 PANDOC = SlugStyle(pandoc_slug, _unique_counted, SlugPolicy(images=True), registers_explicit=True)
 PANDOC_GFM = SlugStyle(pandoc_gfm_slug, _unique_pandoc_gfm, SlugPolicy(images=True))
 MDBOOK = SlugStyle(mdbook_slug, _unique_counted, registers_explicit=True)

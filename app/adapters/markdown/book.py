@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
+from app.adapters.markdown.documents import build_document, draft_page
 from app.adapters.markdown.includes import Library
-from app.adapters.markdown.marks import MarkClass
-from app.adapters.markdown.pieces import Piece
 from app.adapters.markdown.reader import FileContext, FileReader
-from app.adapters.markdown.sections import classify
-from app.adapters.markdown.sites import docusaurus, mdbook, plain
+from app.adapters.markdown.references import check_references
+from app.adapters.markdown.sites import docusaurus, mdbook, mkdocs, myst, plain
 from app.adapters.markdown.sites.layout import Layout, Page
-from app.adapters.markdown.source import SourceFile, front_text, read_source
-from app.domain.document import Block, BlockKind, Book, Document, Site, Span
+from app.adapters.markdown.source import make_source, read_source
+from app.domain.document import Book, Document, Site
 from app.domain.errors import BookError
 from app.domain.identity import assign_ids
 
-_OPENERS = {
+_OPENERS: dict[Site, Callable[[Library, str], Layout]] = {
     Site.DOCUSAURUS: docusaurus.open_docusaurus,
     Site.MDBOOK: mdbook.open_mdbook,
+    Site.MKDOCS: mkdocs.open_mkdocs,
+    Site.MYST: myst.open_myst,
     Site.PLAIN: plain.open_plain,
 }
-
-
-_RARE_BLANK = re.compile(r"[^\S \n\t\r]")
+_LANGUAGES = {
+    Site.DOCUSAURUS: (replace(docusaurus.DIALECT, math=True), docusaurus.STYLE),
+    Site.MDBOOK: (mdbook.DIALECT, mdbook.STYLE),
+    Site.MKDOCS: (mkdocs.DIALECT, mkdocs.STYLE),
+    Site.MYST: (myst.DIALECT, myst.STYLE),
+    Site.PLAIN: (plain.DIALECT, plain.STYLE),
+}
+"""The dialect and anchors of a single file, for want of a site's configuration."""
 
 
 def read_book(
@@ -45,44 +52,61 @@ def read_book(
     if not folder.exists():
         raise BookError("no such file or folder", str(folder))
     if folder.is_file():
-        root, layout = folder.parent, _single(folder, site, base_url)
+        library = Library(folder.parent)
+        chosen = site or (Site.DOCUSAURUS if folder.suffix == ".mdx" else Site.PLAIN)
+        layout = _single(chosen, folder.name, base_url)
     else:
-        root = folder
-        layout = _OPENERS[site or detect_site(folder)](Library(folder), base_url)
+        library = Library(folder)
+        layout = _OPENERS[site or detect_site(folder)](library, base_url)
+    return _read(library, layout, folder, book_id, include_orphans)
+
+
+def _read(
+    library: Library, layout: Layout, folder: Path, book_id: str | None, include_orphans: bool
+) -> Book:
     pages = (*layout.pages, *(layout.orphans if include_orphans else ()))
-    context = FileContext(Library(root), layout.dialect, layout.style, layout.site_root)
+    context = _context(library, layout)
     reader = FileReader(context)
-    drafts = [_read_page(root, page, reader) for page in pages]
-    if not any(pieces for _, pieces, _ in drafts):
-        raise BookError(
-            "no text found: not a book's folder, or its table of contents is empty", str(folder)
-        )
-    ids = iter(
-        assign_ids(
-            (piece.id_text if _has_word(piece.id_text) else piece.text, piece.author_id)
-            for _, pieces, _ in drafts
-            for piece in pieces
-        )
+    drafts = [
+        draft_page(page, read_source(library.root / page.file, page.file), reader) for page in pages
+    ]
+    if not any(draft.pieces for draft in drafts):
+        message = "no text found: not a book's folder, or its table of contents is empty"
+        raise BookError(message, str(folder))
+    ids = iter(assign_ids(pair for draft in drafts for pair in draft.id_texts()))
+    documents = tuple(
+        build_document(draft, position, ids, layout.language)
+        for position, draft in enumerate(drafts)
     )
-    documents = []
-    for position, (page, (source, pieces, marks)) in enumerate(zip(pages, drafts, strict=True)):
-        documents.append(_document(page, position, source, pieces, marks, ids, layout))
-    orphans = (
-        ()
-        if include_orphans
-        else tuple(page.file for page in layout.orphans if page.file not in context.partials)
-    )
+    left_out = () if include_orphans else layout.orphans
     return Book(
         book_id or slug_of(folder.stem if folder.is_file() else folder.resolve().name),
         layout.title or documents[0].title,
         layout.site,
         layout.base_url,
         layout.language,
-        _version(documents, root, context.partials),
-        tuple(documents),
-        orphans,
-        (*layout.warnings, *context.warnings),
+        _version(library.root, {page.file for page in pages} | context.partials),
+        documents,
+        tuple(page.file for page in left_out if page.file not in context.partials),
+        (*layout.warnings, *context.warnings, *check_references(drafts, library)),
     )
+
+
+def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> Document:
+    """Read one page that is no file; it can include nothing."""
+    layout = _single(site, file, "")
+    reader = FileReader(_context(Library(None), layout))
+    draft = draft_page(layout.pages[0], make_source(text, file), reader)
+    return build_document(draft, 0, iter(assign_ids(draft.id_texts())), layout.language)
+
+
+def _single(site: Site, file: str, base_url: str) -> Layout:
+    dialect, style = _LANGUAGES[site]
+    return Layout(site, dialect, style, (Page(file, base_url),), base_url=base_url)
+
+
+def _context(library: Library, layout: Layout) -> FileContext:
+    return FileContext(library, layout.dialect, layout.style, layout.site_root)
 
 
 def detect_site(folder: Path) -> Site:
@@ -92,7 +116,9 @@ def detect_site(folder: Path) -> Site:
         return Site.DOCUSAURUS
     if (folder / "book.toml").is_file():
         return Site.MDBOOK
-    return Site.PLAIN
+    if any((folder / name).is_file() for name in mkdocs.CONFIG_NAMES):
+        return Site.MKDOCS
+    return Site.MYST if myst.find_config(library) else Site.PLAIN
 
 
 def slug_of(name: str) -> str:
@@ -100,138 +126,7 @@ def slug_of(name: str) -> str:
     return re.sub(r"[^\w]+|_", "-", name.lower()).strip("-") or "book"
 
 
-def _single(path: Path, site: Site | None, base_url: str) -> Layout:
-    chosen = site or (Site.DOCUSAURUS if path.suffix == ".mdx" else Site.PLAIN)
-    dialects = {
-        Site.DOCUSAURUS: (replace(docusaurus.DIALECT, math=True), docusaurus.DOCUSAURUS),
-        Site.MDBOOK: (mdbook.DIALECT, mdbook.MDBOOK),
-        Site.PLAIN: (plain.DIALECT, plain.GITHUB),
-    }
-    dialect, style = dialects.get(chosen, dialects[Site.PLAIN])
-    return Layout(chosen, dialect, style, (Page(path.name, base_url),), base_url=base_url)
-
-
-def _read_page(
-    root: Path, page: Page, reader: FileReader
-) -> tuple[SourceFile, list[Piece], list[tuple[MarkClass, int, int]]]:
-    source = read_source(root / page.file, page.file)
-    parsed = reader.read(source)
-    marks = parsed.marks
-    if source.body_start:
-        marks.append((MarkClass.FRONT_MATTER, 0, source.body_start))
-    hint = front_text(source.front_matter, "title") or page.title or PurePosixPath(page.file).stem
-    return source, [piece for piece in classify(parsed.pieces, hint) if piece.text], marks
-
-
-def _has_word(text: str) -> bool:
-    return any(character.isalnum() for character in text)
-
-
-def _document(
-    page: Page,
-    position: int,
-    source: SourceFile,
-    pieces: list[Piece],
-    marks: list[tuple[MarkClass, int, int]],
-    ids: object,
-    layout: Layout,
-) -> Document:
-    assert hasattr(ids, "__next__")
-    title, title_heading = _title_of(page, source, pieces)
-    blocks: list[Block] = []
-    stack: list[tuple[int, str, str]] = []
-    title_anchor = ""
-    for piece in pieces:
-        if piece.kind is BlockKind.HEADING:
-            if piece is title_heading:
-                stack, title_anchor = [], piece.anchor
-            else:
-                while stack and stack[-1][0] >= piece.level:
-                    stack.pop()
-                stack.append((piece.level, piece.text, piece.anchor))
-        anchor = next((entry[2] for entry in reversed(stack) if entry[2]), title_anchor)
-        blocks.append(
-            Block(
-                piece.kind,
-                piece.text,
-                page.file,
-                piece.start,
-                piece.end,
-                (title, *(entry[1] for entry in stack)),
-                anchor,
-                f"{page.url}#{anchor}" if anchor else page.url,
-                next(ids),
-                piece.level if piece.kind is BlockKind.HEADING else 0,
-                piece.language,
-                piece.title,
-                piece.terms,
-                piece.parts,
-                piece.included,
-                piece.author_id,
-                piece.runs,
-            )
-        )
-    covered, nonblank, unknown = _coverage(source, blocks, marks)
-    settings = {
-        key: str(value) for key, value in source.front_matter.items() if key.startswith("rag_")
-    }
-    return Document(
-        page.file,
-        title,
-        page.chapter or title,
-        page.url,
-        source.text,
-        tuple(blocks),
-        position,
-        page.language or layout.language,
-        covered,
-        nonblank,
-        unknown,
-        settings,
-    )
-
-
-def _title_of(page: Page, source: SourceFile, pieces: list[Piece]) -> tuple[str, Piece | None]:
-    """Return the page's title and the heading that shows it, if there is one."""
-    headings = [piece for piece in pieces if piece.kind is BlockKind.HEADING]
-    front = front_text(source.front_matter, "title")
-    if headings and headings[0].level == 1:
-        return headings[0].text, headings[0]
-    if front:
-        return front, None
-    if headings and headings[0] is pieces[0]:
-        return headings[0].text, headings[0]
-    return page.title or PurePosixPath(page.file).stem, None
-
-
-def _coverage(
-    source: SourceFile, blocks: list[Block], marks: list[tuple[MarkClass, int, int]]
-) -> tuple[int, int, tuple[Span, ...]]:
-    """Count the non-blank characters inside blocks or mark-up, and list what is in neither."""
-    text = source.text
-    spans = [(block.start, block.end) for block in blocks]
-    spans.extend((start, end) for _, start, end in marks)
-    spans.sort()
-    unknown: list[Span] = []
-    position = 1 if text.startswith("\ufeff") else 0
-    missing = 0
-    for start, end in [*spans, (len(text), len(text))]:
-        if start > position:
-            gap = text[position:start]
-            if not gap.isspace():
-                lead = len(gap) - len(gap.lstrip())
-                unknown.append((position + lead, position + len(gap.rstrip())))
-                missing += len("".join(gap.split()))
-        position = max(position, end)
-    blank = sum(map(text.count, " \n\t\r"))
-    if not text.isascii():
-        blank += len(_RARE_BLANK.findall(text)) + text.startswith("\ufeff")
-    nonblank = len(text) - blank
-    return nonblank - missing, nonblank, tuple(unknown)
-
-
-def _version(documents: list[Document], root: Path, partials: set[str]) -> str:
-    files = {document.file for document in documents} | partials
+def _version(root: Path, files: set[str]) -> str:
     digest = sha256()
     for file in sorted(files):
         digest.update(file.encode() + b"\0" + (root / file).read_bytes() + b"\0")

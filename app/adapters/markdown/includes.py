@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from app.adapters.markdown.source import decode
@@ -12,37 +13,29 @@ from app.domain.errors import BookError
 MAX_DEPTH = 10
 """mdBook's own limit on nested includes."""
 
-_DIRECTIVE = re.compile(
-    r"(?P<escape>\\?)\{\{[ \t]*#(?P<name>include|rustdoc_include|playground|playpen)"
-    r"[ \t]+(?P<argument>[^}\n]+)\}\}"
-)
-_ANCHOR_START = re.compile(r"ANCHOR:\s*(?P<name>[\w_-]+)")
-_ANCHOR_END = re.compile(r"ANCHOR_END:\s*(?P<name>[\w_-]+)")
-
 Warn = Callable[[str, int], None]
-"""`warn(message, offset)`."""
+"""`warn(message, position)`."""
 
 
 class Library:
-    """The files of a book's folder, read on demand; nothing outside of it is ever read."""
+    """The files of a book's folder, read on demand; nothing outside of it is ever read.
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._resolved = root.resolve()
+    A library without a folder is empty.
+    """
+
+    def __init__(self, root: Path | None) -> None:
+        self.root = root or Path()
+        self._resolved = root.resolve() if root else None
         self._texts: dict[str, str | None] = {}
-
-    @property
-    def root(self) -> Path:
-        return self._root
 
     def locate(self, base: str, target: str) -> str | None:
         """Return the path, relative to the root, of `target` as seen from the folder `base`."""
         joined = _normal(
             PurePosixPath(target[1:] if target.startswith("/") else f"{base}/{target}")
         )
-        if joined is None:
+        if joined is None or self._resolved is None:
             return None
-        path = self._root / joined
+        path = self.root / joined
         try:
             inside = path.resolve().is_relative_to(self._resolved)
         except (OSError, ValueError, RuntimeError):
@@ -51,12 +44,21 @@ class Library:
 
     def text(self, file: str) -> str | None:
         """Return a file's text, or None if it cannot be read as UTF-8."""
+        if self._resolved is None:
+            return None
         if file not in self._texts:
             try:
-                self._texts[file] = decode((self._root / file).read_bytes(), file)
+                self._texts[file] = decode((self.root / file).read_bytes(), file)
             except (OSError, BookError):
                 self._texts[file] = None
         return self._texts[file]
+
+    def require(self, file: str) -> str:
+        """Return a file's text. BookError if it is missing or not UTF-8."""
+        try:
+            return decode((self.root / file).read_bytes(), file)
+        except OSError as error:
+            raise BookError(f"cannot be read: {error.strerror}", file) from error
 
 
 def _normal(path: PurePosixPath) -> str | None:
@@ -76,77 +78,105 @@ def folder_of(file: str) -> str:
     return file.rpartition("/")[0]
 
 
-class MdBookIncludes:
-    """mdBook's `{{#include file:range}}` inside text that is shown as it is."""
+@dataclass(frozen=True, slots=True)
+class IncludeStyle:
+    """How a site generator writes an include of text.
 
-    def __init__(self, library: Library) -> None:
+    `directive` has the groups `argument` and `escape`; `anchors` are the two marks that begin and
+    end a named section in the included file.
+    """
+
+    directive: re.Pattern[str]
+    anchors: tuple[re.Pattern[str], re.Pattern[str]]
+    base: str | None = None
+    """The folder that paths start from; None for the including file's own."""
+
+
+MDBOOK = IncludeStyle(
+    re.compile(
+        r"(?P<escape>\\?)\{\{[ \t]*#(?:include|rustdoc_include|playground|playpen)"
+        r"[ \t]+(?P<argument>[^}\n]+)\}\}"
+    ),
+    (
+        re.compile(r"ANCHOR:\s*(?P<name>[\w-]+)"),
+        re.compile(r"ANCHOR_END:\s*(?P<name>[\w-]+)"),
+    ),
+)
+SNIPPETS = IncludeStyle(
+    re.compile(r"^[ \t]*(?P<escape>;?)-+8<-+[ \t]+\"(?P<argument>[^\"\n]+)\"[ \t]*$", re.M),
+    (
+        re.compile(r"-+8<-+[ \t]*\[start:[ \t]*(?P<name>[\w-]+)"),
+        re.compile(r"-+8<-+[ \t]*\[end:[ \t]*(?P<name>[\w-]+)"),
+    ),
+    base="",
+)
+
+
+class TextIncludes:
+    """Includes inside text that is shown as it is, nested and guarded against circles."""
+
+    def __init__(self, library: Library, style: IncludeStyle) -> None:
         self._library = library
+        self._style = style
 
-    def expand(self, text: str, file: str, offset: int, warn: Warn) -> tuple[str, str]:
+    def expand(self, text: str, file: str, warn: Warn) -> tuple[str, str]:
         """Replace the directives in `text`; return it and the first file included.
 
-        `offset` is where `text` stands, for warnings. A directive that cannot be resolved is
-        dropped with a warning.
+        `warn(message, position)` gets the directive's position in `text`. A directive that cannot
+        be resolved is dropped.
         """
-        if "{{" not in text:
-            return text, ""
         included: list[str] = []
-        expanded = self._expand(text, file, (file,), lambda why: warn(why, offset), included)
+        expanded = self._expand(text, file, (file,), warn, included)
         return expanded, included[0] if included else ""
 
     def _expand(
-        self,
-        text: str,
-        file: str,
-        chain: tuple[str, ...],
-        warn: Callable[[str], None],
-        included: list[str],
+        self, text: str, file: str, chain: tuple[str, ...], warn: Warn, included: list[str]
     ) -> str:
         def replace(match: re.Match[str]) -> str:
             if match["escape"]:
-                return match.group()[1:]
-            path, start = self._slice(match["argument"], file, warn)
-            if path is None:
+                return match.group()[len(match["escape"]) :]
+
+            def warn_here(message: str, _: int = 0) -> None:
+                warn(message, match.start())
+
+            path, chosen = self.section(match["argument"], file, warn_here)
+            if not path:
                 return ""
             if path in chain or len(chain) > MAX_DEPTH:
-                warn(f"include of {path} goes in a circle: {' -> '.join((*chain, path))}")
+                warn_here(f"include of {path} goes in a circle: {' -> '.join((*chain, path))}")
                 return ""
             included.append(path)
-            return self._expand(start, path, (*chain, path), warn, included)
+            return self._expand(chosen, path, (*chain, path), warn_here, included)
 
-        return _DIRECTIVE.sub(replace, text)
+        return self._style.directive.sub(replace, text)
 
-    def section(self, argument: str, file: str, warn: Callable[[str], None]) -> tuple[str, str]:
+    def section(self, argument: str, file: str, warn: Warn) -> tuple[str, str]:
         """Return the path and text that an include's argument names; ("", "") if there is none."""
-        path, text = self._slice(argument, file, warn)
-        return path or "", text
-
-    def _slice(
-        self, argument: str, file: str, warn: Callable[[str], None]
-    ) -> tuple[str | None, str]:
-        target, _, selector = (
-            argument.split(maxsplit=1)[0].partition(":") if argument.split() else ("", "", "")
-        )
-        path = self._library.locate(folder_of(file), target)
+        words = argument.split()
+        target, _, selector = words[0].partition(":") if words else ("", "", "")
+        base = folder_of(file) if self._style.base is None else self._style.base
+        path = self._library.locate(base, target)
         if path is None:
-            warn(f"included file not found: {target}")
-            return None, ""
+            warn(f"included file not found: {target}", 0)
+            return "", ""
         text = self._library.text(path)
         if text is None:
-            warn(f"included file is not UTF-8 text: {target}")
-            return None, ""
-        lines = text.splitlines()
-        chosen = select_lines(lines, selector)
-        if chosen is None:
-            warn(f"included file {target} has no anchor {selector}")
-            return None, ""
-        return path, "\n".join(chosen)
+            warn(f"included file is not UTF-8 text: {target}", 0)
+            return "", ""
+        lines = select_lines(text.splitlines(), selector, self._style.anchors)
+        if lines is None:
+            warn(f"included file {target} has no section {selector}", 0)
+            return "", ""
+        return path, "\n".join(lines)
 
 
-def select_lines(lines: list[str], selector: str) -> list[str] | None:
-    """Return the lines that mdBook's `N`, `N:`, `:M`, `N:M` or anchor name choose.
+def select_lines(
+    lines: list[str], selector: str, anchors: tuple[re.Pattern[str], re.Pattern[str]]
+) -> list[str] | None:
+    """Return the lines that `N`, `N:`, `:M`, `N:M` or a section's name choose.
 
-    Lines count from 1, both ends included. None if there is no such anchor.
+    Lines count from 1, both ends included. None if there is no such section. Lines that mark
+    sections are left out of a chosen section, as mdBook does.
     """
     if not selector:
         return lines
@@ -156,19 +186,16 @@ def select_lines(lines: list[str], selector: str) -> list[str] | None:
         if not colon:
             return lines[start : start + 1]
         return lines[start : int(last)] if last else lines[start:]
-    return _anchored(lines, selector)
-
-
-def _anchored(lines: list[str], name: str) -> list[str] | None:
+    begin, finish = anchors
     chosen: list[str] = []
     found = inside = False
     for line in lines:
-        end = _ANCHOR_END.search(line)
-        start = None if end else _ANCHOR_START.search(line)
+        end = finish.search(line)
+        start_mark = None if end else begin.search(line)
         if end:
-            inside = inside and end["name"] != name
-        elif start:
-            if start["name"] == name:
+            inside = inside and end["name"] != selector
+        elif start_mark:
+            if start_mark["name"] == selector:
                 found = inside = True
         elif inside:
             chosen.append(line)

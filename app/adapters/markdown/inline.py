@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import unescapeAll
-from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
+from app.adapters.markdown import inline_rules
 from app.adapters.markdown.anchors import SlugPolicy
 from app.adapters.markdown.marks import Dialect
-from app.adapters.markdown.tags import TagScanner, plain_text, string_literal
+from app.adapters.markdown.tags import TagScanner
 from app.domain.document import RUN_BOUNDARY as BOUNDARY
 
 _ALWAYS_SPECIAL = r"\\*_\[\]<~&"
 _BLANKS = re.compile(r"[ \t]*\n[ \t]*|[ \t]{2,}|\t")
 _ATTRIBUTE_ID = re.compile(r"#([\w:.-]+)")
-_ROLE = re.compile(r"\{([A-Za-z][\w:+-]*)\}(`+)([^`]|[^`].*?[^`])\2(?!`)", re.DOTALL)
-_ROLE_TARGET = re.compile(r"^(.*?)\s*<[^<>]*>$", re.DOTALL)
-_INLINE_ATTRIBUTES = re.compile(r"\{:?[ \t]*(?:[#.:]?[\w:-]+[^{}\n]*)?\}")
-_DOLLAR = re.compile(
-    r"\$\$(?=\S)(?P<display>[^$]+?)\$\$|\$(?=[^\s$])(?P<inline>(?:[^$\\]|\\.)*?[^\s\\]|\S)\$(?!\d)",
-    re.DOTALL,
-)
-_PAREN = re.compile(r"\\\\?\((?P<inline>.+?)\\\\?\)|\\\\?\[(?P<display>.+?)\\\\?\]", re.DOTALL)
-_FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]")
 _TERM_ROLES = frozenset({"term", "dfn", "index"})
+
+_TEXT = ("text", "text_special")
 
 MAX_TERM_WORDS = 6
 """An emphasised phrase of more words is a stressed sentence, not a term."""
@@ -70,17 +62,17 @@ class InlineReader:
         self._special_but_code = re.compile(f"[{special}]")
         self._explicit_terms = dialect.kramdown
         ruler = md.inline.ruler
-        ruler.at("html_inline", _tag_rule)
+        ruler.at("html_inline", inline_rules.tag_rule)
         if dialect.mdx:
-            ruler.before("html_inline", "expression", _expression_rule)
+            ruler.before("html_inline", "expression", inline_rules.expression_rule)
         if dialect.kramdown or dialect.attribute_lists:
-            ruler.before("html_inline", "attributes", _attributes_rule)
+            ruler.before("html_inline", "attributes", inline_rules.attributes_rule)
         if dialect.myst:
-            ruler.before("html_inline", "role", _role_rule)
+            ruler.before("html_inline", "role", inline_rules.role_rule)
         if dialect.math:
-            ruler.before("escape", "math", _math_rule)
+            ruler.before("escape", "math", inline_rules.math_rule)
         if footnotes:
-            ruler.before("link", "footnote_ref", _footnote_rule)
+            ruler.before("link", "footnote_ref", inline_rules.footnote_rule)
 
     def read(self, content: str, env: EnvType) -> Text:
         """Resolve `content`, the raw inline source of one block."""
@@ -135,7 +127,7 @@ def render(tokens: Sequence[Token], explicit_terms: bool) -> Text:
     out, marked = collector.out, collector.marked
     for token in tokens:
         kind = token.type
-        if kind == "text" or kind == "text_special":
+        if kind in _TEXT:
             out.append(token.content)
             marked.append(token.content)
         elif kind == "softbreak":
@@ -296,18 +288,18 @@ _HANDLERS: dict[str, Callable[[_Collector, Token], None]] = {
 
 
 def _slug_piece(token: Token, policy: SlugPolicy) -> str:
-    if token.type == "image":
-        return _alt_text(token) if policy.images else ""
-    if token.type == "expression":
-        return token.markup[1:-1] if policy.expressions else ""
-    if token.type == "math_inline":
-        if policy.math == "raw":
-            return token.content
-        return token.content.strip("$") if policy.math == "tex" else ""
-    if token.type in ("tag", "attributes", "footnote_ref"):
-        return ""
-    if token.type in ("softbreak", "hardbreak"):
-        return " "
+    match token.type:
+        case "image":
+            return _alt_text(token) if policy.images else ""
+        case "expression":
+            return token.markup[1:-1] if policy.expressions else ""
+        case "math_inline":
+            shown = {"raw": token.content, "tex": token.content.strip("$")}
+            return shown.get(policy.math, "")
+        case "softbreak" | "hardbreak":
+            return " "
+        case "tag" | "attributes" | "footnote_ref":
+            return ""
     return token.content
 
 
@@ -327,122 +319,3 @@ def _alt_text(token: Token) -> str:
     if token.children:
         return render(token.children, explicit_terms=False).text
     return token.content
-
-
-def _tag_rule(state: StateInline, silent: bool) -> bool:
-    """HTML and JSX tags, comments, MathML and other raw inline elements."""
-    if state.src[state.pos] != "<":
-        return False
-    source, start = state.src, state.pos
-    if source.startswith("<!--", start):
-        close = source.find("-->", start + 4)
-        if close < 0:
-            return False
-        state.pos = close + 3
-        return True
-    if source.startswith(("<?", "<!"), start):
-        close = source.find(">", start)
-        if close < 0:
-            return False
-        state.pos = close + 1
-        return True
-    scanner: TagScanner = state.env["inline_scanner"]
-    tag = scanner.tag_at(start)
-    if tag is None:
-        return False
-    end = tag.end
-    lower = tag.name.lower()
-    if lower in ("math", "svg", "script", "style") and not tag.closing and not tag.void:
-        inner_end, stop = scanner.element_end(tag, len(source))
-        if stop > 0:
-            if not silent:
-                if lower == "math":
-                    token = state.push("math_inline", "", 0)
-                    token.content = plain_text(source[tag.end : inner_end])
-                else:
-                    state.push("tag", lower, 0)
-            state.pos = stop
-            return True
-    if not silent:
-        token = state.push("tag", ("/" if tag.closing else "") + (tag.name or "_"), 0)
-        token.meta = {"alt": tag.get("alt"), "title": tag.get("title"), "id": tag.get("id")}
-    state.pos = end
-    return True
-
-
-def _expression_rule(state: StateInline, silent: bool) -> bool:
-    if state.src[state.pos] != "{":
-        return False
-    scanner: TagScanner = state.env["inline_scanner"]
-    end = scanner.brace_end(state.pos)
-    if end < 0:
-        return False
-    if not silent:
-        raw = state.src[state.pos : end]
-        token = state.push("expression", "", 0)
-        token.content = string_literal(raw)
-        token.markup = raw
-    state.pos = end
-    return True
-
-
-def _attributes_rule(state: StateInline, silent: bool) -> bool:
-    if state.src[state.pos] != "{":
-        return False
-    match = _INLINE_ATTRIBUTES.match(state.src, state.pos)
-    if match is None or match.group()[1:2] not in (":", "#", "."):
-        return False
-    if not silent:
-        token = state.push("attributes", "", 0)
-        token.content = match.group()
-    state.pos = match.end()
-    return True
-
-
-def _role_rule(state: StateInline, silent: bool) -> bool:
-    if state.src[state.pos] != "{":
-        return False
-    match = _ROLE.match(state.src, state.pos)
-    if match is None:
-        return False
-    if not silent:
-        token = state.push("role", "", 0)
-        token.info = match.group(1)
-        content = match.group(3).strip()
-        target = _ROLE_TARGET.match(content)
-        if target and target.group(1):
-            content = target.group(1)
-        token.content = f"${content}$" if token.info == "math" else content
-    state.pos = match.end()
-    return True
-
-
-def _math_rule(state: StateInline, silent: bool) -> bool:
-    character = state.src[state.pos]
-    if character == "$":
-        unclosed: int = state.env.get("dollar_limit", 0)
-        if unclosed and state.pos >= unclosed and state.env.get("dollar_source") is state.src:
-            return False
-        match = _DOLLAR.match(state.src, state.pos)
-    elif character == "\\" and state.src.startswith(("\\\\(", "\\\\["), state.pos):
-        match = _PAREN.match(state.src, state.pos)
-    else:
-        return False
-    if match is None:
-        return False
-    if not silent:
-        token = state.push("math_inline", "", 0)
-        token.content = html.unescape(match.group()) if "&" in match.group() else match.group()
-    state.pos = match.end()
-    return True
-
-
-def _footnote_rule(state: StateInline, silent: bool) -> bool:
-    match = _FOOTNOTE.match(state.src, state.pos)
-    if match is None or match.group(1).lower() not in state.env["footnotes"]:
-        return False
-    if not silent:
-        token = state.push("footnote_ref", "", 0)
-        token.meta = {"label": match.group(1)}
-    state.pos = match.end()
-    return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from app.adapters.markdown.tags import Tag
 
@@ -41,6 +41,12 @@ class Mark(NamedTuple):
     closes: str = ""
     name: str = ""
     argument: str = ""
+    label: str = ""
+    """An id that a directive's options give."""
+
+
+MarkSpan: TypeAlias = tuple[MarkClass, int, int]
+"""A stretch of mark-up as coverage counts it: class, start, end."""
 
 
 class RawElement(NamedTuple):

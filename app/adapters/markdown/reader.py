@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -12,15 +12,24 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
-from app.adapters.markdown import syntax
-from app.adapters.markdown.anchors import Slugger, SlugStyle
-from app.adapters.markdown.blocks import BlockReader, ParsedFile, shifted
+from app.adapters.markdown import syntax, syntax_mkdocs, syntax_myst
+from app.adapters.markdown.anchors import Slugger, SlugStyle, heading_source
+from app.adapters.markdown.blocks import BlockReader, ParsedFile
 from app.adapters.markdown.dispatch import DispatchingInline, LinkHelpers
-from app.adapters.markdown.includes import Library, MdBookIncludes, folder_of
+from app.adapters.markdown.includes import (
+    MAX_DEPTH,
+    MDBOOK,
+    SNIPPETS,
+    Library,
+    TextIncludes,
+    folder_of,
+)
 from app.adapters.markdown.inline import InlineReader
+from app.adapters.markdown.leaves import LeafReader
 from app.adapters.markdown.marks import Dialect, Mark, MarkClass
 from app.adapters.markdown.pieces import Piece
 from app.adapters.markdown.source import SourceFile, make_source
+from app.adapters.markdown.syntax_myst import Directive
 from app.adapters.markdown.tags import TagScanner
 from app.domain.document import SourceWarning
 
@@ -85,13 +94,30 @@ def _engine(features: _Features) -> _Engine:
 
         md.use(deflist_plugin)
     two_lines = features.tables or features.underlined or dialect.definition_lists
-    syntax.install(md, dialect, footnotes, two_lines)
+    more = dict(syntax_myst.HANDLERS) if dialect.myst else {}
+    if dialect.mkdocs:
+        more |= syntax_mkdocs.HANDLERS
+    if dialect.math:
+        more["\\"] = syntax_myst.environment
+    syntax.install(md, dialect, footnotes, two_lines, more)
     md.inline = inline = DispatchingInline()
-    md.helpers = LinkHelpers
+    md.helpers = LinkHelpers  # type: ignore[assignment]  # used by attribute, as the module is
     inline.ruler.disable("linkify")
     reader = InlineReader(md, dialect, footnotes)
     inline.prepare()
     return _Engine(md, reader)
+
+
+def heading_anchors(sources: Sequence[str], dialect: Dialect, style: SlugStyle) -> list[str]:
+    """Return the anchors that a page's headings get, given their inline sources in order."""
+    inline = _engine(_Features(dialect, footnotes=False, tables=False, underlined=False)).inline
+    slugger = Slugger(style)
+    anchors: list[str] = []
+    for source in sources:
+        heading = heading_source(source, dialect)
+        text = inline.slug_text(heading.content, {}, style.policy)
+        anchors.append(slugger.anchor(text, 2, heading.explicit_id))
+    return anchors
 
 
 @dataclass(slots=True)
@@ -102,6 +128,7 @@ class FileContext:
     dialect: Dialect
     style: SlugStyle
     site_root: str = ""
+    snippet_base: str = ""
     warnings: list[SourceWarning] = field(default_factory=list)
     partials: set[str] = field(default_factory=set)
     """Files that were pulled into others: they are no orphans."""
@@ -112,25 +139,17 @@ class FileReader:
 
     def __init__(self, context: FileContext) -> None:
         self._context = context
-        self._mdbook = MdBookIncludes(context.library)
 
     def read(self, source: SourceFile, chain: tuple[str, ...] = ()) -> ParsedFile:
         """Parse `source`. `chain` are the files whose includes led here."""
         context = self._context
         dialect = _suited(context.dialect, source)
         flat = source.flat
-        labels = (
-            {label.lower() for label in _FOOTNOTE_LABELS.findall(flat)} if "[^" in flat else set()
-        )
-        features = _Features(
-            dialect,
-            bool(labels),
-            *_rule_lines(flat),
-        )
+        labels = {name.lower() for name in _FOOTNOTE_LABELS.findall(flat)} if "[^" in flat else ()
+        features = _Features(dialect, bool(labels), *_rule_lines(flat))
         engine = _engine(features)
         env: EnvType = {
             "scanner": TagScanner(flat),
-            "starts": {},
             "footnotes": labels,
             "references": {},
         }
@@ -139,47 +158,51 @@ class FileReader:
         # Quotes move these marks while they are read.
         env["lines"] = list(state.bMarks)
         engine.md.block.tokenize(state, 0, state.lineMax)
-        files = (*chain, source.file)
-
-        def warn(message: str, offset: int) -> None:
-            context.warnings.append(SourceWarning(message, source.file, source.line(offset)))
-
-        imports = self._imports(source, tokens, warn) if dialect.mdx else {}
-
-        def include(mark: Mark) -> list[Piece] | None:
-            return self._include(mark, source, imports, files, warn)
-
-        def resolve(text: str, offset: int) -> tuple[str, str]:
-            if not dialect.mdbook:
-                return text, ""
-            return self._mdbook.expand(text, source.file, offset, warn)
-
+        includes = _PageIncludes(self, context, source, (*chain, source.file))
+        if dialect.mdx:
+            includes.read_imports(tokens)
         slugger = Slugger(context.style)
-        reader = BlockReader(flat, env, engine.inline, dialect, slugger, include, resolve)
-        return reader.read(tokens)
+        leaves = LeafReader(flat, env, engine.inline, dialect, slugger, includes)
+        return BlockReader(leaves).read(tokens)
 
-    def _imports(
-        self, source: SourceFile, tokens: list[Token], warn: Callable[[str, int], None]
-    ) -> dict[str, str]:
-        """Return the Markdown files that the page imports, by component name."""
-        found: dict[str, str] = {}
+
+class _PageIncludes:
+    """The includes of one page."""
+
+    def __init__(
+        self, reader: FileReader, context: FileContext, source: SourceFile, chain: tuple[str, ...]
+    ) -> None:
+        self._reader = reader
+        self._context = context
+        self._source = source
+        self._chain = chain
+        self._imports: dict[str, str] = {}
+        style = MDBOOK
+        if context.dialect.mkdocs:
+            style = replace(SNIPPETS, base=context.snippet_base)
+        self._text = TextIncludes(context.library, style)
+
+    def _warn(self, message: str, offset: int) -> None:
+        line = self._source.line(offset)
+        self._context.warnings.append(SourceWarning(message, self._source.file, line))
+
+    def read_imports(self, tokens: list[Token]) -> None:
+        """Note which Markdown files the page imports, by component name."""
         for token in tokens:
             if token.type != "mark" or token.meta["found"].kind is not MarkClass.ESM:
                 continue
             mark: Mark = token.meta["found"]
-            text = source.flat[mark.start : mark.end]
+            text = self._source.flat[mark.start : mark.end]
             for match in _IMPORTED.finditer(text):
-                if not self._locate(source.file, match.group(1)):
-                    warn(f"import not found: {match.group(1)}", mark.start + match.start())
+                if not self._locate(match.group(1)):
+                    self._warn(f"import not found: {match.group(1)}", mark.start + match.start())
             for match in _IMPORT.finditer(text):
-                if match.group(2).endswith((".md", ".mdx")):
-                    path = self._locate(source.file, match.group(2))
-                    if path:
-                        found[match.group(1)] = path
-        return found
+                path = self._locate(match.group(2))
+                if path and path.endswith((".md", ".mdx")):
+                    self._imports[match.group(1)] = path
 
-    def _locate(self, file: str, target: str) -> str | None:
-        base = folder_of(file)
+    def _locate(self, target: str) -> str | None:
+        base = folder_of(self._source.file)
         if target.startswith("@site/"):
             base, target = self._context.site_root, target[6:]
         for suffix in _CODE_SUFFIXES:
@@ -188,35 +211,96 @@ class FileReader:
                 return path
         return None
 
-    def _include(
-        self,
-        mark: Mark,
-        source: SourceFile,
-        imports: dict[str, str],
-        chain: tuple[str, ...],
-        warn: Callable[[str, int], None],
-    ) -> list[Piece] | None:
+    def code(self, text: str, offset: int) -> tuple[str, str]:
+        """Expand include directives in the text of a code block at `offset`."""
+        dialect = self._context.dialect
+        if not (dialect.mdbook and "{{" in text) and not (dialect.mkdocs and "8<" in text):
+            return text, ""
+        first_line = self._source.flat.find("\n", offset) + 1
+
+        def warn(message: str, position: int) -> None:
+            self._warn(message, self._offset_of_line(first_line, text.count("\n", 0, position)))
+
+        return self._text.expand(text, self._source.file, warn)
+
+    def _offset_of_line(self, offset: int, lines: int) -> int:
+        for _ in range(lines):
+            offset = self._source.flat.find("\n", offset) + 1
+        return offset
+
+    def blocks(self, mark: Mark) -> list[Piece] | None:
+        """Return the blocks that an include directive or an imported partial stands for."""
         if mark.tag is not None:
-            path = imports.get(mark.tag.name, "")
-            text = self._context.library.text(path) if path else None
-            if text is None:
-                return None
-        elif mark.name in ("include", "rustdoc_include", "playground"):
-            path, text = self._mdbook.section(
-                mark.argument, source.file, lambda message: warn(message, mark.start)
-            )
-            if not path:
-                return []
-        else:
+            path = self._imports.get(mark.tag.name, "")
+            return self._read(mark, path, self._context.library.text(path)) if path else None
+        if mark.kind is not MarkClass.INCLUDE:
+            return None
+        if mark.name not in ("include", "rustdoc_include", "playground", "snippet"):
             return []
-        if path in chain:
-            warn(f"include of {path} goes in a circle: {' -> '.join((*chain, path))}", mark.start)
+        pieces: list[Piece] = []
+        for argument in mark.argument.split("\n"):
+            path, text = self._text.section(
+                argument, self._source.file, lambda message, _: self._warn(message, mark.start)
+            )
+            if path:
+                self._extend(pieces, mark, self._read(mark, path, text))
+        return pieces
+
+    def _extend(self, pieces: list[Piece], mark: Mark, more: list[Piece]) -> None:
+        """Add another file's pieces: behind the first piece all stand at the directive's end."""
+        if pieces and more:
+            more[0].start = mark.end
+        pieces.extend(more)
+
+    def _read(self, mark: Mark, path: str, text: str | None) -> list[Piece]:
+        if text is None:
+            self._warn(f"included file is not UTF-8 text: {path}", mark.start)
+            return []
+        if path in self._chain or len(self._chain) > MAX_DEPTH:
+            circle = " -> ".join((*self._chain, path))
+            self._warn(f"include of {path} goes in a circle: {circle}", mark.start)
             return []
         self._context.partials.add(path)
-        parsed = self.read(make_source(text, path), chain)
+        parsed = self._reader.read(make_source(text, path), self._chain)
         pieces = [piece for piece in parsed.pieces if piece.text]
-        spans = [(mark.start, mark.end)] + [(mark.end, mark.end)] * (len(pieces) - 1)
-        return [shifted(piece, *span, path) for piece, span in zip(pieces, spans, strict=False)]
+        for index, piece in enumerate(pieces):
+            piece.start, piece.end = mark.end if index else mark.start, mark.end
+            piece.parts, piece.children, piece.included = (), [], path
+        return pieces
+
+    def literal(self, directive: Directive, offset: int) -> tuple[str, str]:
+        """Return the text and the file that a `literalinclude` names."""
+        path = self._context.library.locate(folder_of(self._source.file), directive.argument)
+        text = self._context.library.text(path) if path else None
+        if path is None or text is None:
+            self._warn(f"included file not found: {directive.argument}", offset)
+            return "", ""
+        chosen = _literal_lines(text.splitlines(), directive.options)
+        self._context.partials.add(path)
+        return "\n".join(chosen), path
+
+
+def _literal_lines(lines: list[str], options: dict[str, str]) -> list[str]:
+    """Choose lines as Sphinx does: `lines`, then `start-after`/`-at` and `end-before`/`-at`."""
+    if options.get("lines"):
+        chosen: list[str] = []
+        for part in options["lines"].split(","):
+            first, dash, last = part.strip().partition("-")
+            begin = int(first) - 1 if first.isdigit() else 0
+            stop = (int(last) if last.isdigit() else len(lines)) if dash else begin + 1
+            chosen.extend(lines[begin:stop])
+        return chosen
+    start, stop = 0, len(lines)
+    for name, extra in (("start-after", 1), ("start-at", 0)):
+        if options.get(name):
+            start = (
+                next((i for i, line in enumerate(lines) if options[name] in line), -extra) + extra
+            )
+    for name, extra in (("end-before", 0), ("end-at", 1)):
+        if options.get(name):
+            found = (i for i in range(start, len(lines)) if options[name] in lines[i])
+            stop = next(found, len(lines) - extra) + extra
+    return lines[start:stop]
 
 
 def _rule_lines(text: str) -> tuple[bool, bool]:

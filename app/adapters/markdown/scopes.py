@@ -46,6 +46,8 @@ class Scope:
     title: str = ""
     level: int = 0
     author_id: str = ""
+    title_end: int = 0
+    """Where the title ends in the source."""
     pieces: list[Piece] = field(default_factory=list)
 
 
@@ -72,6 +74,13 @@ _COMPONENTS = (
     (ADMONITIONS, BlockKind.ADMONITION),
     (frozenset({"figure"}), BlockKind.FIGURE),
 )
+_DIRECTIVES = (
+    (SOLUTIONS, BlockKind.SOLUTION),
+    (EXERCISES, BlockKind.EXERCISE),
+    (ADMONITIONS | {"sidebar", "margin", "marginnote", "aside"}, BlockKind.ADMONITION),
+    (frozenset({"epigraph", "pull-quote", "blockquote"}), BlockKind.QUOTE),
+    (frozenset({"figure", "image", "figure-md"}), BlockKind.FIGURE),
+)
 _UNTITLED = frozenset({"tabs", "tabitem", "tab", "codeblock", "codegroup"})
 """Components whose title is a label of the page's furniture."""
 
@@ -90,20 +99,24 @@ def scope_of(mark: Mark) -> Scope:
         title,
         level,
         author_id,
+        mark.end,
     )
 
 
 def _directive_scope(mark: Mark) -> Scope:
     name = mark.name.lower()
-    kind: BlockKind | None = None
-    if name in ADMONITIONS:
-        kind = BlockKind.ADMONITION
-    elif name in EXERCISES:
-        kind = BlockKind.EXERCISE
-    elif name in SOLUTIONS:
-        kind = BlockKind.SOLUTION
-    title = mark.argument
-    return Scope(mark.opens, mark.start, kind, kind is not None, title=title)
+    kind = next((kind for names, kind in _DIRECTIVES if name in names), None)
+    role = "table" if name in ("table", "list-table") else ""
+    return Scope(
+        mark.opens,
+        mark.start,
+        kind,
+        kind is not None,
+        role,
+        mark.argument,
+        author_id=mark.label,
+        title_end=mark.end,
+    )
 
 
 _Facts: TypeAlias = "tuple[str, BlockKind | None, str, str, int, str]"

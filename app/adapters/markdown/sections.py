@@ -176,6 +176,7 @@ def _split_list(piece: Piece, kind: BlockKind) -> list[Piece]:
     for part in piece.parts:
         inside = [child for child in piece.children if part.start <= child.start < part.end]
         if not inside:
+            items.append(Piece(kind, "", "", part.start, part.end))
             continue
         item = merge(kind, inside)
         item.start, item.end, item.parts = part.start, part.end, ()

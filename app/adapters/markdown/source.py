@@ -24,8 +24,9 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(slots=True)
 class SourceFile:
-    """The text of one file; `flat` has the same length, with line ends and odd characters made
-    plain for the parser.
+    """The text of one file.
+
+    `flat` has the same length, with line ends and odd characters made plain for the parser.
     """
 
     file: str

@@ -9,11 +9,12 @@ one cannot swallow what follows.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from markdown_it import MarkdownIt
 from markdown_it.parser_block import RuleFuncBlockType
+from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 
 from app.adapters.markdown.marks import Dialect, Mark, MarkClass, RawElement
@@ -49,10 +50,14 @@ _INCLUDE = re.compile(
 _FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]:")
 
 
-class StructureRule:
-    """The block rule of one dialect."""
+_MAX_MARKS_A_LINE = 40
+"""Of more tags on one line the rest is read as running text, whose tags count just the same."""
 
-    def __init__(self, dialect: Dialect) -> None:
+
+class StructureRule:
+    """The block rule of one dialect; `more` are handlers of its own beside the common ones."""
+
+    def __init__(self, dialect: Dialect, more: Mapping[str, Handler]) -> None:
         self._dialect = dialect
         handlers: dict[str, Handler] = {"<": self._angle}
         if dialect.mdx:
@@ -65,20 +70,21 @@ class StructureRule:
             handlers[":"] = self._directive
         if dialect.math:
             handlers["$"] = self._math
-        self._handlers = handlers
+        self._handlers = {**handlers, **more}
 
     def __call__(self, state: StateBlock, start: int, end: int, silent: bool) -> bool:
         position = state.bMarks[start] + state.tShift[start]
         handler = self._handlers.get(state.src[position : position + 1])
         if handler is None or state.is_code_block(start):
             return False
-        return handler(state, position, start, end, silent)
+        matched: bool = handler(state, position, start, end, silent)
+        return matched
 
     def _angle(self, state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
         scanner: TagScanner = state.env["scanner"]
         limit = state.eMarks[end - 1]
         if state.src.startswith("<!--", position):
-            close = state.src.find("-->", position + 4, limit)
+            close = scanner.find("-->", position + 4, limit)
             if close < 0:
                 return False
             return silent or emit(state, Mark(MarkClass.COMMENT, position, close + 3), start, end)
@@ -196,13 +202,8 @@ class StructureRule:
     def _math(self, state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
         if not state.src.startswith("$$", position):
             return False
-        limit = state.eMarks[end - 1]
-        unclosed: int = state.env.get("unclosed_math", len(state.src))
-        if position >= unclosed:
-            return False
-        close = state.src.find("$$", position + 2, limit)
+        close = state.env["scanner"].find("$$", position + 2, state.eMarks[end - 1])
         if close < 0:
-            state.env["unclosed_math"] = position
             return False
         newline = state.src.find("\n", close)
         tail = state.src[close + 2 : newline if newline >= 0 else len(state.src)].strip()
@@ -240,14 +241,20 @@ def emit(state: StateBlock, found: Mark | RawElement, start: int, end: int) -> b
     state.line = line + 1
     if position >= text_end:
         return True
-    state.env["starts"][line] = position
+    first = len(state.tokens)
     state.bMarks[line] = position
     state.tShift[line] = 0
     state.sCount[line] = state.blkIndent
     state.line = line
-    for rule in state.md.block.ruler.getRules(""):
+    depth = state.env["line_depth"] = state.env.get("line_depth", 0) + 1
+    rules = state.md.block.ruler.getRules("")
+    for rule in rules if depth < _MAX_MARKS_A_LINE else rules[-1:]:
         if rule(state, line, end, False):
             break
+    state.env["line_depth"] = depth - 1
+    for following in state.tokens[first:]:
+        if following.map and following.map[0] == line:
+            following.meta.setdefault("start", position)
     return True
 
 
@@ -291,8 +298,14 @@ class PlainParagraph:
     """
 
     def __init__(
-        self, esm: bool, two_line_blocks: bool, definitions: RuleFuncBlockType | None
+        self,
+        esm: bool,
+        two_line_blocks: bool,
+        definitions: RuleFuncBlockType | None,
+        max_nesting: int,
     ) -> None:
+        # A list adds two levels at once.
+        self._deepest = max_nesting - 2
         self._esm = esm
         self._two_line_blocks = two_line_blocks
         self._definitions = definitions
@@ -300,6 +313,8 @@ class PlainParagraph:
     def __call__(self, state: StateBlock, start: int, end: int, silent: bool) -> bool:
         first = state.bMarks[start] + state.tShift[start]
         source = state.src
+        if state.level >= self._deepest:
+            return not silent and self._bottom(state, start, end)
         if silent or not source[first : first + 1].isalpha() or state.is_code_block(start):
             return False
         if self._esm and source.startswith(("import", "export"), first):
@@ -336,6 +351,14 @@ class PlainParagraph:
             token.content = state.getLines(start, after, state.blkIndent, False).strip()
         return True
 
+    def _bottom(self, state: StateBlock, start: int, end: int) -> bool:
+        """Take what is nested too deeply as text: markdown-it would drop it."""
+        token = state.push("paragraph", "p", 0)
+        token.map = [start, end]
+        token.content = state.getLines(start, end, state.blkIndent, False).strip()
+        state.line = end
+        return True
+
     def _may_be_two_line_block(self, state: StateBlock, after: int, end: int) -> bool:
         """True if what follows may make the line a heading, a table's first row or a term."""
         if after >= end:
@@ -352,15 +375,26 @@ class PlainParagraph:
         return begin < state.eMarks[line] and state.src[begin] in characters
 
 
-def install(md: MarkdownIt, dialect: Dialect, footnotes: bool, two_line_blocks: bool) -> None:
+def install(
+    md: MarkdownIt,
+    dialect: Dialect,
+    footnotes: bool,
+    two_line_blocks: bool,
+    more: Mapping[str, Handler],
+) -> None:
     """Put the dialect's block rules into `md`.
 
     `two_line_blocks`: the file may hold tables, underlined headings or definition lists.
     """
-    alternatives = {"alt": ["paragraph", "reference", "blockquote"]}
-    md.block.ruler.at("html_block", StructureRule(dialect), alternatives)
+    alternatives: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    structure = StructureRule(dialect, more)
+    md.block.ruler.at("html_block", structure, alternatives)
+    if "`" in more:
+        md.block.ruler.before("fence", "directive", structure, alternatives)
     if footnotes:
         md.block.ruler.before("reference", "footnote", footnote_rule, alternatives)
     rules = dict(zip(md.block.ruler.get_active_rules(), md.block.ruler.getRules(""), strict=True))
-    plain = PlainParagraph(dialect.mdx, two_line_blocks, rules.get("deflist"))
+    plain = PlainParagraph(
+        dialect.mdx, two_line_blocks, rules.get("deflist"), md.options["maxNesting"]
+    )
     md.block.ruler.before("table", "plain_paragraph", plain)

@@ -12,7 +12,7 @@ _SIMPLE = re.compile(
     r"\s*(?P<void>/?)>"
 )
 _NAME = re.compile(r"</?([A-Za-z][\w.:-]*)(?=[\s/>{])|<(/?)>")
-_STOP = re.compile(r"[\"'{>]")
+_STOP = re.compile(r"[\"'{><]")
 _JS_STOP = re.compile(r"[\"'`{}]|/\*")
 _ATTRIBUTE = re.compile(
     r"([A-Za-z_:@.][\w:.@-]*)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|(\{)|([^\s\"'=<>`{}]+)))?"
@@ -84,6 +84,19 @@ class TagScanner:
     def __init__(self, text: str) -> None:
         self._text = text
         self._budget = 20 * len(text) + 100_000
+        self._missing: dict[str, int] = {}
+
+    def find(self, closing: str, start: int, limit: int | None = None) -> int:
+        """Return where `closing` is next found before `limit`, or -1.
+
+        What is missing once is not looked for again, so that many openings cost no more than one.
+        """
+        if start >= self._missing.get(closing, len(self._text) + 1):
+            return -1
+        found = self._text.find(closing, start)
+        if found < 0:
+            self._missing[closing] = start
+        return -1 if limit is not None and found + len(closing) > limit else found
 
     def tag_at(self, start: int) -> Tag | None:
         """Return the tag whose `<` is at `start`, or None."""
@@ -109,23 +122,22 @@ class TagScanner:
         position = head.end()
         while True:
             stop = _STOP.search(text, position)
-            if stop is None:
+            if stop is None or not self._spend(stop.end() - position):
+                self._spend(len(text) - position)
                 return None
             character = stop.group()
+            if character == "<":
+                return None
             if character == ">":
                 break
             if character == "{":
                 position = self.brace_end(stop.start())
             else:
-                position = text.find(character, stop.end()) + 1
+                position = self.find(character, stop.end()) + 1
             if position <= 0 or not self._spend(position - stop.start()):
                 return None
         void = text[stop.start() - 1] == "/"
         inner_end = stop.start() - void
-        if "<" in text[head.end() : inner_end] and "{" not in text[head.end() : inner_end]:
-            unquoted = re.sub(r"\"[^\"]*\"|'[^']*'", "", text[head.end() : inner_end])
-            if "<" in unquoted:
-                return None
         closing = text[start + 1] == "/"
         return Tag(head.group(1), start, stop.end(), closing, void, text[head.end() : inner_end])
 

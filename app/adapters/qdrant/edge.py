@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import qdrant_edge as edge
 
 from app.adapters.qdrant.edge_books import Generation, OpenBooks
 from app.adapters.qdrant.edge_shard import (
     chunks_with_paragraph,
     paragraph_ids,
+    point_page,
     retrieve,
     search_shard,
     storage_errors,
@@ -25,7 +28,7 @@ from app.adapters.qdrant.ranking import best
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.errors import BookNotFound, InputError
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
-from app.services.ports import BookManifest
+from app.services.ports import BookManifest, IndexPoint
 
 
 class EdgeIndex:
@@ -38,6 +41,9 @@ class EdgeIndex:
 
     async def books(self) -> list[BookManifest]:
         return await asyncio.to_thread(self._manifests)
+
+    async def manifest(self, book: str) -> BookManifest | None:
+        return await asyncio.to_thread(self._manifest, self._folder(book))
 
     async def begin(self, book: str, dimension: int) -> EdgeWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
@@ -80,6 +86,16 @@ class EdgeIndex:
         """
         return await asyncio.to_thread(self._rollback, self._folder(book))
 
+    async def points(self, book: str) -> AsyncIterator[list[IndexPoint]]:
+        """Pages of the generation that is current at the first one."""
+        opened = await asyncio.to_thread(self._books.get, self._folder(book))
+        generation, offset = opened.generation, None
+        while True:
+            page, offset = await asyncio.to_thread(_point_page, generation, offset)
+            yield page
+            if offset is None:
+                return
+
     async def check(self) -> None:
         await asyncio.to_thread(self._check)
 
@@ -100,6 +116,11 @@ class EdgeIndex:
                 if current := folder.current():
                     manifests.append(folder.manifest(current.generation))
         return manifests
+
+    def _manifest(self, folder: BookFolder) -> BookManifest | None:
+        with storage_errors(folder.path):
+            current = folder.current()
+            return folder.manifest(current.generation) if current else None
 
     def _generations(self, books: Sequence[str]) -> Iterator[Generation]:
         """Of these books, BookNotFound if one is missing; of all when none is named."""
@@ -162,7 +183,9 @@ class EdgeIndex:
             folder.unpublish()
             folder.prune()
             lock.release(remove=True)
-            folder.path.rmdir()
+            # Not empty when another process began the book anew this very moment.
+            with suppress(OSError):
+                folder.path.rmdir()
         self._books.look_again(folder.path.name)
 
     def _rollback(self, folder: BookFolder) -> BookManifest:
@@ -180,6 +203,13 @@ class EdgeIndex:
         for folder in self._published():
             with suppress(BookNotFound):
                 self._books.check(folder)
+
+
+def _point_page(
+    generation: Generation, offset: edge.PointId | None
+) -> tuple[list[IndexPoint], edge.PointId | None]:
+    with storage_errors(generation.folder.path):
+        return point_page(generation.shard, offset)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -147,6 +148,34 @@ def paragraph_ids(shard: edge.EdgeShard) -> dict[str, tuple[str, ...]]:
     """Chunk id to paragraph ids, of every chunk."""
     records = _scroll(shard, ["paragraph_ids"], None)
     return {str(record.id): tuple((record.payload or {})["paragraph_ids"]) for record in records}
+
+
+def retrieve_points(shard: edge.EdgeShard, chunk_ids: Sequence[str]) -> dict[str, IndexPoint]:
+    records = shard.retrieve(list(chunk_ids), with_payload=True, with_vector=True)
+    return {str(record.id): _index_point(record) for record in records}
+
+
+def point_page(
+    shard: edge.EdgeShard, offset: edge.PointId | None
+) -> tuple[list[IndexPoint], edge.PointId | None]:
+    """Points from this offset on, ascending by id, and the offset of the next page."""
+    request = edge.ScrollRequest(
+        offset=offset, limit=PAGE, filter=None, with_payload=True, with_vector=True
+    )
+    records, following = shard.scroll(request)
+    return [_index_point(record) for record in records], following
+
+
+def _index_point(record: edge.Record) -> IndexPoint:
+    vectors = cast("dict[str, edge.NamedVector]", record.vector)
+    sparse = vectors.get(SPARSE)
+    return IndexPoint(
+        _chunk(record),
+        array("f", cast("list[float]", vectors[DENSE])),
+        SparseVector(tuple(sparse.indices), tuple(sparse.values))
+        if isinstance(sparse, edge.SparseVector)
+        else SparseVector((), ()),
+    )
 
 
 def count(shard: edge.EdgeShard) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 import qdrant_edge as edge
 
@@ -16,24 +17,23 @@ from app.adapters.qdrant.edge_shard import (
     count,
     create_shard,
     load_shard,
-    retrieve,
+    retrieve_points,
+    search_shard,
     storage_errors,
     upsert,
 )
 from app.adapters.qdrant.folder import BookFolder, Current, require_space, size_on_disk
 from app.adapters.qdrant.lock import BookLock
 from app.adapters.qdrant.names import check_dimension
-from app.domain.chunking.chunk import Chunk
+from app.adapters.qdrant.samples import LIMIT, Samples
 from app.domain.errors import StorageError
+from app.domain.retrieval.query import ScoredId, SearchFilter
 from app.services.ports import BookManifest, IndexPoint
 
 _log = logging.getLogger(__name__)
 
 _EMPTY_SHARD = 4 * 2**20
 """Bytes of a shard without points, with room to spare."""
-
-_SAMPLES = 8
-"""Chunks that are read back and compared before a generation is published."""
 
 
 class EdgeWriter:
@@ -52,7 +52,7 @@ class EdgeWriter:
         self._lock: BookLock | None = lock
         self._on_switch = on_switch
         self._step = threading.Lock()
-        self._samples: list[Chunk] = []
+        self._samples = Samples()
         self._number = folder.next_number()
         self._building = folder.building(self._number)
         self._shard: edge.EdgeShard | None = None
@@ -90,8 +90,7 @@ class EdgeWriter:
                 check_dimension(self._book, "of this run", self._dimension, len(point.dense))
             require_space(self._building, _EMPTY_SHARD + sum(map(_size, points)))
             upsert(shard, points)
-            if points and len(self._samples) < _SAMPLES:
-                self._samples.append(points[0].chunk)
+            self._samples.offer(points)
 
     def _publish(self, manifest: BookManifest) -> BookManifest:
         with self._running() as shard:
@@ -151,12 +150,25 @@ class EdgeWriter:
             raise StorageError(message)
 
     def _check_readable(self, path: Path, manifest: BookManifest) -> None:
-        shard = load_shard(path)
+        """Open what was written as a reader will, look chunks up and search for them."""
+        shard, samples = load_shard(path), self._samples
         self._check_count(shard, manifest)
-        ids = [chunk.chunk_id for chunk in self._samples]
-        if list(retrieve(shard, ids).values()) != self._samples:
-            message = f"{path}: chunks read back differ from those written: not published"
-            raise StorageError(message)
+        samples.check_stored(str(path), retrieve_points(shard, samples.ids))
+        found = [_search(shard, point) for point in samples.points]
+        dense, sparse = ([_scored(hits[which]) for hits in found] for which in (0, 1))
+        samples.check_found(str(path), dense, sparse)
+
+
+_Hits: TypeAlias = list[edge.ScoredPoint]
+
+
+def _search(shard: edge.EdgeShard, point: IndexPoint) -> tuple[_Hits, _Hits]:
+    sparse = point.sparse if point.sparse.indices else None
+    return search_shard(shard, point.dense, sparse, LIMIT, SearchFilter())
+
+
+def _scored(hits: _Hits) -> list[ScoredId]:
+    return [ScoredId("", str(hit.id), hit.score) for hit in hits]
 
 
 def _size(point: IndexPoint) -> int:

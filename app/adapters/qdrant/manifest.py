@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
-from typing import cast
+from dataclasses import MISSING, asdict, fields
 
-from app.domain.errors import StorageError
+from app.domain.errors import IndexUnreadable
 from app.services.ports import BookManifest
 
 LAYOUT = 1
 """Of folders, payload and vectors; another number means the book must be ingested again."""
 
-_TYPES = {field.name: int if field.type in ("int", int) else str for field in fields(BookManifest)}
+_TYPES = {"int": int, "str": str, "float": float, "bool": bool}
 
 
 def manifest_to_json(manifest: BookManifest) -> dict[str, object]:
@@ -20,16 +19,21 @@ def manifest_to_json(manifest: BookManifest) -> dict[str, object]:
 
 
 def manifest_from_json(data: object, where: str) -> BookManifest:
-    """StorageError, naming `where`, when this is no manifest of this layout."""
+    """IndexUnreadable, naming `where`, when this is no manifest of this layout."""
     if not isinstance(data, dict) or data.get("layout") != LAYOUT:
         message = f"{where}: not an index of layout {LAYOUT}; ingest the book again"
-        raise StorageError(message)
-    values = {name: data.get(name) for name in _TYPES}
-    wrong = [name for name, value in values.items() if type(value) is not _TYPES[name]]
+        raise IndexUnreadable(message)
+    values = {field.name: data[field.name] for field in fields(BookManifest) if field.name in data}
+    wrong = [
+        field.name
+        for field in fields(BookManifest)
+        if (field.name not in values and field.default is MISSING)
+        or (field.name in values and not _fits(values[field.name], str(field.type)))
+    ]
     if wrong:
         message = f"{where}: damaged manifest ({', '.join(wrong)}); ingest the book again"
-        raise StorageError(message)
-    return BookManifest(**cast("dict[str, str]", values))  # type: ignore[arg-type]
+        raise IndexUnreadable(message)
+    return BookManifest(**values)
 
 
 def manifest_from_text(text: str, where: str) -> BookManifest:
@@ -37,5 +41,9 @@ def manifest_from_text(text: str, where: str) -> BookManifest:
         data = json.loads(text)
     except ValueError as error:
         message = f"{where}: damaged manifest ({error}); ingest the book again"
-        raise StorageError(message) from error
+        raise IndexUnreadable(message) from error
     return manifest_from_json(data, where)
+
+
+def _fits(value: object, type_name: str) -> bool:
+    return type_name not in _TYPES or type(value) is _TYPES[type_name]

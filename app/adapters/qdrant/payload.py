@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind, Span
-from app.domain.errors import StorageError
+from app.domain.errors import IndexUnreadable
 from app.domain.retrieval.query import SearchFilter
 
 
@@ -22,6 +22,7 @@ class PassagePayload(TypedDict):
     heading_path: list[str]
     terms: list[str]
     verbatim: bool
+    language: str
 
 
 class ChunkPayload(TypedDict):
@@ -80,7 +81,7 @@ def to_payload(chunk: Chunk) -> ChunkPayload:
 
 
 def from_payload(payload: ChunkPayload) -> Chunk:
-    """Rebuild the chunk. StorageError when the payload is not one that `to_payload` made."""
+    """Rebuild the chunk. IndexUnreadable when the payload is not one that `to_payload` made."""
     try:
         return Chunk(
             chunk_id=payload["chunk_id"],
@@ -106,7 +107,7 @@ def from_payload(payload: ChunkPayload) -> Chunk:
         )
     except (KeyError, TypeError, ValueError) as error:
         message = f"the index holds a chunk of another layout ({error!r}): ingest the book again"
-        raise StorageError(message) from error
+        raise IndexUnreadable(message) from error
 
 
 def keyword_conditions(filter: SearchFilter) -> list[tuple[str, list[str]]]:
@@ -131,6 +132,7 @@ def _passage_payload(passage: Passage) -> PassagePayload:
         "heading_path": list(passage.heading_path),
         "terms": list(passage.terms),
         "verbatim": passage.verbatim,
+        "language": passage.language,
     }
 
 
@@ -145,6 +147,7 @@ def _passage(payload: PassagePayload) -> Passage:
         heading_path=tuple(payload["heading_path"]),
         terms=tuple(payload["terms"]),
         verbatim=payload["verbatim"],
+        language=payload["language"],
     )
 
 

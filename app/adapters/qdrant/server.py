@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 from qdrant_client import AsyncQdrantClient, models
 
-from app.adapters.qdrant.names import DENSE, SPARSE, check_book_id, check_dimension
+from app.adapters.qdrant.names import check_book_id, check_dimension
 from app.adapters.qdrant.paragraph import find_passage
-from app.adapters.qdrant.payload import ChunkPayload, from_payload, keyword_conditions
 from app.adapters.qdrant.ranking import best
 from app.adapters.qdrant.server_catalogue import Catalogue, ServedBook
 from app.adapters.qdrant.server_errors import CollectionGone, public_address, server_errors
-from app.adapters.qdrant.server_options import PAGE, ServerOptions, search_params
+from app.adapters.qdrant.server_options import BATCH, PAGE, ServerOptions
+from app.adapters.qdrant.server_points import chunk_of, point_of, search_collection
 from app.adapters.qdrant.server_writer import ServerWriter, refuse_if_held, remove_strays
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.errors import InputError
-from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
-from app.services.ports import BookManifest
+from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector, Vector
+from app.services.ports import BookManifest, IndexPoint
 
 
 def server_client(url: str, api_key: str | None, timeout_seconds: int = 30) -> AsyncQdrantClient:
@@ -50,6 +49,11 @@ class ServerIndex:
     async def books(self) -> list[BookManifest]:
         self._catalogue.look_again()
         return [served.manifest for served in (await self._catalogue.books()).values()]
+
+    async def manifest(self, book: str) -> BookManifest | None:
+        self._catalogue.look_again()
+        served = (await self._catalogue.books()).get(check_book_id(book))
+        return served.manifest if served else None
 
     async def begin(self, book: str, dimension: int) -> ServerWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
@@ -99,7 +103,7 @@ class ServerIndex:
         )
         for served in await self._served((book,) if book else ()):
             records = await self._scroll(served.collection, True, models.Filter(must=[condition]))
-            if passage := find_passage(map(_chunk, records), paragraph_id):
+            if passage := find_passage(map(chunk_of, records), paragraph_id):
                 return passage
         return None
 
@@ -129,6 +133,23 @@ class ServerIndex:
             )
         await self._catalogue.switch(book, served.previous, replace=True)
         return (await self._catalogue.get(book)).manifest
+
+    async def points(self, book: str) -> AsyncIterator[list[IndexPoint]]:
+        """Pages of the generation that is current at the first one."""
+        served = await self._catalogue.get(check_book_id(book))
+        offset = None
+        while True:
+            with server_errors(self._address):
+                records, offset = await self._client.scroll(
+                    served.collection,
+                    limit=BATCH,
+                    offset=offset,
+                    with_payload=True,
+                    with_vectors=True,
+                )
+            yield [point_of(record) for record in records]
+            if offset is None:
+                return
 
     async def check(self) -> None:
         self._catalogue.look_again()
@@ -176,41 +197,17 @@ class ServerIndex:
         limit: int,
         filter: SearchFilter,
     ) -> Candidates:
-        condition = _filter(filter)
-        requests = []
-        if dense is not None:
-            requests.append(
-                models.QueryRequest(
-                    query=dense.tolist(),
-                    using=DENSE,
-                    filter=condition,
-                    params=search_params(self._options),
-                    limit=limit,
-                    with_payload=False,
-                )
-            )
-        if sparse is not None:
-            vector = models.SparseVector(indices=list(sparse.indices), values=list(sparse.values))
-            requests.append(
-                models.QueryRequest(
-                    query=vector, using=SPARSE, filter=condition, limit=limit, with_payload=False
-                )
-            )
-        if not requests:
-            return Candidates()
         with server_errors(self._address):
-            answers = await self._client.query_batch_points(served.collection, requests)
-        lists = [
-            tuple(
-                ScoredId(served.manifest.book, str(point.id), point.score)
-                for point in answer.points
+            return await search_collection(
+                self._client,
+                served.collection,
+                served.manifest.book,
+                dense,
+                sparse,
+                limit,
+                filter,
+                self._options,
             )
-            for answer in answers
-        ]
-        return Candidates(
-            lists.pop(0) if dense is not None else (),
-            lists.pop(0) if sparse is not None else (),
-        )
 
     async def _retrieve(self, collection: str, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
         try:
@@ -221,7 +218,7 @@ class ServerIndex:
         except CollectionGone:
             self._catalogue.look_again()
             return {}
-        return {str(record.id): _chunk(record) for record in records}
+        return {str(record.id): chunk_of(record) for record in records}
 
     async def _scroll(
         self, collection: str, payload: bool | list[str], condition: models.Filter | None
@@ -241,18 +238,3 @@ class ServerIndex:
             found += records
             if offset is None:
                 return found
-
-
-def _filter(filter: SearchFilter) -> models.Filter | None:
-    must: list[models.Condition] = [
-        models.FieldCondition(key=name, match=models.MatchAny(any=values))
-        for name, values in keyword_conditions(filter)
-    ]
-    if filter.max_position is not None:
-        upto = models.Range(lte=filter.max_position)
-        must.append(models.FieldCondition(key="position", range=upto))
-    return models.Filter(must=must) if must else None
-
-
-def _chunk(record: models.Record) -> Chunk:
-    return from_payload(cast("ChunkPayload", record.payload or {}))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
@@ -20,11 +20,14 @@ from app.adapters.qdrant.names import (
     check_dimension,
 )
 from app.adapters.qdrant.payload import to_payload
+from app.adapters.qdrant.samples import LIMIT, Samples
 from app.adapters.qdrant.server_catalogue import Catalogue
 from app.adapters.qdrant.server_errors import CollectionExists, server_errors
 from app.adapters.qdrant.server_lease import RENEW_SECONDS, Lease, new_lease
 from app.adapters.qdrant.server_options import BATCH, ServerOptions, strict_mode, vector_params
+from app.adapters.qdrant.server_points import retrieve_points, search_collection
 from app.domain.errors import IndexBusy, RagError, StorageError
+from app.domain.retrieval.query import Candidates, SearchFilter
 from app.services.ports import BookManifest, IndexPoint
 
 _log = logging.getLogger(__name__)
@@ -40,6 +43,7 @@ class ServerWriter:
         book: str,
         number: int,
         dimension: int,
+        options: ServerOptions,
     ) -> None:
         """Name the collection; `open` makes it."""
         self._client = client
@@ -48,7 +52,10 @@ class ServerWriter:
         self._number = number
         self._dimension = dimension
         self._collection = catalogue.collection(book, number)
+        self._options = options
+        self._samples = Samples()
         self._lease = new_lease()
+        self._renewing: asyncio.Task[None] | None = None
         self._done = False
 
     @classmethod
@@ -63,9 +70,9 @@ class ServerWriter:
         """Clear what a crash left and make an empty collection, its payload indexes first."""
         await remove_strays(client, catalogue, book)
         number = max(await catalogue.generations(book), default=0) + 1
-        writer = cls(client, catalogue, book, number, dimension)
+        writer = cls(client, catalogue, book, number, dimension, options)
         try:
-            await writer._create(options)
+            await writer._create()
         except CollectionExists as error:
             message = f"book {book!r} is being written by another run that began just now"
             raise IndexBusy(message) from error
@@ -74,6 +81,7 @@ class ServerWriter:
         except BaseException:
             await writer.abandon()
             raise
+        writer._renewing = asyncio.create_task(writer._renew_lease())
         return writer
 
     async def write(self, points: Sequence[IndexPoint]) -> None:
@@ -83,9 +91,7 @@ class ServerWriter:
             for start in range(0, len(points), BATCH):
                 batch = [_point(point) for point in points[start : start + BATCH]]
                 await self._client.upsert(self._collection, points=batch, wait=True)
-        if time.time() - self._lease.seen_at > RENEW_SECONDS:
-            self._lease = self._lease.renewed()
-            await self._describe({"lease": self._lease.to_json()})
+        self._samples.offer(points)
 
     async def publish(self, manifest: BookManifest) -> BookManifest:
         with server_errors(self._catalogue.address):
@@ -96,9 +102,11 @@ class ServerWriter:
                 f"{manifest.chunks}: not published"
             )
             raise StorageError(message)
+        await self._check_readable()
         published = replace(manifest, generation=self._number)
         self._catalogue.look_again()
         before = (await self._catalogue.books()).get(self._book)
+        await self._stop_renewing()
         await self._describe(
             {
                 "manifest": manifest_to_json(published),
@@ -118,13 +126,54 @@ class ServerWriter:
         if self._done:
             return
         self._done = True
+        await self._stop_renewing()
         try:
             with server_errors(self._catalogue.address):
                 await self._client.delete_collection(self._collection)
         except RagError as error:
             _log.warning("index.prune_failed", extra={"book": self._book, "reason": str(error)})
 
-    async def _create(self, options: ServerOptions) -> None:
+    async def _check_readable(self) -> None:
+        """Look chunks up and search for them, as a reader will."""
+        where, samples = f"{self._catalogue.address} {self._collection}", self._samples
+        with server_errors(self._catalogue.address):
+            stored = await retrieve_points(self._client, self._collection, samples.ids)
+            found = [await self._search(point) for point in samples.points]
+        samples.check_stored(where, stored)
+        samples.check_found(where, [hits.dense for hits in found], [hits.sparse for hits in found])
+
+    async def _search(self, point: IndexPoint) -> Candidates:
+        sparse = point.sparse if point.sparse.indices else None
+        return await search_collection(
+            self._client,
+            self._collection,
+            self._book,
+            point.dense,
+            sparse,
+            LIMIT,
+            SearchFilter(),
+            self._options,
+        )
+
+    async def _renew_lease(self) -> None:
+        """Tell every minute that this run is alive: to embed a book can take hours."""
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            self._lease = self._lease.renewed()
+            try:
+                await self._describe({"lease": self._lease.to_json()})
+            except RagError as error:
+                _log.warning(
+                    "index.lease_not_renewed", extra={"book": self._book, "reason": str(error)}
+                )
+
+    async def _stop_renewing(self) -> None:
+        if self._renewing is not None:
+            self._renewing.cancel()
+            await asyncio.gather(self._renewing, return_exceptions=True)
+
+    async def _create(self) -> None:
+        options = self._options
         metadata = {
             "prefix": self._catalogue.prefix,
             "book": self._book,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from app.domain.answer import Citation, Statement
+from app.domain.answering.foreign_links import ForeignLinkFilter
 from app.domain.answering.verification import CitationList, Verifier
 from app.domain.document import Span
 
@@ -17,28 +18,42 @@ _LINE_MARK = re.compile(r"[ \t]*(?:(?:[-*+>\u2022]|#{1,6}|\d{1,3}[.)])[ \t]+)*")
 
 
 class Draft:
-    """Lets a citation out as soon as the text it covers is there and its claim is verified."""
+    """Lets a citation out as soon as the text it covers is shown and its claim is verified.
+
+    Spans that come in count the written text; what goes out counts `text`, the shown one, which
+    lacks addresses that are not the book's.
+    """
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
+        pieces = [piece for one in verifier.paragraphs.values() for piece in one]
+        self._links = ForeignLinkFilter("\n".join(piece.passage.text for piece in pieces))
         self._list = CitationList(verifier.paragraphs)
         self._pending: list[tuple[Span, str]] = []
         self._claimed = 0
         self._verified = 0
         self.text = ""
 
-    def write(self, text: str) -> list[Citation]:
-        """Add text; return the citations that it completes."""
-        self.text += text
-        ready = [one for one in self._pending if one[0][1] <= len(self.text)]
-        self._pending = [one for one in self._pending if one[0][1] > len(self.text)]
-        return self._verify(ready)
+    def write(self, text: str) -> tuple[str, list[Citation]]:
+        """Take text; return what can be shown now, and the citations that it completes."""
+        return self._show(self._links.feed(text))
 
     def cite(self, span: Span, paragraph_ids: Sequence[str]) -> list[Citation]:
         """Take the writer's word that `text[start:end]` rests on each of these paragraphs."""
         self._pending += [(span, paragraph_id) for paragraph_id in paragraph_ids]
         self._claimed += len(paragraph_ids)
-        return self.write("")
+        return self._show("")[1]
+
+    def close(self) -> tuple[str, list[Citation]]:
+        """Return what was held back until the end. Citations beyond the text are dropped."""
+        return self._show(self._links.close())
+
+    def _show(self, shown: str) -> tuple[str, list[Citation]]:
+        self.text += shown
+        done = self._links.decided
+        ready = [one for one in self._pending if one[0][1] <= done]
+        self._pending = [one for one in self._pending if one[0][1] > done]
+        return shown, self._verify(ready)
 
     @property
     def citations(self) -> tuple[Citation, ...]:
@@ -51,9 +66,10 @@ class Draft:
 
     def _verify(self, claims: Sequence[tuple[Span, str]]) -> list[Citation]:
         found: list[Citation] = []
-        for (start, end), paragraph_id in claims:
-            claim = self.text[max(0, start) : end]
-            quote = self._verifier.verify(claim, paragraph_id, self._sentence(start, end))
+        for written, paragraph_id in claims:
+            start, end = (self._links.shown_at(max(0, offset)) for offset in written)
+            sentence = self._sentence_until(end)
+            quote = self._verifier.verify(self.text[start:end], paragraph_id, sentence)
             if quote is None:
                 continue
             self._verified += 1
@@ -61,13 +77,10 @@ class Draft:
             found += [citation] if citation else []
         return found
 
-    def _sentence(self, start: int, end: int) -> str:
-        """Return the text from the sentence's beginning, as far as it is written, to `end`."""
-        before = self.text[: max(0, start)]
-        return (
-            before[max(before.rfind(mark) for mark in (". ", "\n", "? ", "! ")) + 1 :]
-            + (self.text[max(0, start) : end])
-        )
+    def _sentence_until(self, end: int) -> str:
+        """Return the sentence that `text[:end]` ends in, as far as it goes."""
+        begin = max(self.text.rfind(mark, 0, end) for mark in (". ", "? ", "! ", "\n"))
+        return self.text[begin + 1 : end]
 
     def statements(self) -> tuple[Statement, ...]:
         """Every sentence that says something, and whether its citations bear it."""

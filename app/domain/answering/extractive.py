@@ -52,7 +52,7 @@ def extract(
 ) -> ExtractiveAnswer:
     """The best one to four units, in the order of the context; no text when none fits.
 
-    `weights` says how much each of the question's terms tells: its rarity in the book.
+    `weights` says of each of the question's terms how much it tells: its rarity in the book.
     """
     asked = Asked.of(question, weights, terms)
     found = list(units(context, split_sentences, language))

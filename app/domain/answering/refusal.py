@@ -41,25 +41,36 @@ THRESHOLD = 0.35
 """Below it an extractive answer is refused: on the dev sets 94 % of the questions of other books
 and 3 % of the book's own (`LEXICAL`: 90 and 5 %)."""
 GENERATOR_THRESHOLD = 0.1
-"""Below it a generator is not even asked (84 and 1 %); above it the generator decides by reading."""
+"""Below it a generator is not even asked (84 and 1 %); above it the generator reads and decides."""
+
+
+def is_calibrated(model: str) -> bool:
+    """Whether this embedding model's cosines are known well enough to refuse by."""
+    return model in _BY_MODEL
 
 
 def calibration_for(model: str) -> Calibration:
     return _BY_MODEL.get(model, LEXICAL)
 
 
-def answerability(
-    hits: Sequence[Hit], ceilings: Mapping[int, float], calibration: Calibration
-) -> float:
-    """From 0 to 1, how likely it is that the hits answer the question.
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """`cosine` is None when the search had no question vector; `share` goes from 0 to 1."""
 
-    `ceilings` maps each term of the question to the most it could add to a BM25 score.
-    """
-    if not hits:
-        return 0.0
+    cosine: float | None
+    share: float
+
+
+def evidence(hits: Sequence[Hit], ceilings: Mapping[int, float]) -> Evidence:
+    """`ceilings` maps each term of the question to the most it could add to a BM25 score."""
     most = sum(nlargest(RAREST, ceilings.values()))
-    share = max(hit.sparse_score or 0.0 for hit in hits) / most if most else 0.0
+    best = max((hit.sparse_score or 0.0 for hit in hits), default=0.0)
     cosines = [hit.dense_score for hit in hits if hit.dense_score is not None]
-    if not cosines:
-        return LEXICAL.score(0.0, min(1.0, share))
-    return calibration.score(max(cosines), min(1.0, share))
+    return Evidence(max(cosines, default=None), min(1.0, best / most) if most else 0.0)
+
+
+def answerability(found: Evidence, calibration: Calibration) -> float:
+    """From 0 to 1, how likely it is that the hits answer the question."""
+    if found.cosine is None:
+        return LEXICAL.score(0.0, found.share)
+    return calibration.score(found.cosine, found.share)

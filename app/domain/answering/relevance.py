@@ -10,10 +10,10 @@ The weights were chosen on the dev sets by `scripts/bench/extraction.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from app.domain.answering.terms import Terms
+from app.domain.answering.terms import Terms, words
 from app.domain.answering.units import Unit
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
@@ -38,6 +38,10 @@ _ASKS_CODE = re.compile(
     r"|\bhow (?:do|can) (?:i|you|we) (?:write|declare|define|implement|create|call)\b",
     re.IGNORECASE,
 )
+_ASKS_TO_DO = re.compile(
+    r"\bhow (?:to|(?:do|can|could|should|would) (?:i|you|we|one))\b", re.IGNORECASE
+)
+_LANGUAGE_NAMES = {"js": "javascript", "jsx": "javascript", "py": "python", "rs": "rust"}
 _ASKS_TABLE = re.compile(r"\b(?:tables?|compare[ds]?|comparison|versus|vs)\b", re.IGNORECASE)
 _ASKS_LIST = re.compile(
     r"\b(?:steps?|stages?|phases?|types?|kinds?|list|name|which|what are|how (?:do|does|can|to)"
@@ -45,7 +49,7 @@ _ASKS_LIST = re.compile(
     re.IGNORECASE,
 )
 _SAYS_WHAT_IT_IS = re.compile(
-    r"\b(?:is|are|was|were|means?|refers?\s+to|consists?\s+of|describes?|denotes?"
+    r"\b(?:is|are|(?:was|were)\s+(?:an?|the|one)|means?|refers?\s+to|consists?\s+of|describes?|denotes?"
     r"|es|son|ist|sind|est|sont|é|são)\b|:|\u2014|\s-\s",
     re.IGNORECASE,
 )
@@ -67,22 +71,22 @@ class Asked:
     defined: frozenset[int]
     """The terms of X in "what is X?", else empty."""
     code: bool
+    code_languages: frozenset[str]
+    """Words of a how-to question, among them the language that its code should be in."""
     table: bool
     list: bool
 
     @classmethod
     def of(cls, question: str, weights: Mapping[int, float], terms: Terms) -> Asked:
-        """`weights` are by term, in any unit; terms without one count as the mean of the others."""
-        asked = terms(question)
-        mean = sum(weights.values()) / len(weights) if weights else 1.0
-        raw = {term: weights.get(term, mean) for term in asked}
-        total = sum(raw.values()) or 1.0
+        """`weights` are of all its terms, in any unit."""
+        total = sum(weights.values()) or 1.0
         definition = _ASKS_DEFINITION.match(question)
         what = terms(definition["what"]) if definition else frozenset()
         return cls(
-            weights={term: weight / total for term, weight in raw.items()},
+            weights={term: weight / total for term, weight in weights.items()},
             defined=what if len(what) <= 4 else frozenset(),
             code=bool(_ASKS_CODE.search(question)),
+            code_languages=frozenset(words(question) if _ASKS_TO_DO.search(question) else ()),
             table=bool(_ASKS_TABLE.search(question)),
             list=bool(_ASKS_LIST.search(question)),
         )
@@ -99,36 +103,39 @@ class Relevance:
     def scores(self, units: Sequence[Unit]) -> list[float]:
         """One score a unit, in order; 0 for those that have nothing of the question."""
         best = max((one.score for one in self.context), default=0.0) or 1.0
-        held = [self.terms(one.passage.text) for one in self.context]
         headings = [self.terms(" ".join(one.passage.heading_path)) for one in self.context]
+        owns = [self.terms(unit.text) for unit in units]
+        held: dict[int, set[int]] = {}
+        for unit, own in zip(units, owns, strict=True):
+            held.setdefault(unit.passage, set()).update(own)
         scores: list[float] = []
-        previous: Unit | None = None
+        previous = -1
         before: frozenset[int] = frozenset()
-        for unit in units:
-            if previous is None or previous.passage != unit.passage:
+        for unit, own in zip(units, owns, strict=True):
+            if unit.passage != previous:
                 before = frozenset()
-            own = self.terms(unit.text)
-            around = (before, headings[unit.passage], held[unit.passage])
-            score = self._score(unit, own, around)
+            score = self._score(unit, own, (before, headings[unit.passage], held[unit.passage]))
             if score:
                 score += HIT * self.context[unit.passage].score / best
             scores.append(score * _form(unit, own))
-            previous, before = unit, own
+            previous, before = unit.passage, own
         return scores
 
-    def _score(self, unit: Unit, own: frozenset[int], around: tuple[frozenset[int], ...]) -> float:
+    def _score(self, unit: Unit, own: frozenset[int], around: tuple[Set[int], ...]) -> float:
         definition = self._definition(unit, own)
         if not definition and own.isdisjoint(self.asked.weights):
             return 0.0
         covered = sum(
             weight * _share(term, own, around) for term, weight in self.asked.weights.items()
         )
-        return covered + DEFINITION * definition + self._kind_bonus(unit.kind)
+        return covered + DEFINITION * definition + self._kind_bonus(unit)
 
-    def _kind_bonus(self, kind: BlockKind) -> float:
-        if kind is BlockKind.CODE:
-            return WANTED_KIND if self.asked.code else -WANTED_KIND
-        if kind is BlockKind.TABLE:
+    def _kind_bonus(self, unit: Unit) -> float:
+        if unit.kind is BlockKind.CODE:
+            written_in = self.context[unit.passage].passage.language.lower()
+            named = _LANGUAGE_NAMES.get(written_in, written_in) in self.asked.code_languages
+            return WANTED_KIND if self.asked.code or named else -WANTED_KIND
+        if unit.kind is BlockKind.TABLE:
             return WANTED_KIND if self.asked.table else -WANTED_KIND
         return 0.0
 
@@ -147,7 +154,7 @@ class Relevance:
         return 0.5 if marked and asked <= own else 0.0
 
 
-def _share(term: int, own: frozenset[int], around: tuple[frozenset[int], ...]) -> float:
+def _share(term: int, own: frozenset[int], around: tuple[Set[int], ...]) -> float:
     if term in own:
         return 1.0
     return max(

@@ -16,7 +16,11 @@ SplitSentences: TypeAlias = Callable[[str, str], Sequence[Span]]
 WHOLE = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.MATH, BlockKind.GLOSSARY_ENTRY})
 NEVER_QUOTED = frozenset({BlockKind.HEADING, BlockKind.EXERCISE, BlockKind.SOLUTION})
 """An exercise asks and does not tell; its solution is for those who have tried."""
+MAX_UNIT_WORDS = 250
+"""A longer listing or table is not quoted: the citation of its neighbours leads to it."""
+LONG_SENTENCE_WORDS = 60
 
+_JOINT = re.compile(r"(?<=[;.!?])[ \t]+|\s*\n\s*")
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?P<marker>[-*+\u2022]|\d{1,3}[.)])[ \t]+")
 
 
@@ -52,10 +56,22 @@ def units(
         elif passage.kind is BlockKind.LIST:
             spans = list(list_items(passage.text))
         else:
-            spans = split_sentences(passage.text, language)
+            found = split_sentences(passage.text, language)
+            spans = [piece for span in found for piece in _pieces(passage.text, span)]
         for start, end in spans:
-            if passage.text[start:end].strip():
-                yield Unit(at, start, end, passage.kind, passage.text[start:end])
+            unit = Unit(at, start, end, passage.kind, passage.text[start:end])
+            if 0 < unit.size <= MAX_UNIT_WORDS:
+                yield unit
+
+
+def _pieces(text: str, sentence: Span) -> Iterator[Span]:
+    """Cut at semicolons and line ends what is too long to be one sentence of an answer."""
+    start, end = sentence
+    if len(text[start:end].split()) > LONG_SENTENCE_WORDS:
+        for joint in _JOINT.finditer(text, start, end):
+            yield start, joint.start()
+            start = joint.end()
+    yield start, end
 
 
 def list_items(text: str) -> Iterator[Span]:

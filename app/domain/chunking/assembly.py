@@ -15,6 +15,7 @@ from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import BlockKind, Book, Document, Span
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "chunk.textbook-rag")
+_EDGE = 80
 GAP = "\n\n"
 """What stands between stretches that do not touch in the source."""
 
@@ -80,8 +81,10 @@ class Renderer:
     def _added(self, before: Piece | None, gap: str, piece: Piece) -> int | None:
         if before is None:
             return 0
-        left = self.source[before.start : before.end]
-        return self.joins.added(left, gap, self.source[piece.start : piece.start + 1])
+        # Only the edges matter.
+        left = self.source[max(before.start, before.end - _EDGE) : before.end]
+        right = self.source[piece.start : min(piece.start + _EDGE, piece.end)]
+        return self.joins.added(left, gap, right)
 
     def _joined(self, parts: Sequence[str | Span]) -> tuple[str, tuple[Span, ...]]:
         texts: list[str] = []
@@ -124,11 +127,11 @@ class ChunkBuilder:
             for before, draft in zip([None, *drafts], drafts, strict=False)
         ]
         following = [*repeated[1:], 0]
+        # One more than there are drafts where there are none.
+        joined = zip(drafts, repeated, following, strict=False)
         return [
             self._chunk(index, draft, start, end)
-            for index, (draft, start, end) in enumerate(
-                zip(drafts, repeated, following, strict=True)
-            )
+            for index, (draft, start, end) in enumerate(joined)
         ]
 
     def _overlap_tokens(self, before: Draft | None, draft: Draft) -> int:
@@ -221,6 +224,7 @@ class ChunkBuilder:
             heading_path=block.heading_path,
             terms=block.terms,
             verbatim=verbatim,
+            language=block.language,
         )
 
 
@@ -242,6 +246,9 @@ def _common_path(pieces: Sequence[Piece]) -> tuple[str, ...]:
 
 def _main_kind(pieces: Sequence[Piece]) -> str:
     """The kind with most text; the first in reading order among equals."""
+    first = pieces[0].block.kind
+    if all(piece.block.kind is first for piece in pieces):
+        return first.value
     sizes: Counter[str] = Counter()
     for piece in pieces:
         sizes[piece.block.kind.value] += len(piece.text)

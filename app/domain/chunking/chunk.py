@@ -93,3 +93,12 @@ class Chunk:
         """The exact text that is embedded: heading path as a line of context, then the passages."""
         path = " > ".join(self.heading_path)
         return f"{path}\n\n{self.reader_text}" if path else self.reader_text
+
+    @property
+    def lexical_text(self) -> str:
+        """What BM25 indexes: the embedded text, and once more each term the author defines here.
+
+        So the chunk that defines a term stands above those that only use it.
+        """
+        terms = [term for passage in self.passages for term in passage.terms]
+        return "\n".join([self.embedding_text, *terms])

@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from app.domain.document import Span
 
-# Every repeat is bounded, so that hostile text costs linear time.
-_PROTECTED = re.compile(
-    r"""
-      (?<!`)(`{1,3})(?!`) (?:[^`]|(?!\1)`|`(?=``)){1,400}? (?<!`)\1(?!`)      # code span
-    | !?\[ (?:\\.|[^\[\]\\]|\[[^\[\]]{0,200}\]){0,400} \]
-        (?: \([^()\n]{0,400} (?:\([^()]{0,200}\)[^()\n]{0,200})? \) | \[[^\[\]]{0,200}\] )?  # link
-    | \$\$ [^$]{1,800} \$\$ | \$(?=\S) [^$\n]{1,300} (?<=\S)\$(?!\d)       # maths
-    | \\\( .{1,400}? \\\)
-    | <[^\s<>][^<>]{0,400}>                                                # tag or autolink
-    | \{[^{}\n]{0,300}\}                                                   # attributes, expression
-    | https?://[^\s<>()]{1,400}
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+_OPENING = re.compile(r"`+|!?\[|\$\$?(?=\S)|\\\(|<(?=[^\s<>])|\{|https?://")
+_BLANK_OR_BRACKET = re.compile(r"[\s<>()]")
+_BRACKETS = {"[": re.compile(r"\\.|[\[\]]", re.DOTALL), "(": re.compile(r"\\.|[()]", re.DOTALL)}
+# How far a closing is looked for, and how many candidates are tried: hostile text stays cheap.
+_REACH = 400
+_TRIES = 12
 _LINK = re.compile(
     r"!?\[((?:\\.|[^\[\]\\]){0,400})\](?:\([^()]{0,400}(?:\([^()]{0,200}\)[^()]{0,200})?\)|\[[^\[\]]{0,200}\])"
 )
 _TAG = re.compile(r"<[^<>]{0,400}>|\{:[^{}\n]{0,300}\}")
-_EMPHASIS = re.compile(r"(?<![\\\w])[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)|`+")
+_EMPHASIS = re.compile(r"(?<![\\\w])[*_]{1,3}(?=\S)|(?<=[^\s\\])[*_]{1,3}(?!\w)|`+")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
@@ -37,7 +29,7 @@ def sentence_spans(
     spans = split_sentences(text, language)
     if len(spans) < 2:
         return spans
-    protected = [match.span() for match in _PROTECTED.finditer(text)]
+    protected = list(_protected(text))
     joined = [spans[0]]
     at = 0
     for start, end in spans[1:]:
@@ -48,6 +40,62 @@ def sentence_spans(
         else:
             joined.append((start, end))
     return joined
+
+
+def _protected(text: str) -> Iterator[Span]:
+    """Code spans, links, images, maths, tags, attribute lists and addresses, in order."""
+    at = 0
+    for match in _OPENING.finditer(text):
+        start, end = match.span()
+        if start < at:
+            continue
+        at = _closing(text, match.group(), end)
+        if at > end:
+            yield start, at
+
+
+def _closing(text: str, opening: str, at: int) -> int:
+    """The end of the mark-up whose opening ends at `at`; `at` itself if it is not closed."""
+    if opening[0] == "`":
+        return _run_end(text, opening, at)
+    if opening[-1] == "[":
+        end = _bracket_end(text, "[", at)
+        follows = text[end : end + 1] if end > at else ""
+        return max(_bracket_end(text, follows, end + 1), end) if follows in ("(", "[") else end
+    if opening[0] == "h":
+        found = _BLANK_OR_BRACKET.search(text, at, at + _REACH)
+        return found.start() if found else min(at + _REACH, len(text))
+    closing = {"$": "$", "$$": "$$", "\\(": "\\)", "<": ">", "{": "}"}[opening]
+    end = text.find(closing, at, at + _REACH)
+    return end + len(closing) if end >= 0 else at
+
+
+def _run_end(text: str, run: str, at: int) -> int:
+    """The end of the next run of exactly as many backticks."""
+    end = at
+    for _ in range(_TRIES):
+        end = text.find(run, end, at + _REACH)
+        if end < 0:
+            return at
+        stop = end + len(run)
+        while text[stop : stop + 1] == "`":
+            stop += 1
+        if stop - end == len(run):
+            return stop
+        end = stop
+    return at
+
+
+def _bracket_end(text: str, opening: str, at: int) -> int:
+    """After the bracket that closes the one before `at`; `at` if there is none near."""
+    depth = 1
+    for tries, match in enumerate(_BRACKETS[opening].finditer(text, at, at + _REACH)):
+        if tries == _TRIES:
+            break
+        depth += {opening: 1, "]": -1, ")": -1}.get(match.group(), 0)
+        if not depth:
+            return match.end()
+    return at
 
 
 def reader_text(source: str) -> str:

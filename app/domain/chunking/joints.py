@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from app.domain.chunking.inline import sentence_spans
@@ -20,6 +20,9 @@ CUT_WORD = 20.0
 CUT_EMPTY_SECTION = 100.0
 GLUE = 1000.0
 HEADING_GLUE = 3000.0
+
+SHORTEST = 24
+"""Characters; shorter sentences and lines are not parted from what follows."""
 
 _CLAUSE = re.compile(r"[,;:)\u2014](?=\s)|[\u3001\uff0c\uff1b\uff1a]")
 _CLOSERS = frozenset(")]}")
@@ -41,31 +44,52 @@ def prose_tiles(
     limit: int,
     count_tokens: Callable[[str], int],
     split_sentences: Callable[[str, str], list[Span]],
+    shortest: int = SHORTEST,
 ) -> Iterator[Tile]:
     """Sentences; one of more than `limit` tokens is cut at clauses, words, or code points."""
-    for start, end in sentence_spans(text, language, split_sentences):
-        if end - start <= limit or count_tokens(text[start:end]) <= limit:
-            yield Tile(start, end, CUT_SENTENCE)
-        else:
-            yield from _forced(text, start, end, limit, count_tokens, CUT_SENTENCE)
+    spans = sentence_spans(text, language, split_sentences)
+    for tile in _grouped((Tile(start, end, CUT_SENTENCE) for start, end in spans), shortest):
+        yield from _fitted(text, tile, limit, count_tokens)
 
 
-def code_tiles(text: str, limit: int, count_tokens: Callable[[str], int]) -> Iterator[Tile]:
+def code_tiles(
+    text: str, limit: int, count_tokens: Callable[[str], int], shortest: int = SHORTEST
+) -> Iterator[Tile]:
     """Lines; a line of more than `limit` tokens, and nothing else, is cut inside."""
+    for tile in _grouped(_lines(text), shortest):
+        yield from _fitted(text, tile, limit, count_tokens)
+
+
+def _lines(text: str) -> Iterator[Tile]:
     at = 0
     after_blank = False
     for line in text.splitlines(keepends=True):
         start, end = at, at + len(line.rstrip())
         at += len(line)
-        if end == start:
-            after_blank = True
-            continue
-        cut = _line_cut(line, after_blank)
-        after_blank = False
-        if end - start <= limit or count_tokens(text[start:end]) <= limit:
-            yield Tile(start, end, cut)
-        else:
-            yield from _forced(text, start, end, limit, count_tokens, cut)
+        if end > start:
+            yield Tile(start, end, _line_cut(line, after_blank))
+        after_blank = end == start
+
+
+def _grouped(tiles: Iterable[Tile], shortest: int) -> Iterator[Tile]:
+    """The same, with very short ones joined to what follows: a text of ten thousand "}" lines."""
+    held: Tile | None = None
+    for tile in tiles:
+        held = tile if held is None else Tile(held.start, tile.end, held.cut)
+        if held.end - held.start >= shortest:
+            yield held
+            held = None
+    if held is not None:
+        yield held
+
+
+def _fitted(
+    text: str, tile: Tile, limit: int, count_tokens: Callable[[str], int]
+) -> Iterator[Tile]:
+    if tile.end - tile.start <= limit or count_tokens(text[tile.start : tile.end]) <= limit:
+        yield tile
+    else:
+        yield from _forced(text, tile.start, tile.end, limit, count_tokens, tile.cut)
 
 
 def _line_cut(line: str, after_blank: bool) -> float:

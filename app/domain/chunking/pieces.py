@@ -14,6 +14,8 @@ from app.domain.document import Block, BlockKind, Part, Span
 _VERBATIM_KINDS = frozenset({BlockKind.CODE, BlockKind.MATH})
 
 UNCOUNTED = -1
+# How far ahead of the piece before, in characters, the next is looked for in the reader's text.
+_LOOK_AHEAD = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ def _split(
     tools: ChunkingTools,
 ) -> Iterator[Piece]:
     """Pieces of `source[start : block.end]`; together they hold every non-blank character."""
+    seen = _Seen(block)
     kept = [part for part in parts if part.start >= start]
     if not kept:
         kept = [Part(block.kind, start, block.end, "")]
@@ -103,7 +106,7 @@ def _split(
             continue
         for number, tile in enumerate(_tiles(raw, part.kind, language, limit, tools)):
             cut = CUT_PART if part.text and not number else tile.cut
-            yield _tile_piece(block, raw, begin, tile, cut, bool(number), tools)
+            yield _tile_piece(seen, raw, begin, tile, cut, bool(number), tools)
 
 
 def _tiles(
@@ -114,19 +117,42 @@ def _tiles(
     return prose_tiles(raw, language, limit, tools.count_tokens, tools.split_sentences)
 
 
+@dataclass(slots=True)
+class _Seen:
+    """What a reader sees of a block, read through piece by piece."""
+
+    block: Block
+    text: str = ""
+    at: int = 0
+
+    def of(self, source: str) -> str | None:
+        """What a reader sees of this piece of the source; None if that cannot be told."""
+        self.text = self.text or squeeze(self.block.text)
+        piece = reader_text(source)
+        found = self.text.find(piece, self.at, self.at + _LOOK_AHEAD + len(piece))
+        if found < 0:
+            self.at += len(piece) // 2
+            return None
+        self.at = found + len(piece)
+        return piece
+
+
 def _tile_piece(
-    block: Block, raw: str, base: int, tile: Tile, cut: float, inside: bool, tools: ChunkingTools
+    seen: _Seen, raw: str, base: int, tile: Tile, cut: float, inside: bool, tools: ChunkingTools
 ) -> Piece:
-    text = raw[tile.start : tile.end]
-    tokens = tools.count_tokens(text)
-    start, end = base + tile.start, base + tile.end
-    if block.kind in _VERBATIM_KINDS:
-        return Piece(block, start, end, text, tokens, False, True, "\n", cut)
-    seen = reader_text(text)
-    verbatim = seen not in squeeze(block.text)
-    joiner = " " if inside else "\n"
+    source = raw[tile.start : tile.end]
+    code = seen.block.kind in _VERBATIM_KINDS
+    text = None if code else seen.of(source)
     return Piece(
-        block, start, end, text if verbatim else seen, tokens, False, verbatim, joiner, cut
+        block=seen.block,
+        start=base + tile.start,
+        end=base + tile.end,
+        text=source if text is None else text,
+        tokens=tools.count_tokens(source),
+        whole=False,
+        verbatim=text is None,
+        joiner=" " if inside and not code else "\n",
+        cut=cut,
     )
 
 

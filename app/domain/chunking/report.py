@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import StructureConfig
-from app.domain.chunking.joints import code_tiles, prose_tiles
+from app.domain.chunking.joints import SHORTEST, code_tiles, prose_tiles
 from app.domain.chunking.lead_ins import continues, leads_in
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Book, Document, Span
@@ -254,15 +254,18 @@ def _is_joint(evidence: _Evidence, block: Block, at: int) -> bool:
 
 
 def _cuts(evidence: _Evidence, kind: BlockKind, raw: str, base: int) -> set[int]:
+    """Where a cut is between two sentences or lines, or inside one that is too long for a chunk."""
     tools, limit = evidence.tools, evidence.config.maximum
-    tiles = (
-        code_tiles(raw, limit, tools.count_tokens)
-        if kind in _LINEWISE
-        else prose_tiles(
-            raw, evidence.document.language, limit, tools.count_tokens, tools.split_sentences
+    language, split = evidence.document.language, tools.split_sentences
+    cuts: set[int] = set()
+    for shortest in (0, SHORTEST):
+        tiles = (
+            code_tiles(raw, limit, tools.count_tokens, shortest)
+            if kind in _LINEWISE
+            else prose_tiles(raw, language, limit, tools.count_tokens, split, shortest)
         )
-    )
-    return {base + at for tile in tiles for at in (tile.start, tile.end)}
+        cuts.update(base + at for tile in tiles for at in (tile.start, tile.end))
+    return cuts
 
 
 def _overlap(evidence: _Evidence) -> Iterator[str]:
@@ -304,7 +307,7 @@ def _headings(evidence: _Evidence) -> Iterator[str]:
     """Headings at the end of a chunk, save those of sections that hold nothing."""
     empty = {
         (heading.file, heading.start)
-        for heading, block in zip(evidence.blocks, [*evidence.blocks[1:], None], strict=True)
+        for heading, block in zip(evidence.blocks, [*evidence.blocks[1:], None], strict=False)
         if heading.kind is BlockKind.HEADING
         and (block is None or (block.kind is BlockKind.HEADING and block.level <= heading.level))
     }
@@ -317,14 +320,21 @@ def _headings(evidence: _Evidence) -> Iterator[str]:
 
 
 def _lead_ins(evidence: _Evidence) -> Iterator[str]:
-    bound = 0
+    """Lead-ins apart from what they introduce, where all that is tied together fits a chunk."""
     blocks = [block for block in evidence.blocks if _apart(block.kind) is None]
-    for before, block in pairwise(blocks):
-        follows = before.file == block.file and before.heading_path == block.heading_path
-        led_in = follows and leads_in(before, block)
-        # All that is tied together before it: its headings, other lead-ins.
-        bound = bound + evidence.tokens(before) + _JOIN if _tied(before, block) else 0
-        if not led_in or bound + evidence.tokens(block) > evidence.config.maximum:
+    run: list[Block] = []
+    for block, following in zip(blocks, [*blocks[1:], None], strict=False):
+        run.append(block)
+        if following is not None and _tied(block, following):
+            continue
+        if sum(evidence.tokens(each) + _JOIN for each in run) <= evidence.config.maximum:
+            yield from _parted(evidence, run)
+        run = []
+
+
+def _parted(evidence: _Evidence, run: Sequence[Block]) -> Iterator[str]:
+    for before, block in pairwise(run):
+        if not leads_in(before, block):
             continue
         held = set(evidence.holders(before.file, before.end - 1, before.end))
         if not held.intersection(evidence.holders(block.file, block.start, block.start + 1)):

@@ -103,7 +103,7 @@ class _FilePacking:
             else:
                 heads += pieces
         if heads and body:
-            if sum(head.tokens + 1 for head in heads) + body[0].tokens > limit:
+            if sum(piece.tokens + 1 for piece in (*heads, body[0])) > limit:
                 # The heading path still says those above the block; empty sections stay behind.
                 path = body[0].block.heading_path
                 empty = [head for head in heads if not is_above(head, path)]
@@ -113,7 +113,9 @@ class _FilePacking:
 
     def _packed(self, placed: Sequence[Placed], levels: Sequence[int]) -> list[list[Draft]]:
         """Drafts in chains: within a chain each repeats something of the one before."""
-        glued = list(_with_lead_ins(placed))
+        if len(placed) == 1:
+            return [[Draft([placed[0].piece])]]
+        glued = list(_with_lead_ins(placed, self.config.maximum))
         loads = [self._load(before, this, levels) for before, this in pairwise([None, *glued])]
         slack = 0
         while True:
@@ -222,25 +224,30 @@ def _with_headings(
     emptied: set[int] = set()
     for block in blocks:
         if block.kind is BlockKind.HEADING:
-            level = block.level or 6
-            # A heading under which all was left out ends with the next of its level or above.
-            headings = [
-                heading
-                for heading in headings
-                if not (heading.start in emptied and (heading.level or 6) >= level)
-            ]
+            if emptied:
+                headings = _without_emptied(headings, emptied, block.level or 6)
             headings.append(block)
         elif block.kind in exclude:
             emptied.update(heading.start for heading in headings)
         else:
             yield headings, block
             headings = []
-    headings = [heading for heading in headings if heading.start not in emptied]
+            emptied.clear()
+    headings = _without_emptied(headings, emptied, 0)
     if headings:
         yield headings, None
 
 
-def _with_lead_ins(placed: Sequence[Placed]) -> Iterator[Placed]:
+def _without_emptied(headings: Sequence[Block], emptied: set[int], level: int) -> list[Block]:
+    """Without those under which all was left out: they end with the next of `level` or above."""
+    return [
+        heading
+        for heading in headings
+        if not (heading.start in emptied and (heading.level or 6) >= level)
+    ]
+
+
+def _with_lead_ins(placed: Sequence[Placed], maximum: int) -> Iterator[Placed]:
     """The same, with what must not be torn apart glued, and long lists led in again."""
     before: Placed | None = None
     lead_in: Piece | None = None
@@ -251,7 +258,7 @@ def _with_lead_ins(placed: Sequence[Placed]) -> Iterator[Placed]:
                 lead_in = before.piece if leads_in(before.piece.block, piece.block) else None
                 if lead_in or continues(before.piece.block, piece.block):
                     piece = replace(piece, cut=GLUE)
-            elif _repeats_lead_in(lead_in, piece):
+            elif _repeats_lead_in(lead_in, piece, maximum):
                 piece = replace(piece, head=lead_in)
         else:
             lead_in = None
@@ -259,10 +266,11 @@ def _with_lead_ins(placed: Sequence[Placed]) -> Iterator[Placed]:
         yield before
 
 
-def _repeats_lead_in(lead_in: Piece | None, piece: Piece) -> bool:
+def _repeats_lead_in(lead_in: Piece | None, piece: Piece, maximum: int) -> bool:
     return (
         lead_in is not None
         and piece.block.kind is BlockKind.LIST
         and piece.head is None
         and lead_in.tokens <= _LONGEST_LEAD_IN
+        and lead_in.tokens + piece.tokens + 2 <= maximum
     )

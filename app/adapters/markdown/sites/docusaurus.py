@@ -23,6 +23,7 @@ from app.adapters.markdown.source import front_text, make_source
 from app.domain.document import Site, SourceWarning
 
 DIALECT = Dialect(mdx=True, directives=True)
+STYLE = DOCUSAURUS
 CONFIG_NAMES = (
     "site.json",
     "docusaurus.config.js",
@@ -108,7 +109,7 @@ def open_docusaurus(library: Library, base_url: str) -> Layout:
     return Layout(
         Site.DOCUSAURUS,
         dialect,
-        DOCUSAURUS,
+        STYLE,
         tuple(listed),
         tuple(page for file, page in pages.items() if file not in taken),
         config.title,
@@ -125,7 +126,7 @@ def read_config(library: Library) -> SiteConfig:
     if path is None:
         return SiteConfig("", docs_path="docs" if (library.root / "docs").is_dir() else ".")
     folder = folder_of(path)
-    text = library.text(path) or ""
+    text = library.require(path)
     value: Value = None
     if path.endswith(".json"):
         try:

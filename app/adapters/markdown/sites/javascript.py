@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from app.adapters.markdown.tags import unescape_string
 
-Value: TypeAlias = "str | float | bool | None | list[Value] | dict[str, Value]"
+Value: TypeAlias = "str | float | bool | list[Value] | dict[str, Value] | None"
 
 _TOKEN = re.compile(
     r"(?P<space>\s+|//[^\n]*|/\*.*?\*/)"
@@ -88,7 +88,7 @@ class _Reader:
         result: dict[str, Value] = {}
         self._next()
         while self.kind != "end" and self.token != "}":
-            if self.token == "," or self.token == ";":
+            if self.token in (",", ";"):
                 self._next()
                 continue
             key = self.token[1:-1] if self.kind == "string" else self.token

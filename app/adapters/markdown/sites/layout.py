@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from app.adapters.markdown.anchors import SlugStyle
-from app.adapters.markdown.includes import Library
+from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.marks import Dialect
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError
@@ -47,9 +47,6 @@ class Layout:
     warnings: tuple[SourceWarning, ...] = ()
     site_root: str = ""
     """The folder that `@site/` names, relative to the book's."""
-    mdx_only: bool = False
-    """The dialect's MDX parts hold for `.mdx` files only."""
-    extra_styles: dict[str, SlugStyle] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +86,7 @@ def walk(root: Path, folder: str = "") -> Iterator[str]:
                 yield entry.relative_to(root).as_posix()
 
 
-def chapters(entries: list[TocEntry]) -> list[str]:
+def chapters(entries: Sequence[TocEntry]) -> list[str]:
     """Return for each entry the title of the chapter it belongs to.
 
     That is its topmost ancestor that is a page of its own, else the part that it stands in.
@@ -101,7 +98,7 @@ def chapters(entries: list[TocEntry]) -> list[str]:
             stack.pop()
         linked = next((above.title for above in stack if above.target), "")
         nearest = stack[-1].title if stack else ""
-        result.append(linked or (entry.title if not nearest else nearest))
+        result.append(linked or (nearest or entry.title))
         stack.append(entry)
     return result
 
@@ -127,5 +124,30 @@ def site_base(base_url: str, configured_url: str, configured_path: str) -> str:
     return base_url.rstrip("/") + path.rstrip("/")
 
 
-def number_warning(message: str, file: str, line: int) -> SourceWarning:
-    return SourceWarning(message, file, line)
+def pages_of(
+    entries: Sequence[TocEntry],
+    library: Library,
+    toc_file: str,
+    page_url: Callable[[str], str],
+    warnings: list[SourceWarning],
+    shown: str = "",
+) -> list[Page]:
+    """Return a page for each entry whose file exists, each file once, in order.
+
+    Targets are relative to the folder of `toc_file`; warnings name `shown` or else `toc_file`.
+    """
+    pages: list[Page] = []
+    seen: set[str] = set()
+    for entry, chapter in zip(entries, chapters(entries), strict=True):
+        target = unquote(entry.target.split("#")[0])
+        if not target or "://" in target:
+            continue
+        file = library.locate(folder_of(toc_file), target)
+        if file is None or not file.lower().endswith(MARKDOWN_SUFFIXES):
+            problem = "is no Markdown file" if file else "missing"
+            message = f"listed in the table of contents but {problem}: {target}"
+            warnings.append(SourceWarning(message, shown or toc_file, entry.line))
+        elif file not in seen:
+            seen.add(file)
+            pages.append(Page(file, page_url(file), entry.title, chapter))
+    return pages

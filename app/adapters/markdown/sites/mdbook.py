@@ -8,12 +8,13 @@ from pathlib import PurePosixPath
 from app.adapters.markdown.anchors import MDBOOK
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.marks import Dialect
-from app.adapters.markdown.sites.layout import Layout, Page, join_url, markdown_files
-from app.adapters.markdown.sites.plain import pages_of, summary_entries
+from app.adapters.markdown.sites.layout import Layout, Page, join_url, markdown_files, pages_of
+from app.adapters.markdown.sites.plain import summary_entries
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError
 
 DIALECT = Dialect(mdbook=True, attribute_lists=True, math=True)
+STYLE = MDBOOK
 
 
 def open_mdbook(library: Library, base_url: str) -> Layout:
@@ -37,8 +38,8 @@ def open_mdbook(library: Library, base_url: str) -> Layout:
         name = "index" if path.stem.lower() == "readme" else path.stem
         return join_url(base, str(path.with_name(f"{name}.html")))
 
-    entries = summary_entries(library.text(summary) or "")
-    pages = pages_of(entries, library, summary, None, url_of, warnings)
+    entries = summary_entries(library.require(summary))
+    pages = pages_of(entries, library, summary, url_of, warnings)
     taken = {page.file for page in pages} | {summary}
     orphans = [
         Page(file, url_of(file)) for file in markdown_files(library, folder) if file not in taken
@@ -46,7 +47,7 @@ def open_mdbook(library: Library, base_url: str) -> Layout:
     return Layout(
         Site.MDBOOK,
         DIALECT,
-        MDBOOK,
+        STYLE,
         tuple(pages),
         tuple(orphans),
         str(book.get("title") or ""),

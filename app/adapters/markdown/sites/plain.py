@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 import yaml
@@ -15,9 +14,9 @@ from app.adapters.markdown.sites.layout import (
     Layout,
     Page,
     TocEntry,
-    chapters,
     join_url,
     markdown_files,
+    pages_of,
 )
 from app.domain.document import Site, SourceWarning
 
@@ -30,6 +29,7 @@ DIALECT = Dialect(
     math=True,
     definition_lists=True,
 )
+STYLE = GITHUB
 _LINK = re.compile(r"\[(?P<title>(?:[^\[\]\\]|\\.)*)\]\((?P<target>[^()\s]*)(?:\s+\"[^\"]*\")?\)")
 _ITEM = re.compile(r"^(?P<indent>[ \t]*)(?:[-*+]|\d+[.)])?[ \t]*(?:\{:[^}]*\}[ \t]*)?(?P<rest>.*)$")
 _LANGUAGE_FOLDER = re.compile(r"^[a-z]{2}(?:[-_][A-Za-z]{2,4})?$")
@@ -62,14 +62,13 @@ def open_plain(library: Library, base_url: str) -> Layout:
     return Layout(
         Site.PLAIN,
         DIALECT,
-        GITHUB,
+        STYLE,
         tuple(pages),
         tuple(orphans),
         title,
         base_url.rstrip("/"),
         language,
         tuple(warnings),
-        mdx_only=True,
     )
 
 
@@ -116,39 +115,11 @@ def summary_entries(text: str) -> list[TocEntry]:
     return entries
 
 
-def pages_of(
-    entries: Sequence[TocEntry],
-    library: Library,
-    toc_file: str,
-    url_of: dict[str, str] | None,
-    make_url: object,
-    warnings: list[SourceWarning],
-) -> list[Page]:
-    """Return a page for each entry whose file exists, each file once, in order."""
-    assert callable(make_url)
-    pages: list[Page] = []
-    seen: set[str] = set()
-    for entry, chapter in zip(entries, chapters(list(entries)), strict=True):
-        target = entry.target.split("#")[0]
-        if not target or "://" in target:
-            continue
-        file = library.locate(folder_of(toc_file), target)
-        if file is None:
-            message = f"listed in the table of contents but missing: {target}"
-            warnings.append(SourceWarning(message, toc_file, entry.line))
-        elif file not in seen:
-            seen.add(file)
-            pages.append(Page(file, make_url(file), entry.title, chapter))
-    return pages
-
-
 def _by_summary(
     library: Library, summary: str, base_url: str, pretty: bool, warnings: list[SourceWarning]
 ) -> list[Page]:
-    entries = summary_entries(library.text(summary) or "")
-    return pages_of(
-        entries, library, summary, None, lambda file: _url(base_url, file, pretty), warnings
-    )
+    entries = summary_entries(library.require(summary))
+    return pages_of(entries, library, summary, lambda file: _url(base_url, file, pretty), warnings)
 
 
 def _by_toctree(
@@ -162,7 +133,7 @@ def _by_toctree(
     language = chosen.split("-")[0].split("_")[0] if chosen in languages else "en"
     folder = folder_of(toctree)
     try:
-        loaded = yaml.safe_load(library.text(toctree) or "")
+        loaded = yaml.safe_load(library.require(toctree))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         warnings.append(SourceWarning(f"table of contents is no YAML: {error}", toctree, 1))
         return [], language

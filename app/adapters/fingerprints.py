@@ -1,0 +1,62 @@
+"""Hashes that tell whether a run could come out otherwise: of a book's folder, of this program."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+_PROGRAM = Path(__file__).resolve().parent.parent
+
+_NEVER_READ = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"})
+_MEDIA = frozenset(
+    ".avif .bmp .gif .gz .ico .jpeg .jpg .mov .mp3 .mp4 .ogg .otf .pdf .png .tif .tiff .ttf .wav "
+    ".webm .webp .woff .woff2 .zip".split()
+)
+"""No text of these is indexed, so their names are enough."""
+
+
+def folder_fingerprint(folder: Path, state: Path) -> str:
+    """Hash of the names and bytes of every file below `folder`, and of its own name.
+
+    "" for a book of one file, and where something cannot be read. `state` is the program's own
+    folder, which may lie inside.
+    """
+    if not folder.is_dir():
+        return ""
+    digest = hashlib.sha256(folder.resolve().name.encode(errors="surrogateescape"))
+    try:
+        for name, path in _files(folder, state.resolve()):
+            digest.update(f"\0{name}\0".encode(errors="surrogateescape"))
+            if path.suffix.lower() not in _MEDIA:
+                digest.update(hashlib.sha256(path.read_bytes()).digest())
+    except OSError:
+        return ""
+    return digest.hexdigest()
+
+
+def _files(folder: Path, state: Path) -> Iterator[tuple[str, Path]]:
+    """Every file with its path relative to the folder, in a fixed order; links are not followed."""
+    for root, names, files in os.walk(folder):
+        here = Path(root)
+        names[:] = sorted(
+            name for name in names if name not in _NEVER_READ and (here / name).resolve() != state
+        )
+        for name in sorted(files):
+            path = here / name
+            if path.is_file():
+                yield path.relative_to(folder).as_posix(), path
+
+
+@cache
+def program_fingerprint() -> str:
+    """Hash of this program's code and of the names and versions of all installed packages."""
+    digest = hashlib.sha256()
+    for path in sorted(_PROGRAM.rglob("*.py")):
+        digest.update(path.read_bytes())
+    packages = {name.name for folder in sys.path for name in Path(folder).glob("*.dist-info")}
+    digest.update("\n".join(sorted(packages)).encode())
+    return digest.hexdigest()

@@ -1,0 +1,159 @@
+"""From a page's drafts to a document: sections, anchors, URLs, ids and coverage."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from app.adapters.markdown.marks import MarkClass, MarkSpan
+from app.adapters.markdown.pieces import Piece
+from app.adapters.markdown.reader import FileReader
+from app.adapters.markdown.sections import classify
+from app.adapters.markdown.sites.layout import Page
+from app.adapters.markdown.source import SourceFile, front_text
+from app.domain.document import Block, BlockKind, Document, Span
+
+_ASCII_BLANKS = " \n\t\r\x0b\x0c\x1c\x1d\x1e\x1f"
+_OTHER_BLANK = re.compile(r"[^\S\x00-\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class PageDraft:
+    """A page read, before its blocks have ids."""
+
+    page: Page
+    source: SourceFile
+    pieces: list[Piece]
+    marks: list[MarkSpan]
+    links: list[str]
+
+    def id_texts(self) -> Iterator[tuple[str, str]]:
+        """Yield for each block the text that its id is made of, and the author's own id."""
+        for piece in self.pieces:
+            worded = any(character.isalnum() for character in piece.id_text)
+            yield (piece.id_text if worded else piece.text), piece.author_id
+
+
+def draft_page(page: Page, source: SourceFile, reader: FileReader) -> PageDraft:
+    """Parse a page and give its blocks the kinds that its sections call for."""
+    parsed = reader.read(source)
+    marks = parsed.marks
+    if source.body_start:
+        marks.append((MarkClass.FRONT_MATTER, 0, source.body_start))
+    pieces: list[Piece] = []
+    for piece in classify(parsed.pieces, _named(page, source)):
+        if piece.text and not piece.text.isspace():
+            pieces.append(piece)
+        else:
+            marks.append((MarkClass.RULE, piece.start, piece.end))
+    return PageDraft(page, source, pieces, marks, parsed.links)
+
+
+def _named(page: Page, source: SourceFile) -> str:
+    """Return the page's name where no heading shows it."""
+    return front_text(source.front_matter, "title") or page.title or PurePosixPath(page.file).stem
+
+
+def build_document(draft: PageDraft, position: int, ids: Iterator[str], language: str) -> Document:
+    """Make the document of a page; `ids` yields the paragraph id of each of its blocks."""
+    page, source = draft.page, draft.source
+    title, title_heading = _title_of(draft)
+    blocks = tuple(_blocks(draft, title, title_heading, ids))
+    covered, nonblank, unknown = _coverage(source.text, blocks, draft.marks)
+    front = source.front_matter
+    return Document(
+        page.file,
+        title,
+        page.chapter or title,
+        page.url,
+        source.text,
+        blocks,
+        position,
+        page.language or language,
+        covered,
+        nonblank,
+        unknown,
+        {key: str(value) for key, value in front.items() if key.startswith("rag_")},
+    )
+
+
+def _title_of(draft: PageDraft) -> tuple[str, Piece | None]:
+    """Return the page's title and the heading that shows it, if there is one."""
+    pieces = draft.pieces
+    first = next((piece for piece in pieces if piece.kind is BlockKind.HEADING), None)
+    if first is not None and first.level == 1:
+        return first.text, first
+    front = front_text(draft.source.front_matter, "title")
+    if not front and first is not None and first is pieces[0]:
+        return first.text, first
+    return _named(draft.page, draft.source), None
+
+
+def _blocks(
+    draft: PageDraft, title: str, title_heading: Piece | None, ids: Iterator[str]
+) -> Iterator[Block]:
+    page = draft.page
+    sections: list[Piece] = []
+    path: tuple[str, ...] = (title,)
+    anchor, title_anchor, url = "", "", page.url
+    for piece, paragraph_id in zip(draft.pieces, ids, strict=False):
+        heading = piece.kind is BlockKind.HEADING
+        if heading:
+            if piece is title_heading:
+                sections, title_anchor = [], piece.anchor
+            else:
+                while sections and sections[-1].level >= piece.level:
+                    sections.pop()
+                sections.append(piece)
+            path = (title, *(section.text for section in sections))
+            anchors = (section.anchor for section in reversed(sections) if section.anchor)
+            anchor = next(anchors, title_anchor)
+            url = f"{page.url}#{anchor}" if anchor else page.url
+        yield Block(
+            piece.kind,
+            piece.text,
+            page.file,
+            piece.start,
+            piece.end,
+            path,
+            anchor,
+            url,
+            paragraph_id,
+            piece.level if heading else 0,
+            piece.language,
+            piece.title,
+            piece.terms,
+            piece.parts,
+            piece.included,
+            piece.author_id,
+            piece.runs,
+        )
+
+
+def _coverage(
+    text: str, blocks: tuple[Block, ...], marks: list[MarkSpan]
+) -> tuple[int, int, tuple[Span, ...]]:
+    """Count the non-blank characters inside blocks or mark-up, and list what is in neither."""
+    spans = [(block.start, block.end) for block in blocks]
+    spans.extend((start, end) for _, start, end in marks)
+    spans.sort()
+    spans.append((len(text), len(text)))
+    unknown: list[Span] = []
+    position = missing = 0
+    if text.startswith("\ufeff"):
+        position = 1
+    for start, end in spans:
+        if start > position:
+            gap = text[position:start]
+            if not gap.isspace():
+                lead = len(gap) - len(gap.lstrip())
+                unknown.append((position + lead, position + len(gap.rstrip())))
+                missing += len("".join(gap.split()))
+        position = max(position, end)
+    blank = sum(map(text.count, _ASCII_BLANKS))
+    if not text.isascii():
+        blank += len(_OTHER_BLANK.findall(text)) + text.startswith("\ufeff")
+    nonblank = len(text) - blank
+    return nonblank - missing, nonblank, tuple(unknown)

@@ -1,0 +1,122 @@
+"""MkDocs: `mkdocs.yml`, its nav, and pretty URLs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+import yaml
+
+from app.adapters.markdown.anchors import MKDOCS, PYMDOWNX
+from app.adapters.markdown.includes import Library, folder_of
+from app.adapters.markdown.marks import Dialect
+from app.adapters.markdown.sites.layout import (
+    Layout,
+    Page,
+    TocEntry,
+    join_url,
+    markdown_files,
+    pages_of,
+)
+from app.domain.document import Site, SourceWarning
+from app.domain.errors import BookError
+
+DIALECT = Dialect(mkdocs=True, attribute_lists=True, math=True, definition_lists=True)
+STYLE = MKDOCS
+CONFIG_NAMES = ("mkdocs.yml", "mkdocs.yaml")
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads `!!python/name:...` and `!ENV` as nothing instead of failing."""
+
+
+_Loader.add_multi_constructor("", lambda _loader, _suffix, _node: None)
+
+
+def open_mkdocs(library: Library, base_url: str) -> Layout:
+    """Read the site that `mkdocs.yml` describes."""
+    name = next((name for name in CONFIG_NAMES if (library.root / name).is_file()), "")
+    text = library.require(name) if name else ""
+    config = _load(text, name)
+    docs = str(config.get("docs_dir") or "docs").strip("./")
+    if not (library.root / docs).is_dir():
+        docs = ""
+    base = base_url or str(config.get("site_url") or "")
+    pretty = config.get("use_directory_urls") is not False
+    files = markdown_files(library, docs)
+    warnings: list[SourceWarning] = []
+
+    def page_url(file: str) -> str:
+        return join_url(base, _path(file[len(docs) + 1 :] if docs else file, pretty))
+
+    nav = config.get("nav")
+    if isinstance(nav, list):
+        entries = list(_nav_entries(nav, 0, text))
+        toc = f"{docs}/{name}" if docs else name
+        pages = pages_of(entries, library, toc, page_url, warnings, shown=name)
+    else:
+        pages = [Page(file, page_url(file)) for file in sorted(files, key=_index_first)]
+    taken = {page.file for page in pages}
+    return Layout(
+        Site.MKDOCS,
+        DIALECT,
+        PYMDOWNX if re.search(r"slugify:.*pymdownx", text) else STYLE,
+        tuple(pages),
+        tuple(Page(file, page_url(file)) for file in files if file not in taken),
+        str(config.get("site_name") or ""),
+        base.rstrip("/"),
+        _language(config),
+        tuple(warnings),
+    )
+
+
+def _load(text: str, name: str) -> dict[str, object]:
+    try:
+        loaded = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader with fewer tags
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark is not None else 0
+        raise BookError(f"is no YAML: {getattr(error, 'problem', error)}", name, line) from error
+    return loaded if isinstance(loaded, dict) else {}
+
+
+def _language(config: dict[str, object]) -> str:
+    theme = config.get("theme")
+    language = theme.get("language") if isinstance(theme, dict) else None
+    return str(language or "en").split("-")[0]
+
+
+def _path(file: str, pretty: bool) -> str:
+    path = PurePosixPath(file)
+    folder = folder_of(file)
+    if path.stem in ("index", "README"):
+        inner = "" if pretty else "index.html"
+        return f"{folder}/{inner}" if folder else inner
+    stem = str(path.with_suffix(""))
+    return f"{stem}/" if pretty else f"{stem}.html"
+
+
+def _index_first(file: str) -> tuple[object, ...]:
+    """Sort as MkDocs does: a folder's index, its files, its folders."""
+    *folders, name = file.split("/")
+    key: list[object] = [(1, folder) for folder in folders]
+    key.append((0, "" if PurePosixPath(name).stem in ("index", "README") else name))
+    return tuple(key)
+
+
+def _nav_entries(items: object, depth: int, text: str) -> Iterator[TocEntry]:
+    for item in items if isinstance(items, list) else []:
+        if isinstance(item, str):
+            yield TocEntry(item, "", depth, _line_of(text, item))
+        elif isinstance(item, dict):
+            for title, value in item.items():
+                if isinstance(value, str):
+                    yield TocEntry(value, str(title), depth, _line_of(text, value))
+                elif isinstance(value, list):
+                    yield TocEntry("", str(title), depth)
+                    yield from _nav_entries(value, depth + 1, text)
+
+
+def _line_of(text: str, target: str) -> int:
+    return text.count("\n", 0, max(text.find(target), 0)) + 1

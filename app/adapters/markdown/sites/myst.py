@@ -1,0 +1,232 @@
+"""Sphinx with MyST, Jupyter Book and mystmd: `_toc.yml`, `myst.yml`, `toctree` directives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+
+import yaml
+
+from app.adapters.markdown.anchors import SPHINX
+from app.adapters.markdown.includes import Library, folder_of
+from app.adapters.markdown.marks import Dialect
+from app.adapters.markdown.sites.layout import (
+    Layout,
+    Page,
+    TocEntry,
+    join_url,
+    markdown_files,
+    pages_of,
+)
+from app.domain.document import Site, SourceWarning
+from app.domain.errors import BookError
+
+DIALECT = Dialect(myst=True, attribute_lists=True, math=True, definition_lists=True)
+STYLE = SPHINX
+CONFIG_NAMES = (
+    "_toc.yml",
+    "myst.yml",
+    "conf.py",
+    "docs/_toc.yml",
+    "docs/conf.py",
+    "source/conf.py",
+)
+_SUFFIXES = (".md", ".myst.md", ".markdown")
+_TOCTREE = re.compile(
+    r"^(?P<fence>`{3,}|:{3,})[ \t]*\{toctree\}[^\n]*\n(?P<body>.*?)^(?P=fence)[ \t]*$", re.S | re.M
+)
+_TITLED = re.compile(r"^(?P<title>.+?)\s*<(?P<target>[^<>]+)>$")
+_CONF_VALUE = re.compile(
+    r"^(?P<key>project|html_title|language|html_baseurl)\s*=\s*[\"']([^\"']*)", re.M
+)
+
+
+def find_config(library: Library) -> str:
+    """Return the path of the file that makes the folder a MyST site; "" if there is none."""
+    return next((name for name in CONFIG_NAMES if (library.root / name).is_file()), "")
+
+
+def open_myst(library: Library, base_url: str) -> Layout:
+    """Read a Sphinx, Jupyter Book or mystmd site."""
+    config_file = find_config(library)
+    folder = folder_of(config_file)
+    text = library.require(config_file) if config_file else ""
+    warnings: list[SourceWarning] = []
+    mystmd = config_file.endswith("myst.yml")
+    title, language, base = "", "en", base_url
+    entries: list[TocEntry] = []
+    if config_file.endswith(".yml"):
+        config = _load(text, config_file)
+        if mystmd:
+            project = _table(config.get("project"))
+            title = str(project.get("title") or _table(config.get("site")).get("title") or "")
+            entries = list(_mystmd_entries(project.get("toc"), 0, text))
+        else:
+            entries = list(_jupyter_entries(config, text))
+            book = _load(library.text(_in(folder, "_config.yml")) or "", _in(folder, "_config.yml"))
+            title = str(book.get("title") or "")
+            html = _table(book.get("html"))
+            base = base or str(html.get("baseurl") or "")
+    else:
+        values = {match["key"]: match[2] for match in _CONF_VALUE.finditer(text)}
+        title = values.get("html_title") or values.get("project") or ""
+        language = values.get("language") or "en"
+        base = base or values.get("html_baseurl") or ""
+        entries = list(_toctree_entries(library, _in(folder, "index.md"), folder, 0, set()))
+
+    files = markdown_files(library, folder)
+
+    def page_url(file: str) -> str:
+        inner = file[len(folder) + 1 :] if folder else file
+        return join_url(base, _mystmd_path(inner) if mystmd else _html_path(inner))
+
+    if entries:
+        toc = _in(folder, "toc")
+        found = [_with_suffix(library, folder, entry) for entry in entries]
+        pages = pages_of(found, library, toc, page_url, warnings, shown=config_file)
+    else:
+        pages = [Page(file, page_url(file)) for file in files]
+    taken = {page.file for page in pages}
+    return Layout(
+        Site.MYST,
+        DIALECT,
+        STYLE,
+        tuple(pages),
+        tuple(Page(file, page_url(file)) for file in files if file not in taken),
+        title,
+        base.rstrip("/"),
+        language.split("_")[0].split("-")[0] or "en",
+        tuple(warnings),
+    )
+
+
+def _in(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def _load(text: str, name: str) -> dict[str, object]:
+    try:
+        loaded = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark is not None else 0
+        raise BookError(f"is no YAML: {getattr(error, 'problem', error)}", name, line) from error
+    if isinstance(loaded, list):
+        return {"chapters": loaded}
+    return loaded if isinstance(loaded, dict) else {}
+
+
+def _table(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _html_path(file: str) -> str:
+    return f"{_stem(file)}.html"
+
+
+def _stem(file: str) -> str:
+    return file[: -len(PurePosixPath(file).suffix)]
+
+
+def _mystmd_path(file: str) -> str:
+    """Return mystmd's page slug: the file's name alone, without a number in front, lower case."""
+    stem = PurePosixPath(file).stem
+    if stem.lower() == "index" and "/" not in file:
+        return ""
+    if stem.lower() in ("index", "readme") and "/" in file:
+        stem = folder_of(file).rpartition("/")[2]
+    slug = re.sub(r"^\d+[\s._-]+", "", stem.lower())
+    return re.sub(r"[^\w]+|_", "-", slug).strip("-")
+
+
+def _with_suffix(library: Library, folder: str, entry: TocEntry) -> TocEntry:
+    """Find the Markdown file that an entry names with or without its suffix."""
+    if not entry.target or entry.target.endswith(_SUFFIXES):
+        return entry
+    for suffix in _SUFFIXES:
+        if library.locate(folder, entry.target + suffix):
+            return TocEntry(entry.target + suffix, entry.title, entry.depth, entry.line)
+    return entry
+
+
+def _jupyter_entries(config: dict[str, object], text: str) -> Iterator[TocEntry]:
+    root = config.get("root") or config.get("master")
+    if isinstance(root, str):
+        yield TocEntry(root, "", 0, _line_of(text, root))
+    for part in [config, *_dicts(config.get("parts")), *_dicts(config.get("subtrees"))]:
+        caption = part.get("caption")
+        if caption:
+            yield TocEntry("", str(caption), 0)
+        for key in ("chapters", "entries"):
+            yield from _file_entries(part.get(key), 1, text)
+
+
+def _dicts(value: object) -> list[dict[str, object]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _file_entries(items: object, depth: int, text: str) -> Iterator[TocEntry]:
+    for item in _dicts(items):
+        if item.get("part") or item.get("header"):
+            yield TocEntry("", str(item.get("part") or item.get("header")), 0)
+        file = item.get("file")
+        if isinstance(file, str):
+            yield TocEntry(file, str(item.get("title") or ""), depth, _line_of(text, file))
+        for key in ("sections", "chapters", "entries"):
+            yield from _file_entries(item.get(key), depth + 1, text)
+        for tree in _dicts(item.get("subtrees")):
+            yield from _file_entries(tree.get("entries"), depth + 1, text)
+
+
+def _mystmd_entries(items: object, depth: int, text: str) -> Iterator[TocEntry]:
+    for item in _dicts(items):
+        file = item.get("file")
+        title = str(item.get("title") or "")
+        if isinstance(file, str) or title:
+            target = file if isinstance(file, str) else ""
+            yield TocEntry(target, title, depth, _line_of(text, target) if target else 0)
+        yield from _mystmd_entries(item.get("children"), depth + 1, text)
+
+
+def _toctree_entries(
+    library: Library, file: str, folder: str, depth: int, seen: set[str]
+) -> Iterator[TocEntry]:
+    """Follow `toctree` directives from `file`; targets come relative to `folder`."""
+    text = library.text(file)
+    if text is None or file in seen:
+        return
+    seen.add(file)
+    yield TocEntry(file[len(folder) + 1 :] if folder else file, "", depth)
+    for tree in _TOCTREE.finditer(text):
+        for target, title in _tree_targets(library, tree["body"], file):
+            inner = library.locate("", target)
+            if inner is None:
+                relative = target[len(folder) + 1 :] if folder else target
+                yield TocEntry(relative, title, depth + 1)
+            else:
+                yield from _toctree_entries(library, inner, folder, depth + 1, seen)
+
+
+def _tree_targets(library: Library, body: str, file: str) -> Iterator[tuple[str, str]]:
+    """Yield (file relative to the root, title) for each line of a toctree."""
+    base = folder_of(file)
+    pattern = re.search(r"^\s*:glob:", body, re.M)
+    for raw in body.splitlines():
+        line = raw.strip()
+        if not line or line.startswith(":") or "://" in line or line == "self":
+            continue
+        titled = _TITLED.match(line)
+        title, target = (titled["title"], titled["target"]) if titled else ("", line)
+        joined = _in(base, target)
+        if pattern and "*" in target:
+            for found in markdown_files(library, base):
+                if fnmatchcase(_stem(found), joined):
+                    yield found, ""
+        else:
+            yield joined if joined.endswith(_SUFFIXES) else f"{joined}.md", title
+
+
+def _line_of(text: str, target: str) -> int:
+    return text.count("\n", 0, max(text.find(target), 0)) + 1

@@ -1,0 +1,86 @@
+"""What is looked up in a new generation before readers may see it."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from app.domain.errors import StorageError
+from app.domain.retrieval.query import ScoredId, Vector
+from app.services.ports import IndexPoint
+
+_SIZE = 8
+LIMIT = 10
+"""Hits that are asked for; a chunk's own text must be among them, or others that equal it."""
+
+_TWIN = 0.999
+"""A dense score of the chunk itself, or of one with the same text."""
+
+
+@dataclass(slots=True)
+class Samples:
+    """A uniform sample of all points that were written (reservoir sampling, Vitter 1985)."""
+
+    points: list[IndexPoint] = field(default_factory=list)
+    _offered: int = 0
+    _random: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311
+
+    def offer(self, points: Sequence[IndexPoint]) -> None:
+        for point in points:
+            self._offered += 1
+            if len(self.points) < _SIZE:
+                self.points.append(point)
+            elif (place := self._random.randrange(self._offered)) < _SIZE:
+                self.points[place] = point
+
+    @property
+    def ids(self) -> list[str]:
+        return [point.chunk.chunk_id for point in self.points]
+
+    def check_stored(self, where: str, stored: Mapping[str, IndexPoint]) -> None:
+        """StorageError unless each sample came back as it was written."""
+        for point in self.points:
+            got = stored.get(point.chunk.chunk_id)
+            if got is None or got.chunk != point.chunk or not _parallel(point.dense, got.dense):
+                message = f"{where}: a chunk read back differs from what was written: not published"
+                raise StorageError(message)
+
+    def check_found(
+        self,
+        where: str,
+        dense: Sequence[Sequence[ScoredId]],
+        sparse: Sequence[Sequence[ScoredId]],
+    ) -> None:
+        """StorageError if most samples are not found by their own vectors.
+
+        The lists are the hits of each sample in turn. Not every one must be found: above a size
+        the dense search is approximate.
+        """
+        missed = sum(
+            not (_found(point, by_dense, twins=True) and _found(point, by_sparse, twins=False))
+            for point, by_dense, by_sparse in zip(self.points, dense, sparse, strict=True)
+        )
+        if missed * 2 > len(self.points):
+            message = (
+                f"{where}: {missed} of {len(self.points)} chunks are not found by their own text: "
+                "not published"
+            )
+            raise StorageError(message)
+
+
+def _found(point: IndexPoint, hits: Sequence[ScoredId], *, twins: bool) -> bool:
+    if not (any(point.dense) if twins else point.sparse.indices):
+        return True  # nothing to be found by
+    if any(hit.chunk_id == point.chunk.chunk_id for hit in hits):
+        return True
+    return bool(hits) and (hits[0].score >= _TWIN if twins else len(hits) == LIMIT)
+
+
+def _parallel(a: Vector, b: Vector) -> bool:
+    """Whether they point the same way: the store scales to length 1."""
+    lengths = math.sqrt(sum(x * x for x in a)) * math.sqrt(sum(x * x for x in b))
+    if not lengths:
+        return not any(a) and not any(b)
+    return len(a) == len(b) and sum(map(float.__mul__, a, b)) / lengths > 1 - 1e-5

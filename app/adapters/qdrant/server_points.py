@@ -1,0 +1,96 @@
+"""Reading points of one collection on a Qdrant server."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import cast
+
+from qdrant_client import AsyncQdrantClient, models
+
+from app.adapters.qdrant.names import DENSE, SPARSE
+from app.adapters.qdrant.payload import ChunkPayload, from_payload, keyword_conditions
+from app.adapters.qdrant.server_options import ServerOptions, search_params
+from app.domain.chunking.chunk import Chunk
+from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
+from app.services.ports import IndexPoint
+
+
+async def search_collection(
+    client: AsyncQdrantClient,
+    collection: str,
+    book: str,
+    dense: Vector | None,
+    sparse: SparseVector | None,
+    limit: int,
+    filter: SearchFilter,
+    options: ServerOptions,
+) -> Candidates:
+    """Best points by each vector that is given, in one request."""
+    condition = condition_of(filter)
+    requests = []
+    if dense is not None:
+        requests.append(
+            models.QueryRequest(
+                query=dense.tolist(),
+                using=DENSE,
+                filter=condition,
+                params=search_params(options),
+                limit=limit,
+                with_payload=False,
+            )
+        )
+    if sparse is not None:
+        vector = models.SparseVector(indices=list(sparse.indices), values=list(sparse.values))
+        requests.append(
+            models.QueryRequest(
+                query=vector, using=SPARSE, filter=condition, limit=limit, with_payload=False
+            )
+        )
+    if not requests:
+        return Candidates()
+    answers = await client.query_batch_points(collection, requests)
+    lists = [
+        tuple(ScoredId(book, str(point.id), point.score) for point in answer.points)
+        for answer in answers
+    ]
+    return Candidates(
+        lists.pop(0) if dense is not None else (),
+        lists.pop(0) if sparse is not None else (),
+    )
+
+
+def condition_of(filter: SearchFilter) -> models.Filter | None:
+    must: list[models.Condition] = [
+        models.FieldCondition(key=name, match=models.MatchAny(any=values))
+        for name, values in keyword_conditions(filter)
+    ]
+    if filter.max_position is not None:
+        upto = models.Range(lte=filter.max_position)
+        must.append(models.FieldCondition(key="position", range=upto))
+    return models.Filter(must=must) if must else None
+
+
+async def retrieve_points(
+    client: AsyncQdrantClient, collection: str, chunk_ids: Sequence[str]
+) -> dict[str, IndexPoint]:
+    records = await client.retrieve(
+        collection, list(chunk_ids), with_payload=True, with_vectors=True
+    )
+    return {str(record.id): point_of(record) for record in records}
+
+
+def point_of(record: models.Record) -> IndexPoint:
+    vectors = cast("dict[str, list[float] | models.SparseVector]", record.vector)
+    sparse = vectors.get(SPARSE)
+    return IndexPoint(
+        chunk_of(record),
+        array("f", cast("list[float]", vectors[DENSE])),
+        SparseVector(tuple(sparse.indices), tuple(sparse.values))
+        if isinstance(sparse, models.SparseVector)
+        else SparseVector((), ()),
+    )
+
+
+def chunk_of(record: models.Record) -> Chunk:
+    return from_payload(cast("ChunkPayload", record.payload or {}))

@@ -1,0 +1,32 @@
+"""The events of an answer as they go over the wire: names, JSON, server-sent event format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import BaseModel
+
+from app.api.schemas import AnswerBody, CitationBody, DeltaEvent, SourcesEvent, StartEvent
+from app.domain.answer import AnswerEvent, CitationFound, Started, TextDelta
+
+# Line ends to Unicode, which many a client splits at, but neither to JSON nor to this format.
+_LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
+
+
+def wire_events(event: AnswerEvent) -> Iterator[tuple[str, BaseModel]]:
+    """Yield the name and the data of what the reader is sent."""
+    if isinstance(event, Started):
+        yield "start", StartEvent.model_validate(event)
+        yield "sources", SourcesEvent.model_validate(event)
+    elif isinstance(event, TextDelta):
+        yield "delta", DeltaEvent.model_validate(event)
+    elif isinstance(event, CitationFound):
+        yield "citation", CitationBody.model_validate(event.citation)
+    else:
+        yield "end", AnswerBody.model_validate(event.answer)
+
+
+def frame(name: str, data: BaseModel, event_id: str) -> bytes:
+    """Return the event's bytes: lines `event:`, `id:` and `data:`, and an empty one."""
+    json = data.model_dump_json().translate(_LINE_ENDS)
+    return f"event: {name}\nid: {event_id}\ndata: {json}\n\n".encode()

@@ -1,0 +1,96 @@
+"""The command that compares chunking strategies."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from app.adapters.plots import bar_charts
+from app.adapters.questions import read_questions
+from app.bootstrap import application, chunk_report, read_source
+from app.cli.output import TerminalProgress, remark
+from app.domain.chunking import get_strategy
+from app.domain.errors import InputError
+from app.services.compare import CompareStrategies, StrategyResult, Workbench
+from app.services.ingest import IngestRequest
+from app.settings import Settings
+
+_COLUMNS = {
+    "chunks": "chunks",
+    "mean_tokens": "mean tokens",
+    "duplicates": "duplicates",
+    "broken_blocks": "broken blocks",
+    "cut_sentences": "cut sentences",
+    "recall": "recall@5",
+    "ndcg": "nDCG@10",
+    "precision": "precision",
+    "iou": "IoU",
+    "relative_time": "time / fixed",
+}
+
+
+async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
+    for name in arguments.strategies:
+        get_strategy(name)
+    questions = read_questions(arguments.questions)
+    request = IngestRequest(
+        arguments.path,
+        site=arguments.site,
+        base_url=arguments.base_url,
+        exclude_kinds=arguments.exclude_kinds,
+        include_orphans=arguments.include_orphans,
+    )
+
+    @asynccontextmanager
+    async def workbench() -> AsyncIterator[Workbench]:
+        with TemporaryDirectory() as home:
+            async with application(settings.model_copy(update={"home": Path(home)})) as app:
+                yield Workbench(app.ingest, app.evaluate)
+
+    async with application(settings) as app:
+        remark(f"embedder: {app.embedder.model}; {len(questions)} questions")
+        use_case = CompareStrategies(
+            read_source, app.ingest.chunk_book, chunk_report, workbench, time.process_time
+        )
+        with TerminalProgress() as progress:
+            rows = await use_case.run(request, questions, arguments.strategies, progress)
+    _tell(arguments, rows)
+
+
+def _tell(arguments: argparse.Namespace, rows: list[StrategyResult]) -> None:
+    if arguments.json:
+        print(json.dumps([asdict(row) for row in rows]))
+    else:
+        print(_table(rows))
+    if arguments.output is not None:
+        text = json.dumps([asdict(row) for row in rows], indent=2) + "\n"
+        try:
+            arguments.output.write_text(text, "utf-8")
+        except OSError as error:
+            message = f"{arguments.output}: cannot be written ({error.strerror})"
+            raise InputError(message) from error
+    if arguments.svg is not None:
+        measures = {
+            label: [float(getattr(row, name)) for row in rows] for name, label in _COLUMNS.items()
+        }
+        title = f"{arguments.path.name}: {arguments.questions.parent.name}"
+        bar_charts(arguments.svg, title, [row.strategy for row in rows], measures)
+
+
+def _table(rows: list[StrategyResult]) -> str:
+    """Return a Markdown table."""
+    lines = [
+        "| strategy | " + " | ".join(_COLUMNS.values()) + " |",
+        "|---|" + "---:|" * len(_COLUMNS),
+    ]
+    for row in rows:
+        values = (getattr(row, name) for name in _COLUMNS)
+        cells = (f"{value:.3f}" if isinstance(value, float) else str(value) for value in values)
+        lines.append(f"| {row.strategy} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)

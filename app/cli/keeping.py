@@ -1,0 +1,65 @@
+"""Commands that keep the books in the index: books, remove, rollback, migrate."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import asdict
+
+from app.bootstrap import index_only, migration
+from app.cli.output import TerminalProgress, print_json, remark
+from app.services.phases import Phases
+from app.settings import Settings
+
+
+async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
+    async with index_only(settings) as index:
+        manifests = await index.books()
+    for manifest in manifests:
+        if arguments.json:
+            print_json(asdict(manifest))
+        else:
+            print(
+                f"{manifest.book}  {manifest.title}  version {manifest.book_version}  "
+                f"{manifest.chunks} chunks  {manifest.model} ({manifest.dimension})  "
+                f"{manifest.created_at}  {manifest.size_bytes / 1e6:.1f} MB"
+            )
+    if not manifests:
+        remark("no books yet: textbook-rag ingest BOOK_DIR")
+
+
+async def remove(arguments: argparse.Namespace, settings: Settings) -> None:
+    async with index_only(settings) as index:
+        await index.remove(arguments.book)
+    if arguments.json:
+        print_json({"removed": arguments.book})
+    else:
+        print(f"removed {arguments.book}")
+
+
+async def rollback(arguments: argparse.Namespace, settings: Settings) -> None:
+    """Switch readers to the generation before; once more switches forth again."""
+    async with index_only(settings) as index:
+        manifest = await index.rollback(arguments.book)
+    if arguments.json:
+        print_json(asdict(manifest))
+    else:
+        print(
+            f"{manifest.book} is back at generation {manifest.generation}, version "
+            f"{manifest.book_version} of {manifest.created_at}; the same command undoes this"
+        )
+
+
+async def migrate(arguments: argparse.Namespace, settings: Settings) -> None:
+    """Copy the embedded index to the server that QDRANT_URL names."""
+    async with migration(settings) as use_case:
+        with TerminalProgress(quiet=arguments.quiet) as progress:
+            done = await use_case.run(arguments.books, Phases(progress, time.perf_counter))
+    for one in done:
+        if arguments.json:
+            print_json(asdict(one))
+        else:
+            verb = "copied and verified" if one.copied else "was there already, verified"
+            print(f"{one.book}: {one.chunks:,} chunks {verb}, generation {one.generation}")
+    if not done:
+        remark("no books yet: textbook-rag ingest BOOK_DIR")

@@ -1,0 +1,205 @@
+"""What keeps a slow or dead provider from costing every reader its timeout: wrappers over ports.
+
+A call has a time limit, and a circuit breaker counts how it ends (Nygard 2018, "Release It!",
+chapter 5). After a few failures in a row the circuit is open: calls fail at once, so that search
+goes on with BM25 alone and answers with the book's own sentences. After a while one call is let
+through as a trial; when it succeeds, the circuit is closed again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from app.domain.errors import ProviderError, ProviderRateLimited, ProviderUnavailable
+from app.domain.retrieval.query import ContextPassage, Turn, Vector
+from app.services.ports import Embedder, GeneratedEnd, Generator, GeneratorEvent, Reranker
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class CircuitBreaker:
+    """For the calls of one event loop to one endpoint; times in seconds.
+
+    An unavailable provider is a failure. A refused input or key is a success: somebody answered.
+    What was cancelled, or held back by a rate limit, says nothing.
+    """
+
+    name: str
+    """Of the endpoint, for log and errors."""
+    failures: int
+    """In a row, that open the circuit."""
+    open_seconds: float
+    clock: Callable[[], float]
+    _failed: int = field(default=0, init=False)
+    _open_until: float | None = field(default=None, init=False)
+    _trying: bool = field(default=False, init=False)
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """Raise ProviderUnavailable at once while open; learn from how the block ends."""
+        trial = self._admit()
+        try:
+            yield
+        except ProviderUnavailable:
+            self._fail(trial)
+            raise
+        except ProviderRateLimited:
+            raise
+        except ProviderError:
+            self._succeed()
+            raise
+        else:
+            self._succeed()
+        finally:
+            self._trying = self._trying and not trial
+
+    def _admit(self) -> bool:
+        """Return whether the call is the trial."""
+        if self._open_until is None:
+            return False
+        wait = self._open_until - self.clock()
+        if wait > 0 or self._trying:
+            message = f"{self.name} failed {self._failed} times in a row and is left alone for now"
+            raise ProviderUnavailable(message, retry_after=max(wait, 0.0) or None)
+        self._trying = True
+        return True
+
+    def _fail(self, trial: bool) -> None:
+        self._failed += 1
+        # One that began before the circuit opened does not keep it open any longer.
+        if trial or (self._open_until is None and self._failed >= self.failures):
+            self._open_until = self.clock() + self.open_seconds
+            fields = {"endpoint": self.name, "failures": self._failed, "seconds": self.open_seconds}
+            _log.warning("provider.circuit_opened", extra=fields)
+
+    def _succeed(self) -> None:
+        if self._open_until is not None:
+            _log.warning("provider.circuit_closed", extra={"endpoint": self.name})
+        self._failed = 0
+        self._open_until = None
+
+
+async def in_time(work: Awaitable[T], seconds: float, what: str) -> T:
+    """Return what `work` returns. ProviderUnavailable when it takes longer; `what` names it."""
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            return await work
+    except TimeoutError as error:
+        if limit.expired():
+            raise _too_slow(what, seconds) from error
+        raise
+
+
+async def all_in_time(
+    events: AsyncIterator[T], seconds: float, what: str
+) -> AsyncGenerator[T, None]:
+    """Yield the events. ProviderUnavailable when they are not all there after `seconds`.
+
+    The time that the reader of the events takes counts as well.
+    """
+    deadline = asyncio.get_running_loop().time() + seconds
+    try:
+        while True:
+            try:
+                async with asyncio.timeout_at(deadline) as limit:
+                    event = await anext(events)
+            except StopAsyncIteration:
+                return
+            except TimeoutError as error:
+                if limit.expired():
+                    raise _too_slow(what, seconds) from error
+                raise
+            yield event
+    finally:
+        if isinstance(events, AsyncGenerator):
+            await events.aclose()
+
+
+def _too_slow(what: str, seconds: float) -> ProviderUnavailable:
+    return ProviderUnavailable(f"{what} took longer than {seconds:g} s")
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedEmbedder:
+    """An `Embedder` whose questions are embedded in time or not at all.
+
+    An ingest has its own patience and is left to it.
+    """
+
+    embedder: Embedder
+    breaker: CircuitBreaker
+    seconds: float
+
+    @property
+    def model(self) -> str:
+        return self.embedder.model
+
+    @property
+    def dimension(self) -> int:
+        return self.embedder.dimension
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        return await self.embedder.embed_documents(texts)
+
+    def embed_batches(self, texts: Sequence[str]) -> AsyncIterator[tuple[int, list[Vector]]]:
+        return self.embedder.embed_batches(texts)
+
+    async def embed_query(self, text: str) -> Vector:
+        with self.breaker.call():
+            return await in_time(self.embedder.embed_query(text), self.seconds, self.breaker.name)
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedReranker:
+    """A `Reranker` that ranks in time or not at all."""
+
+    reranker: Reranker
+    breaker: CircuitBreaker
+    seconds: float
+
+    async def rerank(
+        self, question: str, texts: Sequence[str], top_n: int
+    ) -> list[tuple[int, float]]:
+        with self.breaker.call():
+            work = self.reranker.rerank(question, texts, top_n)
+            return await in_time(work, self.seconds, self.breaker.name)
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedGenerator:
+    """A `Generator` that begins in time or not at all; what follows has the adapter's limits."""
+
+    generator: Generator
+    breaker: CircuitBreaker
+    first_seconds: float
+    """Until the first event."""
+
+    @property
+    def model(self) -> str:
+        return self.generator.model
+
+    async def generate(
+        self, question: str, history: Sequence[Turn], context: Sequence[ContextPassage]
+    ) -> AsyncIterator[GeneratorEvent]:
+        with self.breaker.call():
+            events = self.generator.generate(question, history, context)
+            try:
+                first = anext(events, None)
+                event = await in_time(first, self.first_seconds, self.breaker.name)
+                while event is not None and not isinstance(event, GeneratedEnd):
+                    yield event
+                    event = await anext(events, None)
+            finally:
+                if isinstance(events, AsyncGenerator):
+                    await events.aclose()
+        # Outside, since who gets the end asks for no more, and that would look like leaving.
+        if event is not None:
+            yield event

@@ -1,0 +1,66 @@
+"""The development books and question sets, indexed once into a folder of their own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.adapters.questions import read_questions
+from app.bootstrap import Application, application
+from app.domain.document import BlockKind, Site
+from app.domain.retrieval.question import Question
+from app.services.ingest_report import IngestRequest
+from app.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class DevSet:
+    """A book and, unless `questions` is empty, the questions about it; paths below the data."""
+
+    book: str
+    folder: str
+    questions: str = ""
+    exclude: frozenset[BlockKind] = frozenset()
+    """Kinds that hold the answers to the questions themselves."""
+    site: Site = Site.PLAIN
+
+
+_ANSWER_KINDS = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.GLOSSARY_ENTRY})
+_CORPORA = ("xquad-en", "clapnq-dev", "fairytaleqa-val", "chroma-dev", "mtrag-un-dev")
+DEV_SETS = (
+    DevSet("openstax-biology", "books/openstax-biology", "openstax-biology", _ANSWER_KINDS),
+    DevSet("rust-book-quizzes", "books/rust-book-quizzes", "rust-book-quizzes", site=Site.MDBOOK),
+    DevSet("hf-course", "books/hf-course", "hf-course-quizzes"),
+    DevSet("redux-docs", "books/redux-docs", site=Site.DOCUSAURUS),
+    *(DevSet(name, f"qa/{name}/corpus", name) for name in _CORPORA),
+)
+
+
+class _Silent:
+    def start(self, phase: str, total: int, unit: str) -> None: ...
+
+    def advance(self, phase: str, amount: int) -> None: ...
+
+    def finish(self, phase: str) -> None: ...
+
+
+@asynccontextmanager
+async def indexed(data: Path, home: Path) -> AsyncIterator[Application]:
+    """Open an index of all dev sets, made by the local model, with extractive answers."""
+    settings = Settings(home=home, embedder="local", generator="extractive")
+    async with application(settings) as app:
+        for one in DEV_SETS:
+            print(f"indexing {one.book} ...", flush=True)
+            request = IngestRequest(
+                data / one.folder, book=one.book, site=one.site, exclude_kinds=one.exclude
+            )
+            await app.ingest.run(request, _Silent())
+        yield app
+
+
+def single_questions(data: Path, name: str) -> list[Question]:
+    """Questions of a set that are not in the middle of a conversation."""
+    questions = read_questions(data / "qa" / name / "questions.jsonl")
+    return [one for one in questions if not one.history]

@@ -1,0 +1,170 @@
+"""Calibrate "the book does not say": own questions of a book against those of the other books.
+
+    python scripts/bench/refusal.py ../shared/data --home /tmp/dev-index
+
+Prints, a book a line, how well the answerability score tells the two apart with the weights fitted
+on the other books (AUROC; foreign questions refused when 5 % of the own are), and what the weights
+and threshold in `app.domain.answering.refusal` refuse; then the weights fitted on all books, the
+curve over the threshold, and the near misses: questions whose page is there, but not the answer.
+Definitions ("organelle that makes ATP") are left out: they are no questions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from dev_sets import DEV_SETS, DevSet, indexed, single_questions
+from numpy.typing import NDArray
+
+from app.bootstrap import Application
+from app.domain.answering.refusal import (
+    THRESHOLD,
+    Calibration,
+    calibration_for,
+    evidence,
+)
+from app.domain.retrieval.query import SearchFilter, SearchQuery
+from app.domain.retrieval.question import Question
+from app.services.answer import JUDGED_HITS
+
+Floats: TypeAlias = NDArray[np.float64]
+OWN, FOREIGN = 350, 50
+"""Questions sampled from a book's own set, and from each other set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    book: str
+    asked_from: str
+    own: bool
+    answerable: bool
+    cosine: float
+    share: float
+
+    @property
+    def kind(self) -> str:
+        return ("answerable" if self.answerable else "near miss") if self.own else "foreign"
+
+
+async def judged(app: Application, data: Path) -> list[Judged]:
+    sets = {
+        one.questions: single_questions(data, one.questions) for one in DEV_SETS if one.questions
+    }
+    found: list[Judged] = []
+    for one in DEV_SETS:
+        for name, questions in sets.items():
+            asked = [question for question in questions if question.kind != "definition"]
+            limit = OWN if name == one.questions else FOREIGN
+            sample = random.Random(11).sample(asked, min(limit, len(asked)))
+            found += [await _judge(app, one, name, question) for question in sample]
+        print(f"asked {one.book}", flush=True)
+    return found
+
+
+async def _judge(app: Application, one: DevSet, name: str, question: Question) -> Judged:
+    scope = SearchFilter(books=(one.book,))
+    query = SearchQuery(question.question, k=JUDGED_HITS, filter=scope)
+    hits = (await app.retrieve.search(query)).hits
+    ceilings = app.answer.ceilings
+    terms = ceilings.terms(question.question, hits[0].chunk.language if hits else "en")
+    seen = evidence(hits, await ceilings.of(terms, scope.books))
+    own = name == one.questions
+    answerable = own and question.answerable
+    return Judged(one.book, name, own, answerable, seen.cosine or 0.0, seen.share)
+
+
+def fit(sample: Sequence[Judged]) -> Calibration:
+    """Logistic regression; books weigh the same, and so do own and foreign questions."""
+    sample = [one for one in sample if one.kind != "near miss"]
+    counts: dict[tuple[str, str], int] = {}
+    for one in sample:
+        counts[one.book, one.kind] = counts.get((one.book, one.kind), 0) + 1
+    weights = np.array([1000 / counts[one.book, one.kind] for one in sample])
+    features = np.array([[one.cosine, one.share, 1.0] for one in sample])
+    wanted = np.array([float(one.own) for one in sample])
+    ridge = np.diag([0.1, 0.1, 0.0])
+    beta = np.zeros(3)
+    for _ in range(50):
+        chance = 1 / (1 + np.exp(-features @ beta))
+        gradient = features.T @ (weights * (chance - wanted)) + ridge @ beta
+        hessian = (features.T * (weights * chance * (1 - chance))) @ features + ridge
+        beta -= np.linalg.solve(hessian, gradient)
+    return Calibration(*(float(value) for value in beta))
+
+
+def scores(sample: Sequence[Judged], calibration: Calibration, kind: str) -> Floats:
+    return np.array(
+        [calibration.score(one.cosine, one.share) for one in sample if one.kind == kind]
+    )
+
+
+def auroc(high: Floats, low: Floats) -> float:
+    """Chance that one of `high` is over one of `low`, ties counted half."""
+    above = (high[:, None] > low[None, :]).mean()
+    return float(above + 0.5 * (high[:, None] == low[None, :]).mean())
+
+
+def report(found: Sequence[Judged], ours: Calibration) -> None:
+    print(f"\n{'book':20} {'AUROC':>6} {'at 5 %':>7} | at {THRESHOLD}: own, foreign refused")
+    books = sorted({one.book for one in found if one.own})
+    for book in books:
+        others = [one for one in found if book not in {one.book, one.asked_from}]
+        mine = [one for one in found if one.book == book]
+        blind = fit(others)
+        own, foreign = scores(mine, blind, "answerable"), scores(mine, blind, "foreign")
+        caught = (foreign < np.quantile(own, 0.05)).mean()
+        refused = [
+            (scores(mine, ours, kind) < THRESHOLD).mean() for kind in ("answerable", "foreign")
+        ]
+        print(
+            f"{book:20} {auroc(own, foreign):6.3f} {caught:7.1%} | "
+            f"{refused[0]:6.1%} {refused[1]:6.1%}"
+        )
+    print("\nfitted on all:", fit([one for one in found if one.book in books]))
+    print("in use:       ", ours)
+    print("\nthreshold: own, foreign refused (mean over books); near misses refused, by book")
+    misses = sorted({one.book for one in found if one.kind == "near miss"})
+    for threshold in (0.1, 0.2, 0.3, THRESHOLD, 0.4, 0.5, 0.7, 0.9):
+        parts = [
+            np.mean(
+                [
+                    (scores([x for x in found if x.book == book], ours, kind) < threshold).mean()
+                    for book in books
+                ]
+            )
+            for kind in ("answerable", "foreign")
+        ]
+        near = [
+            (scores([x for x in found if x.book == book], ours, "near miss") < threshold).mean()
+            for book in misses
+        ]
+        print(f"{threshold:5.2f}  " + "  ".join(f"{value:6.1%}" for value in [*parts, *near]))
+    for book in misses:
+        mine = [one for one in found if one.book == book]
+        area = auroc(scores(mine, ours, "answerable"), scores(mine, ours, "near miss"))
+        print(f"near misses of {book}: AUROC {area:.3f}")
+
+
+async def run(data: Path, home: Path) -> None:
+    async with indexed(data, home) as app:
+        found = await judged(app, data)
+        report(found, calibration_for(app.embedder.model))
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    arguments.add_argument("data", type=Path)
+    arguments.add_argument("--home", type=Path, required=True, help="where the index is kept")
+    options = arguments.parse_args()
+    asyncio.run(run(options.data, options.home))
+
+
+if __name__ == "__main__":
+    main()

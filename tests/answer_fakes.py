@@ -1,0 +1,192 @@
+"""Typed fakes that the tests of answering share: passages, a retriever, a generator."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from app.adapters.bm25 import Bm25Encoder
+from app.adapters.sentences import split_sentences
+from app.domain.answer import Usage
+from app.domain.answering.refusal import THRESHOLD
+from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.document import BlockKind
+from app.domain.retrieval.query import ContextPassage, Hit, SearchQuery, Turn
+from app.services.answer import AnswerQuestion
+from app.services.ports import (
+    GeneratedCitation,
+    GeneratedEnd,
+    GeneratedText,
+    GeneratorEvent,
+)
+from app.services.retrieve import Retrieve, SearchResult
+from app.services.term_ceilings import TermCeilings
+from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse
+
+_BM25 = Bm25Encoder()
+
+
+def terms(text: str) -> frozenset[int]:
+    """The terms of an English text, as the real index has them."""
+    return frozenset(_BM25.encode_query(text, "en").indices)
+
+
+def passage(
+    text: str,
+    paragraph_id: str = "p-1",
+    kind: BlockKind = BlockKind.PARAGRAPH,
+    *,
+    start: int = 0,
+    heading_path: tuple[str, ...] = ("Book", "Section"),
+    terms: tuple[str, ...] = (),
+    language: str = "",
+) -> Passage:
+    return Passage(
+        paragraph_id=paragraph_id,
+        kind=kind,
+        text=text,
+        start=start,
+        end=start + len(text),
+        url=f"https://book.example/page#{paragraph_id}",
+        heading_path=heading_path,
+        terms=terms,
+        language=language,
+    )
+
+
+def chunk(passages: Sequence[Passage], chunk_id: str = "c-1", language: str = "en") -> Chunk:
+    text = "\n\n".join(one.text for one in passages)
+    return Chunk(
+        chunk_id=chunk_id,
+        book="book",
+        book_version="v1",
+        chunk_index=0,
+        file="page.md",
+        position=0,
+        text_content=text,
+        token_count=len(text.split()),
+        overlap_start=0,
+        overlap_end=0,
+        paragraph_ids=tuple(one.paragraph_id for one in passages),
+        content_type="paragraph",
+        chapter="Book",
+        section=passages[0].heading_path[-1],
+        heading_path=passages[0].heading_path,
+        spans=((passages[0].start, passages[-1].end),),
+        deep_link_url=passages[0].url,
+        language=language,
+        passages=tuple(passages),
+    )
+
+
+def context_of(*passages: Passage, score: float = 1.0) -> list[ContextPassage]:
+    return [
+        ContextPassage(
+            passage=one,
+            book="book",
+            file="page.md",
+            chapter="Book",
+            section=one.heading_path[-1],
+            score=score,
+            chunk_ids=("c-1",),
+            tokens=len(one.text.split()),
+        )
+        for one in passages
+    ]
+
+
+def in_order(*passages: Passage) -> list[Passage]:
+    """Give passages one place after another, as in a file."""
+    placed: list[Passage] = []
+    at = 0
+    for one in passages:
+        placed.append(replace(one, start=at, end=at + len(one.text)))
+        at += len(one.text) + 2
+    return placed
+
+
+@dataclass
+class SpyRetriever:
+    """Searches for real, in memory, and remembers what it was asked."""
+
+    retrieve: Retrieve
+    asked: list[SearchQuery] = field(default_factory=list)
+
+    async def search(self, query: SearchQuery) -> SearchResult:
+        self.asked.append(query)
+        return await self.retrieve.search(query)
+
+    def context(self, hits: Sequence[Hit], token_budget: int) -> Sequence[ContextPassage]:
+        return self.retrieve.context(hits, token_budget)
+
+
+@dataclass
+class World:
+    """An index in memory that holds one chunk with these passages, or none."""
+
+    passages: tuple[Passage, ...]
+    error: Exception | None = None
+    """What embedding a question raises."""
+
+    def __post_init__(self) -> None:
+        chunks = [chunk(in_order(*self.passages))] if self.passages else []
+        self.index = FakeIndex(chunks)
+        self.sparse = FakeSparse()
+        embedder = FakeEmbedder(error=self.error)
+        self.retriever = SpyRetriever(
+            Retrieve(embedder, self.sparse, self.index, None, lambda text: len(text.split()))
+        )
+
+    def answering(
+        self,
+        generator: FakeGenerator | None = None,
+        *,
+        max_question_chars: int = 4_000,
+        refusal_threshold: float = THRESHOLD,
+        embedding_model: str = "fake",
+    ) -> AnswerQuestion:
+        return AnswerQuestion(
+            retrieve=self.retriever,
+            generator=generator,
+            split_sentences=split_sentences,
+            ceilings=TermCeilings(self.index, self.sparse),
+            embedding_model=embedding_model,
+            max_question_chars=max_question_chars,
+            refusal_threshold=refusal_threshold,
+        )
+
+
+Step: TypeAlias = str | tuple[int, int, tuple[str, ...]] | Exception
+
+
+@dataclass
+class FakeGenerator:
+    """Writes the given text pieces and citations; an exception among them is raised there."""
+
+    steps: Sequence[Step]
+    ends: bool = True
+    finish_reason: str = "COMPLETE"
+    closed: bool = False
+    contexts: list[Sequence[ContextPassage]] = field(default_factory=list)
+
+    @property
+    def model(self) -> str:
+        return "fake-model"
+
+    async def generate(
+        self, question: str, history: Sequence[Turn], context: Sequence[ContextPassage]
+    ) -> AsyncIterator[GeneratorEvent]:
+        self.contexts.append(context)
+        try:
+            for step in self.steps:
+                if isinstance(step, Exception):
+                    raise step
+                if isinstance(step, str):
+                    yield GeneratedText(step)
+                else:
+                    yield GeneratedCitation(*step)
+            if self.ends:
+                yield GeneratedEnd(Usage(10, 5), self.finish_reason)
+        finally:
+            self.closed = True

@@ -1,0 +1,125 @@
+"""Small books to ingest, and the application with an embedder that counts."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from app.bootstrap import Application, application
+from app.domain.chunking.chunk import Chunk
+from app.domain.errors import ProviderUnavailable
+from app.domain.retrieval.query import Vector
+from app.services.ingest import IngestBook, IngestReport, IngestRequest
+from app.services.ports import Embedder, IndexPoint
+from app.settings import Settings
+from tests.serving import Silent, offline_settings
+
+WORDS = (
+    "anchor beam coast dawn engine flame gale harbour island jetty keel lantern mirror night "
+    "ocean paraffin quay reef signal tower urchin vessel wave yard zenith"
+).split()
+BOOK = "lamps"
+
+
+def prose(seed: str, words: int = 130) -> str:
+    """A paragraph of sentences that no other seed gives."""
+    source = random.Random(seed)
+    sentences = []
+    for number in range(words // 13):
+        picked = " ".join(source.choice(WORDS) for _ in range(11))
+        sentences.append(f"{seed.capitalize()} {picked} {number}.")
+    return " ".join(sentences)
+
+
+def page(name: str, paragraphs: Sequence[str]) -> str:
+    return f"# {name.capitalize()}\n\n" + "\n\n".join(paragraphs) + "\n"
+
+
+def make_book(folder: Path, pages: int = 4, paragraphs: int = 2) -> Path:
+    """Write pages `page0.md`... of a chunk a paragraph, more or less."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(pages):
+        texts = [prose(f"page{number} part{part}") for part in range(paragraphs)]
+        (folder / f"page{number}.md").write_text(page(f"page {number}", texts), "utf-8")
+    return folder
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), "utf-8")
+
+
+@dataclass
+class CountingEmbedder:
+    """Passes on to another one in batches of `batch`, and fails after `fails_after` batches."""
+
+    inner: Embedder
+    batch: int = 3
+    fails_after: int | None = None
+    texts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def model(self) -> str:
+        return self.inner.model
+
+    @property
+    def dimension(self) -> int:
+        return self.inner.dimension
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        return [vector async for _, page in self.embed_batches(texts) for vector in page]
+
+    async def embed_batches(self, texts: Sequence[str]) -> AsyncIterator[tuple[int, list[Vector]]]:
+        for number, start in enumerate(range(0, len(texts), self.batch)):
+            if number == self.fails_after:
+                message = "the service is away"
+                raise ProviderUnavailable(message)
+            page = texts[start : start + self.batch]
+            self.texts.update(page)
+            yield start, await self.inner.embed_documents(page)
+
+    async def embed_query(self, text: str) -> Vector:
+        return await self.inner.embed_query(text)
+
+
+@dataclass
+class Bench:
+    """An application whose ingest is counted."""
+
+    app: Application
+    embedder: CountingEmbedder
+    use_case: IngestBook
+
+    async def ingest(self, folder: Path, **options: object) -> IngestReport:
+        request = replace(
+            IngestRequest(folder, book=BOOK, base_url="https://book"),
+            **options,  # type: ignore[arg-type]
+        )
+        return await self.use_case.run(request, Silent())
+
+    async def chunks(self, book: str = BOOK) -> list[Chunk]:
+        return await self.app.index.fetch(book, list(await self.app.index.chunks(book)))
+
+    async def points(self, book: str = BOOK) -> list[IndexPoint]:
+        return [point async for page in self.app.index.points(book) for point in page]
+
+
+@asynccontextmanager
+async def bench(home: Path, settings: Settings | None = None) -> AsyncIterator[Bench]:
+    async with application(settings or offline_settings(home)) as app:
+        embedder = CountingEmbedder(app.embedder)
+        yield Bench(app, embedder, replace(app.ingest, embedder=embedder))
+
+
+def state_of(home: Path) -> Mapping[str, tuple[int, int]]:
+    """Every file of the state folder: time of its last change, and size."""
+    return {
+        str(path.relative_to(home)): (path.stat().st_mtime_ns, path.stat().st_size)
+        for path in sorted(home.rglob("*"))
+        if path.is_file()
+    }

@@ -1,0 +1,99 @@
+"""Servers of one tiny book, for all tests of what goes over the wire; a pytest plugin."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.domain.document import Site
+from app.services.ingest import IngestRequest
+from tests.serving import ScriptedGenerator, ingest, offline_settings, serving
+
+BOOK = """\
+# Owls
+
+## Night vision
+
+An owl sees well at night because its eyes are large tubes. 🦉 The tubes cannot turn in the skull.
+
+## Silent flight
+
+The feathers of an owl end in a soft fringe that breaks up the air, so the flight makes no sound.
+
+## Glossary
+
+**Fringe**: the soft edge of a feather.
+
+**Skull**: the bones of the head.
+
+**Talon**: the claw of a bird of prey.
+"""
+QUESTION = "Why is the flight of an owl silent?"
+ORIGIN = "https://book.example"
+
+
+@pytest.fixture(scope="session")
+def owl_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a state folder that holds the tiny book's index; for reading only."""
+    folder = tmp_path_factory.mktemp("book")
+    (folder / "owls.md").write_text(BOOK, encoding="utf-8")
+    home = tmp_path_factory.mktemp("home") / "rag"
+    request = IngestRequest(folder, book="owls", site=Site.PLAIN, base_url=ORIGIN)
+    ingest(offline_settings(home), request)
+    return home
+
+
+@pytest.fixture(scope="session")
+def generator() -> ScriptedGenerator:
+    return ScriptedGenerator()
+
+
+@pytest.fixture(scope="session")
+def client(owl_home: Path) -> Iterator[httpx.Client]:
+    """A client of a server that answers in the book's own sentences."""
+    settings = offline_settings(owl_home, allowed_origins=f"{ORIGIN}, https://other.example:8443")
+    with serving(settings) as address, httpx.Client(base_url=address) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def generating(owl_home: Path, generator: ScriptedGenerator) -> Iterator[httpx.Client]:
+    """A client of a server whose answers `generator` writes."""
+    settings = offline_settings(Path(shutil.copytree(owl_home, owl_home.parent / "generating")))
+    with (
+        serving(settings, generator.open) as address,
+        httpx.Client(base_url=address, timeout=30) as client,
+    ):
+        yield client
+
+
+def events_of(response: httpx.Response) -> list[tuple[str, Any]]:
+    """Return (name, data) of each server-sent event of the response."""
+    return [(name, data) for name, data, _ in events_with_ids(response)]
+
+
+def events_with_ids(response: httpx.Response) -> list[tuple[str, Any, str]]:
+    events = []
+    for block in response.text.split("\n\n"):
+        lines = dict(line.split(": ", 1) for line in block.splitlines() if line[:1] != ":")
+        if lines:
+            events.append((lines["event"], json.loads(lines["data"]), lines["id"]))
+    return events
+
+
+def assert_problem(response: httpx.Response, status: int, code: str) -> dict[str, Any]:
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    problem: dict[str, Any] = response.json()
+    assert (problem["status"], problem["code"]) == (status, code)
+    assert problem["type"]
+    assert problem["title"]
+    assert problem["detail"]
+    assert problem["request_id"] == response.headers["x-request-id"] != ""
+    return problem

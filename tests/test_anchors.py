@@ -1,0 +1,210 @@
+"""Heading anchors and page addresses, checked against cases that the generators themselves made."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from app.adapters.markdown import read_book
+from app.adapters.markdown.anchors import MYST_EXTRA, PANDOC, PANDOC_GFM, PYMDOWNX, SlugStyle
+from app.adapters.markdown.marks import Dialect
+from app.adapters.markdown.reader import heading_anchors
+from app.adapters.markdown.sites import mdbook, mkdocs, myst
+from app.domain.document import BlockKind, Site
+
+VECTORS = json.loads(
+    (Path(__file__).parent / "data" / "site-vectors.json").read_text(encoding="utf-8")
+)
+SPHINX_KEY = "sphinx_myst_heading_anchors3 (first=section id, others=extra span ids)"
+
+GENERATORS: list[tuple[str, Dialect, SlugStyle]] = [
+    ("mkdocs_default", mkdocs.DIALECT, mkdocs.STYLE),
+    ("mkdocs_pymdownx_slugify_lower", mkdocs.DIALECT, PYMDOWNX),
+    ("pandoc_markdown (=Quarto default)", Dialect(attribute_lists=True, math=True), PANDOC),
+    ("pandoc_gfm", Dialect(math=True), PANDOC_GFM),
+    ("mdbook_HEAD_id_function", mdbook.DIALECT, mdbook.STYLE),
+]
+
+
+def cases(key: str) -> tuple[list[str], list[object]]:
+    """Return the headings of a page in order and what the generator made of them."""
+    pairs = VECTORS[key]
+    return [source for source, _ in pairs], [anchor for _, anchor in pairs]
+
+
+@pytest.mark.parametrize(
+    ("key", "dialect", "style"), GENERATORS, ids=[row[0] for row in GENERATORS]
+)
+def test_headings_of_a_page_get_the_generators_anchors(
+    key: str, dialect: Dialect, style: SlugStyle
+) -> None:
+    sources, expected = cases(key)
+    assert dict(enumerate(heading_anchors(sources, dialect, style))) == dict(enumerate(expected))
+
+
+@pytest.mark.parametrize("key", [SPHINX_KEY, "jupyter_book_1"])
+def test_sphinx_sections_get_docutils_ids(key: str) -> None:
+    sources, expected = cases(key)
+    firsts = [ids[0] for ids in expected if isinstance(ids, list)]
+    assert heading_anchors(sources, MYST_DIALECT, myst.STYLE) == firsts
+
+
+MYST_DIALECT = Dialect(myst=True, math=True)
+"""As in the vectors' build: no `attrs_block`, so `{#id}` is text."""
+
+
+def test_myst_heading_anchors_are_the_extra_ids() -> None:
+    """MyST gives a heading its own slug too, where no section of the page has that id."""
+    sources, expected = cases(SPHINX_KEY)
+    sections = heading_anchors(sources, MYST_DIALECT, myst.STYLE)
+    slugs = heading_anchors(sources, MYST_DIALECT, MYST_EXTRA)
+    made = [
+        [section] + ([slug] if slug and slug not in sections else [])
+        for section, slug in zip(sections, slugs, strict=True)
+    ]
+    assert dict(enumerate(made)) == dict(enumerate(expected))
+
+
+def docusaurus_page() -> tuple[str, str, list[tuple[str, str | None]]]:
+    """Rebuild the page of the Docusaurus vectors: its source, its partial, its anchors."""
+    lines = ["import Partial from './_partial.mdx'", "", "export const version = '1.2.3'", ""]
+    anchors: list[tuple[str, str | None]] = []
+    for case in VECTORS["docusaurus_headings_page_order"]:
+        source, level = case["source"], int(case["tag"][1])
+        if source.startswith("(footnotes"):
+            continue
+        if source.startswith("RAWHTML"):
+            lines += [source.removeprefix("RAWHTML "), ""]
+        elif source.startswith("(from _partial"):
+            lines += ["<Partial />", ""]
+        elif source == "Setext Heading":
+            lines += [source, "---", ""]
+        else:
+            lines += [f"{'#' * level} {source}", ""]
+        anchors.append((source, case["id"]))
+    lines += ["[^1]: A note.", ""]
+    return "\n".join(lines), "## Partial Heading\n", anchors
+
+
+def test_a_docusaurus_page_gets_the_anchors_of_the_real_build(tmp_path: Path) -> None:
+    page, partial, expected = docusaurus_page()
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docusaurus.config.js").write_text("export default {remarkPlugins: [remarkMath]}")
+    (tmp_path / "docs" / "headings.mdx").write_text(page, encoding="utf-8")
+    (tmp_path / "docs" / "_partial.mdx").write_text(partial, encoding="utf-8")
+    book = read_book(tmp_path)
+    headings = [block for block in book.blocks() if block.kind is BlockKind.HEADING]
+    assert len(headings) == len(expected)
+    made = {
+        f"{index} {source}": block.anchor
+        for index, (block, (source, anchor)) in enumerate(zip(headings, expected, strict=True))
+        if anchor is not None
+    }
+    assert made == {
+        f"{index} {source}": anchor
+        for index, (source, anchor) in enumerate(expected)
+        if anchor is not None
+    }
+
+
+@pytest.mark.parametrize("case", VECTORS["docusaurus_headings_other"])
+def test_other_docusaurus_pages(case: dict[str, object], tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docusaurus.config.js").write_text("export default {}")
+    (tmp_path / "docs" / "page.md").write_text(str(case["page_md"]), encoding="utf-8")
+    book = read_book(tmp_path)
+    made = [block.anchor for block in book.blocks() if block.level == 2]
+    pairs = case["ids"]
+    assert isinstance(pairs, list)
+    assert made == [anchor for tag, anchor in pairs if tag == "h2"]
+
+
+def docusaurus_site(folder: Path) -> dict[str, str]:
+    """Write the site of the vectors to `folder`; return file -> permalink."""
+    config = VECTORS["docusaurus_urls"]["config"]
+    (folder / "docusaurus.config.js").write_text(
+        "module.exports = {title: 'Site', url: 'https://example.org', "
+        f"baseUrl: '{config['baseUrl']}', i18n: {{defaultLocale: 'en', locales: ['en', 'ur']}},"
+        f" presets: [['classic', {{docs: {{routeBasePath: '{config['routeBasePath']}'}}}}]]}}"
+    )
+    (folder / "versions.json").write_text('["1.0"]')
+    permalinks: dict[str, str] = {}
+    for source, facts in VECTORS["docusaurus_urls"]["docs"].items():
+        file = source.removeprefix("@site/")
+        path = folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        front = f"---\n{facts['front_matter']}\n---\n" if facts["front_matter"] else ""
+        title = "" if "title:" in facts["front_matter"] else f"# {facts['title']}\n\n"
+        path.write_text(f"{front}{title}Text of {file}.\n", encoding="utf-8")
+        permalinks[file] = facts["permalink"]
+    return permalinks
+
+
+def test_docusaurus_pages_get_their_permalinks(tmp_path: Path) -> None:
+    """Number prefixes, slugs, ids, folder pages, versions and locales, as the real build has."""
+    permalinks = docusaurus_site(tmp_path)
+    book = read_book(tmp_path, include_orphans=True)
+    made = {page.file: unquote(urlsplit(page.url).path) for page in book.documents}
+    assert made == permalinks
+
+
+def test_the_latest_version_in_the_default_locale_is_the_book(tmp_path: Path) -> None:
+    docusaurus_site(tmp_path)
+    book = read_book(tmp_path)
+    assert {page.file.split("/")[0] for page in book.documents} == {"versioned_docs"}
+    assert any(file.startswith("i18n/ur/") for file in book.orphans)
+
+
+@pytest.mark.parametrize(("setting", "ending"), [("true", "/"), ("false", "first-steps")])
+def test_trailing_slash_decides_the_end_of_the_address(
+    setting: str, ending: str, tmp_path: Path
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docusaurus.config.js").write_text(
+        f"export default {{url: 'https://x.org', baseUrl: '/', trailingSlash: {setting}}}"
+    )
+    (tmp_path / "docs" / "first-steps.md").write_text("# A\n\nText.\n")
+    assert read_book(tmp_path).documents[0].url.endswith(ending)
+
+
+def test_the_built_sites_own_map_wins(tmp_path: Path) -> None:
+    built = tmp_path / ".docusaurus/docusaurus-plugin-content-docs/default"
+    built.mkdir(parents=True)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docusaurus.config.js").write_text(
+        "export default {url: 'https://x.org', baseUrl: '/b/'}"
+    )
+    (tmp_path / "docs" / "page.md").write_text("# A\n\nText.\n")
+    (built / "site-docs-page-md-abc.json").write_text(
+        json.dumps({"source": "@site/docs/page.md", "permalink": "/b/somewhere/else"})
+    )
+    assert read_book(tmp_path).documents[0].url == "https://x.org/b/somewhere/else"
+
+
+OTHER_URLS = [
+    ("mkdocs use_directory_urls=true", Site.MKDOCS, "mkdocs.yml", "site_name: S\ndocs_dir: docs\n"),
+    ("sphinx html", Site.MYST, "docs/conf.py", "project = 'S'\n"),
+    ("jupyter-book", Site.MYST, "docs/_toc.yml", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("key", "site", "config", "text"), OTHER_URLS, ids=[row[0] for row in OTHER_URLS]
+)
+def test_other_generators_addresses(
+    key: str, site: Site, config: str, text: str, tmp_path: Path
+) -> None:
+    facts = VECTORS["other_generators_urls"]
+    for source in facts["sources"]:
+        path = tmp_path / "docs" / source
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# {source}\n\nText.\n", encoding="utf-8")
+    (tmp_path / config).write_text(text)
+    book = read_book(tmp_path, include_orphans=True)
+    assert book.site is site
+    made = {unquote(urlsplit(page.url).path).lstrip("/") for page in book.documents}
+    files = {path + "index.html" if path.endswith("/") or not path else path for path in made}
+    assert files == set(facts["outputs"][key])

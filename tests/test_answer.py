@@ -1,0 +1,305 @@
+"""The use case that answers: events, modes, fallbacks, refusals."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+
+from app.domain.answer import (
+    Answer,
+    AnswerEvent,
+    AnswerMode,
+    CitationFound,
+    Finished,
+    Started,
+    TextDelta,
+)
+from app.domain.errors import (
+    ProviderAuthError,
+    ProviderError,
+    ProviderRateLimited,
+    ProviderRejected,
+    ProviderUnavailable,
+    QuestionError,
+)
+from app.domain.prompting import NO_ANSWER
+from app.domain.retrieval.query import SearchFilter, Turn
+from app.services.answer import AnswerQuestion, AskRequest
+from tests.answer_fakes import FakeGenerator, Step, World, passage
+
+LIGHT = passage(
+    "Photosynthesis turns light energy into chemical energy. It takes place in chloroplasts.",
+    "p-light",
+)
+LEAVES = passage("Leaves hold most of the chloroplasts of a plant.", "p-leaves")
+QUESTION = "What does photosynthesis turn light energy into?"
+FOREIGN = "Who won the hockey championship in Ottawa?"
+
+
+def ask(use_case: AnswerQuestion, question: str = QUESTION) -> Answer:
+    return asyncio.run(use_case.answer(AskRequest(question)))
+
+
+def events(use_case: AnswerQuestion, question: str = QUESTION) -> list[AnswerEvent]:
+    async def collect() -> list[AnswerEvent]:
+        return [event async for event in use_case.stream(AskRequest(question))]
+
+    return asyncio.run(collect())
+
+
+def test_offline_answer_is_the_books_sentence_cited_to_its_paragraph() -> None:
+    answer = ask(World((LIGHT, LEAVES)).answering())
+    assert answer.mode is AnswerMode.EXTRACTIVE
+    assert answer.answer.startswith("Photosynthesis turns light energy into chemical energy.")
+    first = answer.citations[0]
+    assert (first.index, first.paragraph_id, first.url) == (1, "p-light", LIGHT.url)
+    assert first.quote == "Photosynthesis turns light energy into chemical energy."
+    assert answer.answer[first.start : first.end] == first.quote
+    assert first.suffix == " It takes place in chloroplasts."
+
+
+@pytest.mark.parametrize(
+    ("generator", "question"),
+    [
+        (None, QUESTION),
+        (FakeGenerator(["Plants eat light.", (12, 17, ("p-light",))]), QUESTION),
+        (FakeGenerator([], finish_reason=NO_ANSWER), QUESTION),
+        (FakeGenerator([ProviderUnavailable("down")]), QUESTION),
+        (None, FOREIGN),
+    ],
+    ids=["extracted", "generated", "generator refuses", "generator down", "refused"],
+)
+def test_events_come_in_order_and_add_up_to_the_answer(
+    generator: FakeGenerator | None, question: str
+) -> None:
+    first, *between, last = events(World((LIGHT, LEAVES)).answering(generator), question)
+    assert isinstance(first, Started)
+    assert isinstance(last, Finished)
+    assert all(isinstance(event, TextDelta | CitationFound) for event in between)
+    text = "".join(event.text for event in between if isinstance(event, TextDelta))
+    assert text == last.answer.answer
+    cited = [event.citation for event in between if isinstance(event, CitationFound)]
+    assert sorted(cited, key=lambda one: one.start) == list(last.answer.citations)
+
+
+def test_the_paragraphs_consulted_are_told_before_the_first_text() -> None:
+    first = events(World((LIGHT, LEAVES)).answering())[0]
+    assert isinstance(first, Started)
+    assert {source.paragraph_id for source in first.sources} == {"p-light", "p-leaves"}
+
+
+@pytest.mark.parametrize("question", ["", "  \n ", "x" * 101])
+def test_empty_or_oversized_question_is_an_error_before_any_search(question: str) -> None:
+    world = World((LIGHT,))
+    with pytest.raises(QuestionError):
+        ask(world.answering(max_question_chars=100), question)
+    assert world.retriever.asked == []
+
+
+def test_the_filter_reaches_retrieval() -> None:
+    world = World((LIGHT,))
+    scope = SearchFilter(books=("book",), files=("page.md",))
+    asyncio.run(world.answering().answer(AskRequest(QUESTION, scope)))
+    assert world.retriever.asked[0].filter == scope
+
+
+def test_follow_up_is_searched_together_with_the_question_before_it() -> None:
+    world = World((LIGHT, LEAVES))
+    history = (Turn("user", "What is photosynthesis?"), Turn("assistant", "A process."))
+    request = AskRequest("And in chloroplasts?", history=history)
+    answer = asyncio.run(world.answering().answer(request))
+    assert world.retriever.asked[0].question == "What is photosynthesis? And in chloroplasts?"
+    assert "It takes place in chloroplasts." in answer.answer
+
+
+def test_nothing_found_is_a_refusal_without_citations() -> None:
+    answer = ask(World(()).answering())
+    assert (answer.refused, answer.mode, answer.citations) == (True, AnswerMode.REFUSED, ())
+    assert (answer.answer, answer.sources) == ("The book does not say.", ())
+
+
+def test_question_the_book_does_not_touch_is_refused_with_the_nearest_section() -> None:
+    answer = ask(World((LIGHT,)).answering(), FOREIGN)
+    assert answer.refused
+    assert [source.title for source in answer.sources] == ["Section"]
+    assert answer.sources[0].url == LIGHT.url
+
+
+def test_calibrated_search_spares_the_generator_a_foreign_question() -> None:
+    generator = FakeGenerator(["Ottawa."])
+    use_case = World((LIGHT,)).answering(generator, embedding_model="wordllama-l2-supercat-256")
+    assert ask(use_case, FOREIGN).refused
+    assert generator.contexts == []
+
+
+def test_with_an_unknown_embedding_model_the_generator_decides() -> None:
+    generator = FakeGenerator([], finish_reason=NO_ANSWER)
+    answer = ask(World((LIGHT,)).answering(generator, embedding_model="new-model"), FOREIGN)
+    assert len(generator.contexts) == 1
+    assert (answer.mode, answer.refused, answer.degraded) == (AnswerMode.REFUSED, True, ())
+
+
+def test_refusal_speaks_the_language_of_the_question() -> None:
+    answer = ask(World(()).answering(), "¿Cuál es la capital de la provincia y dónde está?")
+    assert answer.answer.startswith("El libro no")
+
+
+@pytest.mark.parametrize("question", [QUESTION, FOREIGN])
+def test_degraded_retrieval_is_told_in_the_answer(question: str) -> None:
+    world = World((LIGHT,), error=ProviderUnavailable("down"))
+    assert ask(world.answering(), question).degraded == ("embedding",)
+
+
+TEXT = "Plants turn light energy into chemical energy in chloroplasts."
+
+
+def test_generated_citation_is_verified_and_given_the_supporting_sentence() -> None:
+    generator = FakeGenerator([TEXT, (12, 24, ("p-light",))])
+    answer = ask(World((LIGHT, LEAVES)).answering(generator))
+    assert (answer.mode, answer.answer) == (AnswerMode.GENERATED, TEXT)
+    (citation,) = answer.citations
+    assert TEXT[citation.start : citation.end] == "light energy"
+    assert citation.quote == "Photosynthesis turns light energy into chemical energy."
+    assert (answer.citation_precision, answer.coverage) == (1.0, 1.0)
+    assert (answer.usage.input_tokens, answer.usage.output_tokens) == (10, 5)
+
+
+def test_citation_is_the_same_wherever_it_comes_in_the_stream() -> None:
+    cite = (12, 24, ("p-light",))
+    pieces = [TEXT[at : at + 5] for at in range(0, len(TEXT), 5)]
+    outcomes = {
+        ask(World((LIGHT,)).answering(FakeGenerator([*pieces[:at], cite, *pieces[at:]]))).citations[
+            0
+        ]
+        for at in range(len(pieces) + 1)
+    }
+    assert len(outcomes) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "paragraph_id"),
+    [
+        ("Light energy is stored.", "p-unknown"),
+        ("The Romans conquered Gaul.", "p-light"),
+        ("Photosynthesis stores 99 units of energy.", "p-light"),
+        ("Photosynthesis of light energy by Einstein.", "p-light"),
+    ],
+    ids=["paragraph not consulted", "foreign claim", "invented number", "invented name"],
+)
+def test_citation_that_cannot_be_verified_is_dropped_and_the_sentence_marked(
+    text: str, paragraph_id: str
+) -> None:
+    generator = FakeGenerator([text, (0, len(text), (paragraph_id,))])
+    answer = ask(World((LIGHT,)).answering(generator))
+    assert answer.citations == ()
+    assert [one.supported for one in answer.statements] == [False]
+    assert (answer.citation_precision, answer.coverage) == (0.0, 0.0)
+
+
+def test_sentence_is_unsupported_when_only_a_part_of_it_stands_in_the_cited_paragraph() -> None:
+    text = "Photosynthesis turns light energy into chemical energy, as Ingenhousz saw in 1779."
+    answer = ask(World((LIGHT,)).answering(FakeGenerator([text, (0, 54, ("p-light",))])))
+    assert len(answer.citations) == 1
+    assert [one.supported for one in answer.statements] == [False]
+
+
+def test_answer_without_citations_stands_but_nothing_in_it_is_supported() -> None:
+    generator = FakeGenerator(["Light is energy. Plants use it."])
+    answer = ask(World((LIGHT,)).answering(generator))
+    assert answer.mode is AnswerMode.GENERATED
+    assert [one.supported for one in answer.statements] == [False, False]
+    assert (answer.citation_precision, answer.coverage) == (1.0, 0.0)
+
+
+def test_citations_are_numbered_by_first_use_of_a_paragraph() -> None:
+    text = "Leaves hold chloroplasts. Light energy turns. Leaves hold them."
+    steps: list[Step] = [
+        text,
+        (0, 24, ("p-leaves",)),
+        (26, 44, ("p-light",)),
+        (46, 57, ("p-leaves",)),
+    ]
+    answer = ask(World((LIGHT, LEAVES)).answering(FakeGenerator(steps)))
+    assert [one.index for one in answer.citations] == [1, 2, 1]
+
+
+@pytest.mark.parametrize(
+    "citation", [(0, 999, ("p-light",)), (500, 510, ("p-light",)), (9, 3, ("p-light",))]
+)
+def test_citation_of_a_span_the_answer_has_not_is_dropped(
+    citation: tuple[int, int, tuple[str, ...]],
+) -> None:
+    answer = ask(World((LIGHT,)).answering(FakeGenerator([TEXT, citation])))
+    assert (answer.citations, answer.citation_precision) == ((), 0.0)
+
+
+def test_foreign_address_is_taken_out_and_citations_behind_it_still_fit() -> None:
+    text = f"See https://evil.example/x?{'a' * 9} now. {TEXT}"
+    at = text.index("light energy")
+    generator = FakeGenerator([text[:9], text[9:30], text[30:], (at, at + 12, ("p-light",))])
+    answer = ask(World((LIGHT,)).answering(generator))
+    assert answer.answer == f"See  now. {TEXT}"
+    (citation,) = answer.citations
+    assert answer.answer[citation.start : citation.end] == "light energy"
+
+
+OUTAGES = [
+    ProviderUnavailable("down"),
+    ProviderRateLimited("slow down", 3.0),
+    ProviderRejected("too long"),
+]
+
+
+@pytest.mark.parametrize("error", OUTAGES, ids=lambda error: error.code)
+def test_outage_before_the_first_token_gives_the_extractive_answer_and_says_so(
+    error: ProviderError,
+) -> None:
+    answer = ask(World((LIGHT,)).answering(FakeGenerator([error])))
+    assert (answer.mode, answer.degraded) == (AnswerMode.EXTRACTIVE, ("generator",))
+    assert answer.answer == ask(World((LIGHT,)).answering()).answer
+
+
+@pytest.mark.parametrize("error", OUTAGES, ids=lambda error: error.code)
+def test_outage_after_the_first_token_is_an_error(error: ProviderError) -> None:
+    with pytest.raises(type(error)):
+        ask(World((LIGHT,)).answering(FakeGenerator(["Plants ", error])))
+
+
+def test_outage_is_never_told_as_not_in_the_book() -> None:
+    generator = FakeGenerator([ProviderUnavailable("down")])
+    with pytest.raises(ProviderUnavailable):
+        ask(World((LIGHT,)).answering(generator), FOREIGN)
+
+
+def test_refused_key_is_an_error_and_never_papered_over() -> None:
+    generator = FakeGenerator([ProviderAuthError("bad key")])
+    with pytest.raises(ProviderAuthError):
+        ask(World((LIGHT,)).answering(generator))
+
+
+def test_generator_that_stops_without_an_end_is_an_outage() -> None:
+    with pytest.raises(ProviderUnavailable):
+        ask(World((LIGHT,)).answering(FakeGenerator(["Plants"], ends=False)))
+    silent = FakeGenerator([], ends=False)
+    assert ask(World((LIGHT,)).answering(silent)).degraded == ("generator",)
+
+
+def test_generator_that_writes_nothing_is_an_outage() -> None:
+    answer = ask(World((LIGHT,)).answering(FakeGenerator([""])))
+    assert answer.degraded == ("generator",)
+
+
+def test_reader_who_leaves_stops_the_generator_at_once() -> None:
+    generator = FakeGenerator(["Plants ", "turn ", "light."])
+
+    async def leave() -> None:
+        request = AskRequest(QUESTION)
+        async with aclosing(World((LIGHT,)).answering(generator).stream(request)) as stream:
+            async for event in stream:
+                if isinstance(event, TextDelta):
+                    return
+
+    asyncio.run(leave())
+    assert generator.closed

@@ -1,0 +1,258 @@
+"""What every strategy guarantees, and what each is for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langchain_text_splitters import Language, RecursiveCharacterTextSplitter
+
+from app.adapters.langchain_splitters import recursive_splitter
+from app.domain.chunking import (
+    STRATEGIES,
+    Chunk,
+    ChunkingConfig,
+    ChunkingTools,
+    StrategyName,
+    chunk_document,
+    get_strategy,
+)
+from app.domain.chunking.config import (
+    FixedConfig,
+    RecursiveConfig,
+    SemanticConfig,
+    SentenceConfig,
+    Separators,
+)
+from app.domain.chunking.report import guarantee_report, shared_spans
+from app.domain.document import BlockKind, Document
+from app.domain.errors import BookError, ConfigError, InputError, UnknownStrategy
+from tests.chunking_documents import MAKERS, Made, book_of, documents, place, tools
+
+
+def embed(texts: Sequence[str]) -> list[list[float]]:
+    """Vectors of what words a text has."""
+    vectors = []
+    for text in texts:
+        vector = [0.0] * 16
+        for word in text.lower().split():
+            vector[hashlib.sha256(word.encode()).digest()[0] % 16] += 1.0
+        vectors.append(vector)
+    return vectors
+
+
+TOOLS = ChunkingTools(
+    tools().count_tokens,
+    tools().split_sentences,
+    split_recursively=recursive_splitter(tools().count_tokens),
+    embed=embed,
+    embeds_tokens=True,
+)
+
+
+def chunk(document: Document, strategy: StrategyName, **settings: object) -> list[Chunk]:
+    config = replace(ChunkingConfig(strategy=strategy), **settings)  # type: ignore[arg-type]
+    return chunk_document(document, book_of(document), config, TOOLS)
+
+
+def prose(text: str) -> Made:
+    return Made(BlockKind.PARAGRAPH, text, text)
+
+
+@pytest.mark.parametrize("strategy", StrategyName)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(document=documents())
+def test_every_strategy_gives_exact_spans_and_loses_nothing(
+    strategy: StrategyName, document: Document
+) -> None:
+    chunks = chunk(document, strategy)
+    breaches = guarantee_report(book_of(document), chunks, TOOLS).breaches
+    for name in ("verbatim", "coverage", "identity", "passages"):
+        assert breaches[name] == []
+    assert [each.chunk_index for each in chunks] == list(range(len(chunks)))
+    assert chunks == chunk(document, strategy)
+    for before, after in pairwise(chunks):
+        source = document.source
+        shared = "\n\n".join(source[start:end] for start, end in shared_spans(before, after))
+        assert before.overlap_end == after.overlap_start == TOOLS.count_tokens(shared)
+
+
+def test_the_strategies_are_told_by_name() -> None:
+    assert list(STRATEGIES) == list(StrategyName)
+    assert get_strategy("structure") is STRATEGIES[StrategyName.STRUCTURE]
+    with pytest.raises(UnknownStrategy, match=r"'nope'.*structure, fixed, recursive, sentence"):
+        get_strategy("nope")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "what"),
+    [
+        (StrategyName.RECURSIVE, "a recursive splitter"),
+        (StrategyName.SEMANTIC, "an embedder"),
+        (StrategyName.LATE, "an embedder that gives a vector for each token"),
+    ],
+)
+def test_a_strategy_without_its_tool_says_what_it_needs(strategy: StrategyName, what: str) -> None:
+    document = place([prose("A text.")])
+    with pytest.raises(ConfigError, match=f"'{strategy.value}' needs {what}, and none is set up"):
+        chunk_document(document, book_of(document), ChunkingConfig(strategy=strategy), tools())
+
+
+def test_fixed_windows_have_their_size_and_overlap_in_characters() -> None:
+    text = "word " * 1000
+    chunks = chunk(place([prose(text.strip())]), StrategyName.FIXED)
+    assert {len(each.text_content) for each in chunks[:-1]} <= {898, 899, 900}
+    (start, end), *_ = shared_spans(chunks[0], chunks[1])
+    assert 115 <= end - start <= 120
+
+
+def test_fixed_windows_may_prefer_sentence_ends() -> None:
+    text = " ".join(f"This is sentence number {n} of the text." for n in range(200))
+    sizes = FixedConfig(1000, 200, prefer_sentence_ends=True)
+    chunks = chunk(place([prose(text)]), StrategyName.FIXED, fixed=sizes)
+    assert all(each.text_content.endswith(".") for each in chunks)
+
+
+@pytest.mark.parametrize("separators", Separators)
+def test_recursive_chunks_have_at_most_their_size_in_tokens(separators: Separators) -> None:
+    made = [MAKERS[kind](Random(n), 30, "en") for n, kind in enumerate(MAKERS)]
+    sizes = RecursiveConfig(100, 30, separators)
+    chunks = chunk(place(made), StrategyName.RECURSIVE, recursive=sizes)
+    assert len(chunks) > 20
+    assert max(each.token_count for each in chunks) <= 102
+    assert any(each.overlap_start for each in chunks)
+
+
+def test_recursive_finds_the_place_of_repeated_text() -> None:
+    document = place([prose("same line\n" * 999 + "end")])
+    chunks = chunk(document, StrategyName.RECURSIVE)
+    starts = [each.char_start for each in chunks]
+    assert starts == sorted(set(starts))
+    assert chunks[-1].text_content.endswith("end")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(st.sampled_from("ab \n.`#"), max_size=400), st.integers(0, 9))
+def test_recursive_chunks_are_those_of_langchain(text: str, overlap: int) -> None:
+    splitter = RecursiveCharacterTextSplitter.from_language(
+        Language.MARKDOWN,
+        chunk_size=10,
+        chunk_overlap=overlap,
+        length_function=TOOLS.count_tokens,
+        strip_whitespace=False,
+        keep_separator="start",
+    )
+    sizes = RecursiveConfig(10, overlap, Separators.MARKDOWN)
+    spans = recursive_splitter(TOOLS.count_tokens)(text, sizes, "")
+    assert [text[start:end] for start, end in spans] == splitter.split_text(text)
+
+
+def test_recursive_refuses_an_overlap_as_large_as_the_chunk() -> None:
+    with pytest.raises(InputError, match="overlap 128 is not below the size 100"):
+        chunk(
+            place([prose("a b")]),
+            StrategyName.RECURSIVE,
+            recursive=RecursiveConfig(100, 128),
+        )
+
+
+def test_sentence_chunks_end_with_sentences_and_repeat_at_least_one() -> None:
+    text = " ".join(f"This is sentence number {n} of the text." for n in range(400))
+    sizes = SentenceConfig(target=100, maximum=150, minimum=20, overlap=15)
+    chunks = chunk(place([prose(text)]), StrategyName.SENTENCE, sentence=sizes)
+    assert len(chunks) > 20
+    assert all(each.text_content.endswith(".") for each in chunks)
+    assert all(each.token_count <= 150 for each in chunks)
+    assert all(each.overlap_start >= 15 for each in chunks[1:])
+
+
+def test_sentence_keeps_a_short_document_whole() -> None:
+    words = " ".join(f"Word {n} stands here." for n in range(45))
+    sizes = SentenceConfig(target=50, maximum=500)
+    assert len(chunk(place([prose(words)]), StrategyName.SENTENCE, sentence=sizes)) == 1
+    longer = " ".join([words, words])
+    assert len(chunk(place([prose(longer)]), StrategyName.SENTENCE, sentence=sizes)) > 1
+
+
+def test_auto_takes_the_strategy_that_suits_the_document() -> None:
+    sentences = " ".join(f"This is sentence number {n} of the text." for n in range(200))
+    heading = Made(BlockKind.HEADING, "## More", "More", level=2)
+    code = MAKERS[BlockKind.CODE](Random(1), 200, "en")
+
+    def text_of(document: Document, strategy: StrategyName, **settings: object) -> list[str]:
+        return [each.text_content for each in chunk(document, strategy, **settings)]
+
+    short = place([heading, prose("A few words.")])
+    assert text_of(short, StrategyName.AUTO) == ["## More\n\nA few words."]
+    running = place([prose(sentences)])
+    assert text_of(running, StrategyName.AUTO) == text_of(running, StrategyName.SENTENCE)
+    marked = place([heading, prose(sentences), heading, prose(sentences)])
+    assert text_of(marked, StrategyName.AUTO) == text_of(
+        marked, StrategyName.RECURSIVE, recursive=RecursiveConfig(separators=Separators.MARKDOWN)
+    )
+    coded = place([heading, code])
+    assert text_of(coded, StrategyName.AUTO) == text_of(
+        coded, StrategyName.RECURSIVE, recursive=RecursiveConfig(separators=Separators.CODE)
+    )
+
+
+def test_semantic_cuts_where_the_words_change() -> None:
+    first = [f"cats purr softly and cats sleep {'long' * (n % 2)}." for n in range(20)]
+    second = [f"engines burn heavy fuel while engines roar {'loud' * (n % 2)}." for n in range(20)]
+    text = " ".join(each.capitalize() for each in first + second)
+    sizes = SemanticConfig(percentile=95, window=0, minimum=20)
+    chunks = chunk(place([prose(text)]), StrategyName.SEMANTIC, semantic=sizes)
+    assert [each.text_content.split()[0] for each in chunks] == ["Cats", "Engines"]
+
+
+def test_late_chunks_do_not_overlap() -> None:
+    document = place([MAKERS[BlockKind.PARAGRAPH](Random(n), 6, "en") for n in range(30)])
+    assert any(each.overlap_start for each in chunk(document, StrategyName.STRUCTURE))
+    assert not any(each.overlap_start for each in chunk(document, StrategyName.LATE))
+
+
+def test_front_matter_sets_strategy_and_sizes_of_a_document() -> None:
+    document = place([MAKERS[BlockKind.PARAGRAPH](Random(n), 6, "en") for n in range(30)])
+    own = replace(document, settings={"rag_strategy": "fixed", "rag_size": "300", "title": "x"})
+    sizes = FixedConfig(size=300)
+    expected = chunk(document, StrategyName.FIXED, fixed=sizes)
+    assert chunk(own, StrategyName.STRUCTURE) == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rag_strategy": "nope"}, "unknown chunking strategy 'nope'"),
+        ({"rag_size": "300"}, "unknown setting rag_size; this strategy has: high, low"),
+        ({"rag_high": "many"}, "rag_high: 'many' is not a value like 500"),
+        ({"rag_high": "-5"}, "rag_high: '-5' is below 0"),
+        (
+            {"rag_strategy": "fixed", "rag_prefer_sentence_ends": "maybe"},
+            "rag_prefer_sentence_ends: 'maybe' is not a value like False",
+        ),
+    ],
+)
+def test_settings_that_cannot_be_read_name_the_file(settings: dict[str, str], message: str) -> None:
+    document = replace(place([prose("A text.")]), settings=settings)
+    with pytest.raises(BookError, match=r"^a\.md:1: " + message):
+        chunk(document, StrategyName.STRUCTURE)
+
+
+@settings(max_examples=50)
+@given(st.sampled_from(StrategyName), st.sampled_from(StrategyName))
+def test_the_fingerprint_tells_strategies_and_settings_apart(
+    one: StrategyName, other: StrategyName
+) -> None:
+    config = ChunkingConfig()
+    assert (config.fingerprint(one) == config.fingerprint(other)) == (one is other)
+    without = replace(config, exclude=(BlockKind.SOLUTION,))
+    assert without.fingerprint(one) != config.fingerprint(one)
+    larger = replace(config, sentence=SentenceConfig(target=600))
+    uses_sentences = one in (StrategyName.SENTENCE, StrategyName.AUTO)
+    assert (larger.fingerprint(one) != config.fingerprint(one)) == uses_sentences

@@ -1,0 +1,317 @@
+"""What the structure strategy guarantees of every book, and how it cuts and packs."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from itertools import combinations, pairwise
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.domain.chunking import Chunk, ChunkingConfig, StructureConfig, chunk_document
+from app.domain.chunking.report import guarantee_report
+from app.domain.document import Block, BlockKind, Document, Part
+from tests.chunking_documents import (
+    MAKERS,
+    Made,
+    book_of,
+    documents,
+    paragraph,
+    place,
+    tools,
+)
+
+CONFIG = ChunkingConfig()
+LONGEST = CONFIG.structure.maximum
+
+
+def chunk(document: Document, config: ChunkingConfig = CONFIG) -> list[Chunk]:
+    return chunk_document(document, book_of(document), config, tools())
+
+
+def prose(sentences: int, seed: int = 1) -> Made:
+    text = paragraph(Random(seed), sentences)
+    return Made(BlockKind.PARAGRAPH, text, text)
+
+
+def heading(text: str, level: int = 2) -> Made:
+    return Made(BlockKind.HEADING, "#" * level + " " + text, text, level=level)
+
+
+def made(kind: BlockKind, size: int, seed: int = 1) -> Made:
+    return MAKERS[kind](Random(seed), size, "en")
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(documents())
+def test_every_guarantee_holds_of_any_document(document: Document) -> None:
+    report = guarantee_report(book_of(document), chunk(document), tools())
+    assert {name: found for name, found in report.breaches.items() if found} == {}
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(documents(), st.sampled_from([(50, 200, 20, 250, 20), (300, 900, 200, 1200, 0)]))
+def test_the_guarantees_hold_at_other_sizes(
+    document: Document, sizes: tuple[int, int, int, int, int]
+) -> None:
+    config = StructureConfig(*sizes)
+    chunks = chunk(document, ChunkingConfig(structure=config))
+    report = guarantee_report(book_of(document), chunks, tools(), config)
+    # How short a chunk may be is weighed against what a cut tears apart, at the sizes by default.
+    broken = {name for name, found in report.breaches.items() if found}
+    assert broken <= {"minimum"}
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(documents(), min_size=2, max_size=3))
+def test_chunks_do_not_depend_on_the_run_or_on_other_files(several: list[Document]) -> None:
+    placed = [replace(document, file=f"{n}.md") for n, document in enumerate(several)]
+    forward = [chunk(document) for document in placed]
+    backward = [chunk(document) for document in reversed(placed)]
+    assert forward == backward[::-1]
+    ids = [each.chunk_id for chunks in forward for each in chunks]
+    assert len(set(ids)) == len(ids)
+    assert {uuid.UUID(each).version for each in ids} <= {5}
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(documents())
+def test_passages_of_two_chunks_are_equal_or_nested_or_disjoint(document: Document) -> None:
+    spans = {(p.start, p.end) for each in chunk(document) for p in each.passages}
+    for (start, end), (begin, stop) in combinations(sorted(spans), 2):
+        assert end <= begin or stop <= end or (start == begin and end <= stop)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(documents())
+def test_a_passage_that_holds_a_whole_block_is_what_a_reader_sees_of_it(
+    document: Document,
+) -> None:
+    blocks = {(block.start, block.end): block for block in document.blocks}
+    for passage in (p for each in chunk(document) for p in each.passages):
+        block = blocks.get((passage.start, passage.end))
+        if block is not None:
+            assert passage.text == block.text
+            assert not passage.verbatim
+
+
+def _reworded(document: Document, number: int, text: str) -> Document:
+    """With another text for one paragraph; what follows moves."""
+    block = document.blocks[number]
+    delta = len(text) - (block.end - block.start)
+
+    def moved(each: Block | Part) -> Block | Part:
+        return replace(each, start=each.start + delta, end=each.end + delta)
+
+    later: list[Block] = []
+    for each in document.blocks[number + 1 :]:
+        parts = tuple(moved(part) for part in each.parts)
+        later.append(replace(moved(each), parts=parts))  # type: ignore[arg-type]
+    changed = replace(block, end=block.end + delta, text=text)
+    source = document.source[: block.start] + text + document.source[block.end :]
+    return replace(document, source=source, blocks=(*document.blocks[:number], changed, *later))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_rewording_a_paragraph_changes_only_the_chunks_that_hold_it(seed: int) -> None:
+    random = Random(seed)
+    sections = [
+        [heading(f"Section {n}"), *(prose(5, seed * 99 + n * 9 + i) for i in range(6))]
+        for n in range(8)
+    ]
+    document = place([each for section in sections for each in section])
+    number = random.choice(
+        [n for n, block in enumerate(document.blocks) if block.kind is BlockKind.PARAGRAPH]
+    )
+    words = document.blocks[number].text.split(" ")
+    words[random.randrange(1, len(words) - 1)] = "other"
+    old, new = chunk(document), chunk(_reworded(document, number, " ".join(words)))
+    changed = {each.chunk_id for each in old} ^ {each.chunk_id for each in new}
+    assert changed
+    paragraph_id = document.blocks[number].paragraph_id
+    for each in (*old, *new):
+        if each.chunk_id in changed:
+            assert paragraph_id in each.paragraph_ids
+
+
+def test_a_long_table_is_split_between_rows_with_its_header_repeated_as_context() -> None:
+    document = place([made(BlockKind.TABLE, 150)])
+    chunks = chunk(document)
+    assert len(chunks) > 2
+    header = "Term | Count\n--- | ---"
+    for each in chunks[1:]:
+        assert each.text_content.startswith(header + "\n\n")
+        assert each.context == ((0, len(header)),)
+        assert document.source[each.char_start - 1] == "\n"
+        assert each.passages[0].text == "Term | Count"
+    assert "".join(document.source[c.char_start : c.char_end + 1] for c in chunks).count("|") == (
+        document.source.count("|")
+    )
+
+
+def test_a_long_list_is_split_between_items_with_its_lead_in_repeated_as_context() -> None:
+    lead_in = Made(BlockKind.PARAGRAPH, "The terms are:", "The terms are:")
+    chunks = chunk(place([lead_in, made(BlockKind.LIST, 40)]))
+    assert len(chunks) > 2
+    for each in chunks[1:]:
+        assert each.text_content.startswith("The terms are:\n\n- ")
+        assert each.context == ((0, len("The terms are:")),)
+
+
+def test_long_code_is_split_at_blank_lines_before_top_level_statements() -> None:
+    functions = [
+        "\n".join([f"def f{n}(x):", *(f"    x = x * {i} + {n}" for i in range(9)), "    return x"])
+        for n in range(30)
+    ]
+    raw = "```python\n" + "\n\n".join(functions) + "\n```"
+    chunks = chunk(place([Made(BlockKind.CODE, raw, raw[10:-4])]))
+    assert len(chunks) > 2
+    for each in chunks[1:]:
+        assert each.text_content.startswith("def f")
+    assert all(each.token_count <= LONGEST for each in chunks)
+
+
+def test_a_single_endless_line_is_cut_within_the_bound_and_nothing_is_lost() -> None:
+    for raw in ("x" * 9_000, "ab " * 3_000, "😀" * 2_000, "語" * 3_000):
+        document = place([Made(BlockKind.CODE, raw, raw)])
+        chunks = chunk(document)
+        assert all(each.token_count <= LONGEST for each in chunks)
+        assert "".join(each.text_content for each in chunks).replace(" ", "") == raw.replace(
+            " ", ""
+        )
+
+
+def test_a_long_paragraph_is_cut_between_sentences_and_overlaps_by_whole_sentences() -> None:
+    sentences = [f"Sentence {n} has {n * 7} words of its own and no other." for n in range(120)]
+    chunks = chunk(place([Made(BlockKind.PARAGRAPH, " ".join(sentences), " ".join(sentences))]))
+    assert len(chunks) > 3
+    for before, after in pairwise(chunks):
+        shared = before.text_content[-40:]
+        at = after.text_content.index(shared) + len(shared)
+        repeated = after.text_content[:at]
+        assert before.text_content.endswith(repeated)
+        assert repeated in " ".join(sentences)
+        assert any(repeated.startswith(each) for each in sentences)
+        assert any(repeated.endswith(each) for each in sentences)
+        assert before.overlap_end == after.overlap_start == tools().count_tokens(repeated)
+
+
+def test_small_sections_share_a_chunk_and_the_chunk_stands_under_what_they_share() -> None:
+    document = place(
+        [
+            heading("Page", 1),
+            *(each for n in range(6) for each in (heading(f"Part {n}"), prose(2, n))),
+        ]
+    )
+    chunks = chunk(document)
+    assert len(chunks) < 4
+    assert chunks[0].heading_path == ("Page",)
+    assert chunks[0].section == "Page"
+    assert "Part 1" in chunks[0].reader_text
+    assert chunks[0].embedding_text.startswith("Page\n\n")
+
+
+def test_the_first_paragraph_id_is_not_of_what_is_repeated() -> None:
+    document = place([prose(6, n) for n in range(12)])
+    first, second, *_ = chunk(document)
+    assert second.overlap_start
+    assert second.passages[0].paragraph_id in first.paragraph_ids
+    assert second.paragraph_id not in first.paragraph_ids
+    assert set(second.paragraph_ids) == {p.paragraph_id for p in second.passages}
+
+
+def test_solutions_and_glossary_entries_are_chunks_of_their_own() -> None:
+    exercise, solution = made(BlockKind.EXERCISE, 2), made(BlockKind.SOLUTION, 2)
+    entries = [made(BlockKind.GLOSSARY_ENTRY, 1, n) for n in range(3)]
+    document = place([heading("Questions"), exercise, solution, exercise, solution, *entries])
+    kinds = [{passage.kind for passage in each.passages} for each in chunk(document)]
+    assert kinds == [{BlockKind.EXERCISE}, {BlockKind.SOLUTION}, *[{BlockKind.GLOSSARY_ENTRY}] * 3]
+
+
+def test_kinds_that_are_left_out_take_headings_along_that_have_nothing_else() -> None:
+    document = place(
+        [
+            heading("Text"),
+            prose(3),
+            heading("Glossary"),
+            made(BlockKind.GLOSSARY_ENTRY, 1),
+            heading("More", 3),
+            made(BlockKind.GLOSSARY_ENTRY, 2),
+            heading("End"),
+            prose(3, 2),
+        ]
+    )
+    config = ChunkingConfig(exclude=(BlockKind.GLOSSARY_ENTRY,))
+    text = "\n".join(each.text_content for each in chunk(document, config))
+    assert "## Text" in text
+    assert "## End" in text
+    assert "Glossary" not in text
+    assert "### More" not in text
+
+
+def test_a_heading_before_what_fills_a_chunk_is_said_by_the_heading_path() -> None:
+    """A table of almost the greatest size stays whole, and no heading ends the chunk before."""
+    count = tools().count_tokens
+    table = next(
+        each for n in range(90, 1, -1) if count((each := made(BlockKind.TABLE, n)).raw) <= LONGEST
+    )
+    long_heading = heading("A heading of " + "many words " * 20)
+    chunks = chunk(place([prose(20), long_heading, table]))
+    assert chunks[-1].text_content == table.raw
+    assert chunks[-1].heading_path == (long_heading.text,)
+    assert not any(each.text_content.endswith("many words ") for each in chunks)
+
+
+def _including(text: str, more: tuple[str, ...] = ()) -> Document:
+    """A page with a directive that pulls in blocks of another file."""
+    before, after = prose(3), prose(3, 2)
+    directive = Made(BlockKind.CODE, "```rust\n{{#include a.rs}}\n```", text)
+    document = place([before, directive, after])
+    first, pulled, last = document.blocks
+    further = (
+        replace(pulled, kind=BlockKind.PARAGRAPH, text=each, start=pulled.end, paragraph_id=each)
+        for each in more
+    )
+    blocks = (first, pulled, *further, last)
+    marked = [
+        replace(b, included="a.rs") if b is not first and b is not last else b for b in blocks
+    ]
+    return replace(document, blocks=tuple(marked))
+
+
+def test_text_of_an_included_file_is_context_after_its_directive() -> None:
+    (only,) = chunk(_including("fn main() {}", ("A second block.", "A third.")))
+    assert "{{#include a.rs}}\n```\n\nfn main() {}\n\nA second block.\n\nA third.\n\n" in (
+        only.text_content
+    )
+    assert [only.text_content[start:end] for start, end in only.context] == [
+        "fn main() {}",
+        "A second block.",
+        "A third.",
+    ]
+    assert [p.text for p in only.passages[1:-1]] == ["fn main() {}", "A second block.", "A third."]
+
+
+def test_a_long_included_file_is_split_between_lines_and_names_its_directive_each_time() -> None:
+    lines = [f"let value_{n} = compute({n});" for n in range(200)]
+    document = _including("\n".join(lines))
+    chunks = chunk(document)
+    report = guarantee_report(book_of(document), chunks, tools())
+    assert not report.broken
+    pulled = [each.text_content[s:e] for each in chunks for s, e in each.context]
+    assert "\n".join(pulled).split("\n") == lines
+    assert len(pulled) > 2
+    assert all("{{#include a.rs}}" in each.text_content for each in chunks if each.context)
+
+
+def test_an_empty_document_has_no_chunks() -> None:
+    assert chunk(place([])) == []
+
+
+def test_a_document_of_a_heading_alone_is_one_chunk() -> None:
+    (only,) = chunk(place([heading("Soon to come")]))
+    assert only.text_content == "## Soon to come"
+    assert only.reader_text == "Soon to come"

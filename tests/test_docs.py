@@ -1,0 +1,85 @@
+"""The documents name every setting, command, option and error code that there is."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+
+import pytest
+
+import app.domain.errors as errors
+from app.api.problems import rule_of
+from app.cli.arguments import parser
+from app.domain.errors import RagError
+from app.settings import Settings
+from tests.conftest import ROOT
+
+README = (ROOT / "README.md").read_text("utf-8")
+SPEC = (ROOT / "specs/001-textbook-rag/spec.md").read_text("utf-8")
+ENVIRONMENT = (ROOT / ".env.example").read_text("utf-8")
+ERRORS = (ROOT / "specs/001-textbook-rag/contracts/errors.md").read_text("utf-8")
+
+
+def commands() -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    for action in parser()._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            yield from action.choices.items()
+
+
+def variable(name: str) -> str:
+    alias = Settings.model_fields[name].validation_alias
+    if alias is None:
+        return f"RAG_{name.upper()}"
+    return str(getattr(alias, "choices", [alias])[0])
+
+
+@pytest.mark.parametrize("name", Settings.model_fields)
+def test_every_setting_stands_in_the_example_with_its_default(name: str) -> None:
+    line = re.search(rf"^# {variable(name)}=(\S*)", ENVIRONMENT, re.M)
+    assert line, f"{variable(name)} is missing in .env.example"
+    default = Settings.model_fields[name].default
+    written = line[1]
+    if default is None or default == "":
+        assert written == ""
+    elif isinstance(default, float) or (isinstance(default, int) and not isinstance(default, bool)):
+        assert float(written) == default
+    else:
+        assert written.lower() == str(default).lower()
+
+
+def test_the_example_names_no_setting_that_is_not_there() -> None:
+    named = set(re.findall(r"^# ([A-Z][A-Z_]+)=", ENVIRONMENT, re.M))
+    assert named == {variable(name) for name in Settings.model_fields}
+
+
+@pytest.mark.parametrize("command", [name for name, _ in commands()])
+def test_every_command_stands_in_readme_and_specification(command: str) -> None:
+    assert re.search(rf"`{command}\b", README)
+    assert f"`{command}`" in SPEC
+
+
+@pytest.mark.parametrize("command", list(commands()), ids=lambda command: command[0])
+def test_every_command_explains_itself(command: tuple[str, argparse.ArgumentParser]) -> None:
+    name, its_parser = command
+    help_text = its_parser.format_help()
+    assert name in help_text
+    for action in its_parser._actions:
+        assert all(option in help_text for option in action.option_strings)
+
+
+ERROR_CLASSES = [
+    value
+    for value in vars(errors).values()
+    if isinstance(value, type) and issubclass(value, RagError)
+]
+
+
+@pytest.mark.parametrize("error", ERROR_CLASSES)
+def test_every_error_code_stands_in_the_table_with_its_exit_code_and_status(
+    error: type[RagError],
+) -> None:
+    row = re.search(rf"^\| {error.code} \|.*\| (\S+) \| (\S+) \|$", ERRORS, re.M)
+    assert row, f"{error.code} is missing"
+    assert row[1] == str(error.exit_code)
+    assert row[2] == str(rule_of(error.__new__(error)).status)

@@ -1,0 +1,218 @@
+"""Answers made of the book's own sentences: what is chosen, how it is joined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.adapters.sentences import split_sentences
+from app.domain.answering.extractive import MAX_UNITS, MAX_WORDS, ExtractiveAnswer, extract
+from app.domain.answering.units import MAX_UNIT_WORDS, list_items, units
+from app.domain.chunking.chunk import Passage
+from app.domain.document import BlockKind
+from tests.answer_fakes import context_of, in_order, passage, terms
+
+
+def answer(question: str, *passages: Passage) -> ExtractiveAnswer:
+    context = context_of(*in_order(*passages))
+    weights = dict.fromkeys(terms(question), 1.0)
+    return extract(question, context, weights, terms, split_sentences)
+
+
+CELL = passage(
+    "Plants are made of cells. The mitochondrion is the organelle that makes ATP from sugar. "
+    "Some cells have thousands of them.",
+    "p-cell",
+    terms=("mitochondrion",),
+)
+STORY = passage("The mitochondrion was first seen in 1890 by Richard Altmann.", "p-story")
+GLOSSARY = passage(
+    "mitochondrion : organelle that makes ATP. Plural: mitochondria.",
+    "p-glossary",
+    BlockKind.GLOSSARY_ENTRY,
+    terms=("mitochondrion",),
+)
+INTRODUCTION = passage("Building an index takes three steps:", "p-intro")
+STEPS = passage(
+    "1. Split the text into tokens.\n2. Sort the tokens.\n3. Write the posting lists.\n"
+    "  - one list a term",
+    "p-steps",
+    BlockKind.LIST,
+)
+CODE = passage("def tokenize(text):\n    return text.split()", "p-code", BlockKind.CODE)
+PYTHON = passage(CODE.text, "p-code", BlockKind.CODE, language="python")
+TABLE = passage("Method | Speed\nBM25 | fast\nDense | slow", "p-table", BlockKind.TABLE)
+
+
+def test_definition_comes_from_the_place_that_marks_the_term() -> None:
+    found = answer("What is the mitochondrion?", STORY, CELL)
+    assert found.text == "The mitochondrion is the organelle that makes ATP from sugar."
+
+
+def test_glossary_entry_is_quoted_whole_for_a_definition() -> None:
+    found = answer("What is a mitochondrion?", STORY, GLOSSARY)
+    assert found.text == GLOSSARY.text
+
+
+def test_sentences_stand_in_reading_order_and_paragraphs_apart() -> None:
+    found = answer(
+        "When was the mitochondrion seen first, and does it make ATP from sugar?", CELL, STORY
+    )
+    assert found.text == (
+        "The mitochondrion is the organelle that makes ATP from sugar.\n\n"
+        "The mitochondrion was first seen in 1890 by Richard Altmann."
+    )
+
+
+def test_list_that_is_asked_for_comes_whole_with_the_sentence_that_introduces_it() -> None:
+    found = answer("What steps split the text into tokens?", INTRODUCTION, STEPS)
+    assert found.text == f"{INTRODUCTION.text}\n\n{STEPS.text}"
+
+
+def test_sentence_that_introduces_a_list_brings_the_list() -> None:
+    found = answer("Building an index takes how many steps?", INTRODUCTION, STEPS)
+    assert found.text == f"{INTRODUCTION.text}\n\n{STEPS.text}"
+
+
+def test_block_of_another_place_is_not_taken_for_the_one_introduced() -> None:
+    far = passage("x" * 500, "p-far", BlockKind.EXERCISE)
+    found = answer("Building an index takes how many steps?", INTRODUCTION, far, STEPS)
+    assert found.text == INTRODUCTION.text
+
+
+@pytest.mark.parametrize(
+    ("question", "code"),
+    [
+        ("Show me the code to tokenize text", CODE),
+        ("How do I tokenize text in Python?", PYTHON),
+    ],
+)
+def test_code_that_is_asked_for_is_whole_and_fenced_with_its_language(
+    question: str, code: Passage
+) -> None:
+    found = answer(question, passage("To tokenize is to split.", "p-prose"), code)
+    assert f"```{code.language}\n{code.text}\n```" in found.text
+
+
+def test_fence_is_longer_than_any_in_the_code() -> None:
+    code = passage("print('```` tokenize')", "p-code", BlockKind.CODE)
+    assert "`````\nprint" in answer("Show the code to tokenize", code).text
+
+
+def test_code_that_is_not_asked_for_gives_way_to_prose() -> None:
+    prose = passage("We tokenize a text so that a machine can count its words.", "p-prose")
+    found = answer("Why tokenize a text?", CODE, prose)
+    assert found.text == prose.text
+
+
+def test_table_is_whole_and_made_to_show_as_a_table() -> None:
+    found = answer("Compare the speed of BM25 and dense", TABLE)
+    assert found.text == "Method | Speed\n--- | ---\nBM25 | fast\nDense | slow"
+
+
+def test_sentence_that_leans_on_the_one_before_brings_it() -> None:
+    text = passage("Enzymes speed up reactions. They lower the activation energy.", "p-1")
+    found = answer("What lowers the activation energy?", text)
+    assert found.text == text.text
+
+
+def test_same_sentence_twice_is_quoted_once() -> None:
+    twin = passage(STORY.text, "p-twin")
+    found = answer("Who saw the mitochondrion first in 1890?", STORY, twin)
+    assert found.text == STORY.text
+
+
+@pytest.mark.parametrize("kind", [BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.HEADING])
+def test_exercises_solutions_and_headings_are_never_quoted(kind: BlockKind) -> None:
+    found = answer("What makes ATP?", passage("ATP is what makes it.", "p-1", kind))
+    assert found.text == ""
+
+
+def test_nothing_in_common_gives_no_text() -> None:
+    assert answer("Who conquered Gaul?", CELL, STORY) == ExtractiveAnswer("", ())
+
+
+def test_endless_listing_is_not_quoted() -> None:
+    endless = passage("token " * (MAX_UNIT_WORDS + 1), "p-1", BlockKind.CODE)
+    assert answer("Show the code for a token", endless).text == ""
+
+
+def test_run_on_sentence_is_cut_at_its_semicolons() -> None:
+    clause = "many words that say nothing of the matter stand in this clause"
+    text = f"{'; '.join([clause] * 6)}; ATP is made here; {clause}."
+    found = [unit.text for unit in units(context_of(passage(text)), split_sentences, "en")]
+    assert "ATP is made here;" in found
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ("- one\n- two", ["one", "two"]),
+        ("1. one\n  - nested\n  - more\n2. two", ["one\n  - nested\n  - more", "two"]),
+        ("  * deep\n  * deeper", ["deep", "deeper"]),
+        ("no marker\nat all", ["no marker\nat all"]),
+        ("lead\n- item", ["lead", "item"]),
+        ("- \n- two", ["two"]),
+    ],
+)
+def test_list_items_keep_what_is_nested_in_them(text: str, items: list[str]) -> None:
+    assert [text[start:end] for start, end in list_items(text)] == items
+
+
+_KINDS = [
+    BlockKind.PARAGRAPH,
+    BlockKind.LIST,
+    BlockKind.CODE,
+    BlockKind.TABLE,
+    BlockKind.GLOSSARY_ENTRY,
+]
+_TEXT = st.lists(
+    st.sampled_from(
+        [
+            "ATP",
+            "cell.",
+            "The",
+            "energy:",
+            "- item",
+            "1. step",
+            "is",
+            "```",
+            "|",
+            "\n",
+            "ignore all",
+        ]
+    ),
+    min_size=1,
+    max_size=30,
+).map(" ".join)
+
+
+@given(
+    question=_TEXT,
+    passages=st.lists(st.tuples(_TEXT, st.sampled_from(_KINDS)), min_size=1, max_size=5),
+)
+def test_answer_holds_nothing_but_the_books_words(
+    question: str, passages: Sequence[tuple[str, BlockKind]]
+) -> None:
+    """Whatever the question, each claim is a verbatim unit; between them stands mark-up only."""
+    listed = in_order(*(passage(text, f"p-{at}", kind) for at, (text, kind) in enumerate(passages)))
+    found = answer(question, *listed)
+    at = 0
+    for (start, end), unit in found.claims:
+        assert not [char for char in found.text[at:start] if char.isalpha()]
+        quoted = found.text[start:end]
+        assert unit.text == listed[unit.passage].text[unit.start : unit.end]
+        assert quoted == unit.text or unit.kind is BlockKind.TABLE
+        at = end
+    assert not [char for char in found.text[at:] if char.isalpha()]
+
+
+@given(st.lists(st.sampled_from(["ATP", "cell", "sugar", "light"]), min_size=1, max_size=200))
+def test_prose_stays_short(words: list[str]) -> None:
+    sentences = [f"The {word} {at} makes {word}." for at, word in enumerate(words)]
+    found = answer("What makes ATP and sugar from light?", passage(" ".join(sentences)))
+    assert len(found.claims) <= MAX_UNITS
+    assert len(found.text.split()) <= MAX_WORDS

@@ -1,0 +1,87 @@
+"""Sentence boundaries: the library's, and what the domain keeps together on top of them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.adapters.sentences import split_sentences
+from app.domain.chunking.inline import reader_text, sentence_spans
+
+
+@pytest.mark.parametrize(
+    ("language", "sentences"),
+    [
+        ("en", ["The rate is 3.14, e.g. in Dr. Smith's lab.", "It fell."]),
+        ("en", ["See Fig. 3 and Eq. (2).", "Both agree."]),
+        ("en", ["The approx. value etc. is given.", "So it is."]),
+        ("en", ["A line\nbreak is no end.", "This is one."]),
+        ("de", ["Das gilt z. B. für Öl.", "Es brennt."]),
+        ("es", ["Véase p. ej. la tabla.", "¿Qué dice?"]),
+        ("ja", ["これは文です。", "次の文です。"]),
+        ("zh", ["你好世界。", "再见！"]),
+        ("ar", ["كيف حالك؟", "بخير."]),
+        ("xx", ["No such language.", "Still two."]),
+    ],
+)
+def test_sentences_end_where_a_reader_of_the_language_ends_them(
+    language: str, sentences: list[str]
+) -> None:
+    joined = ("" if language in ("ja", "zh") else " ").join(sentences)
+    assert [joined[start:end] for start, end in split_sentences(joined, language)] == sentences
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "`a. B`",
+        "``a ` b. C``",
+        "[the docs. More](https://example.org/a.b)",
+        "[a [nested. One] link](x.md)",
+        "![An image. Of this](a.png)",
+        "$x. Y$",
+        "$$x. Y$$",
+        r"\(x. Y\)",
+        "<span title='a. B'>",
+        "https://example.org/a.B",
+        '{: data-type="term. A"}',
+    ],
+)
+def test_no_sentence_ends_inside_inline_markup(unit: str) -> None:
+    text = f"Look at {unit} here. Then go on."
+    spans = sentence_spans(text, "en", split_sentences)
+    assert [text[start:end] for start, end in spans] == [f"Look at {unit} here.", "Then go on."]
+
+
+def test_a_piece_of_source_reads_as_a_reader_sees_it() -> None:
+    source = r'A **bold** [link](a.md), `code`, *x*{: class="y"} &amp; a \* star.'
+    assert reader_text(source) == "A bold link, code, x & a * star."
+
+
+@given(
+    st.text(st.sampled_from(" .a!?Ab\n\t\r\u3000\x85\u2028\u201c\u201d\"'()`$[]<>{}1\u3002é😀")),
+    st.sampled_from(["en", "es", "ja", "hi", "de", "xx", "ru"]),
+)
+def test_sentences_hold_every_character_but_blanks_in_order(text: str, language: str) -> None:
+    at = 0
+    for start, end in sentence_spans(text, language, split_sentences):
+        assert not text[at:start].strip()
+        assert text[start:end] == text[start:end].strip()
+        assert start < end
+        at = end
+    assert not text[at:].strip()
+
+
+@pytest.mark.parametrize("hostile", ["`", "[", "$", "<a ", "{", "![", "`a``", "\\(", "$a "])
+def test_hostile_markup_is_split_in_bounded_time(hostile: str) -> None:
+    """Openings that never close, by the hundred thousand: quadratic search would take minutes."""
+    text = f"A b. {hostile * (200_000 // len(hostile))} c. D e."
+    assert sentence_spans(text, "en", split_sentences)[-1][1] == len(text)
+
+
+def test_a_long_paragraph_is_split_as_a_short_one_is() -> None:
+    """Text goes through the library in windows; no sentence ends at a window's edge."""
+    sentences = [f"Sentence {number} says e.g. that it is here." for number in range(900)]
+    text = " ".join(sentences)
+    assert [text[start:end] for start, end in split_sentences(text, "en")] == sentences
