@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from app.adapters.bm25 import Bm25Encoder
+from app.adapters.book_settings import read_book_settings
 from app.adapters.cohere.calls import Calls
 from app.adapters.cohere.client import open_client
 from app.adapters.cohere.embedder import CohereEmbedder
@@ -58,6 +59,7 @@ from app.services.migrate import MigrateBooks
 from app.services.paragraph_ids import keep_ids
 from app.services.phases import Advance, ignore
 from app.services.ports import BookStore, Embedder, Generator, Reranker
+from app.services.reading_places import ReadingPlaces
 from app.services.resilience import (
     CircuitBreaker,
     GuardedEmbedder,
@@ -65,6 +67,7 @@ from app.services.resilience import (
     GuardedReranker,
 )
 from app.services.retrieve import Retrieve
+from app.services.second_stage import SecondStage
 from app.services.term_ceilings import TermCeilings
 from app.settings import Settings
 
@@ -107,12 +110,14 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
         sparse = Bm25Encoder()
         count_tokens = await asyncio.to_thread(token_counter)
         ledgers = SqliteLedgers(settings.home / "ledger")
+        ceilings = TermCeilings(index, sparse)
         retrieve = Retrieve(
             embedder=_asked_in_time(settings, embedder),
             sparse=sparse,
             index=index,
             reranker=cohere.reranker if cohere else None,
             count_tokens=count_tokens,
+            second_stage=SecondStage(sparse, ceilings),
             dense_weight=settings.dense_weight,
             # Longer than the reranker's own limit, so that its circuit breaker sees the failure.
             rerank_seconds=settings.rerank_timeout_seconds + 1,
@@ -145,7 +150,8 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
                 retrieve=retrieve,
                 generator=generator,
                 split_sentences=split_sentences,
-                ceilings=TermCeilings(index, sparse),
+                ceilings=ceilings,
+                places=ReadingPlaces(index),
                 embedding_model=embedder.model,
                 context_tokens=settings.context_tokens,
                 max_question_chars=settings.max_question_chars,
@@ -350,6 +356,11 @@ def _embed_from_thread(embedder: Embedder) -> EmbedTexts:
     return embed
 
 
+def strategy_of(folder: Path, settings: Settings) -> str:
+    """Return the strategy the book's author chose, else that of the settings."""
+    return read_book_settings(folder).get("rag_strategy", settings.strategy)
+
+
 def chunk_book(
     book: Book,
     request: IngestRequest,
@@ -361,6 +372,9 @@ def chunk_book(
     config = ChunkingConfig(
         strategy=StrategyName(request.strategy), exclude=tuple(sorted(request.exclude_kinds))
     )
+    own = read_book_settings(request.folder)
+    if own.pop("rag_strategy", request.strategy) == request.strategy:
+        config = config.with_settings(own)
     count_tokens = token_counter()
     tools = ChunkingTools(
         count_tokens=count_tokens,

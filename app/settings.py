@@ -91,11 +91,13 @@ class Settings(BaseSettings):
     qdrant_strict_mode: bool = True
 
     strategy: str = "structure"
-    dense_weight: float = Field(0.5, ge=0.0, le=1.0)
+    dense_weight: float = Field(0.3, ge=0.0, le=1.0)
     """Share of the dense score in the fused one; the rest is BM25's."""
     context_tokens: int = Field(3_000, ge=200)
     """Token budget of the paragraphs given to the generator."""
     max_question_chars: int = 4_000
+    solutions: Literal["hide", "hint", "show"] = "hint"
+    """What a reader gets who asks an exercise of the book, unless the request says otherwise."""
     admin_key: SecretStr | None = None
     allowed_origins: str = ""
     """Comma-separated origins that may call the API from a browser; empty: same origin only."""

@@ -20,6 +20,7 @@ from app.services.ports import (
     GeneratedText,
     GeneratorEvent,
 )
+from app.services.reading_places import ReadingPlaces
 from app.services.retrieve import Retrieve, SearchResult
 from app.services.term_ceilings import TermCeilings
 from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse
@@ -151,6 +152,7 @@ class World:
             generator=generator,
             split_sentences=split_sentences,
             ceilings=TermCeilings(self.index, self.sparse),
+            places=ReadingPlaces(self.index),
             embedding_model=embedding_model,
             max_question_chars=max_question_chars,
             refusal_threshold=refusal_threshold,
@@ -168,6 +170,7 @@ class FakeGenerator:
     ends: bool = True
     finish_reason: str = "COMPLETE"
     closed: bool = False
+    questions: list[str] = field(default_factory=list)
     contexts: list[Sequence[ContextPassage]] = field(default_factory=list)
 
     @property
@@ -177,6 +180,7 @@ class FakeGenerator:
     async def generate(
         self, question: str, history: Sequence[Turn], context: Sequence[ContextPassage]
     ) -> AsyncIterator[GeneratorEvent]:
+        self.questions.append(question)
         self.contexts.append(context)
         try:
             for step in self.steps:

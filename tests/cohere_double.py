@@ -23,6 +23,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import chain, repeat
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
 
@@ -91,6 +92,10 @@ class CohereDouble:
     citation_order: CitationOrder = "after"
     pieces: int = 4
     """Words in a content-delta event."""
+    first_pause: float = 0.0
+    """Seconds before the first event of a chat stream."""
+    pause: float = 0.0
+    """Seconds before each further one."""
     key: str = "test-key"
 
     requests: list[Recorded] = field(default_factory=list)
@@ -258,7 +263,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         try:
-            for event in _stream(self.double, request.body, reply, fault):
+            pauses = chain([self.double.first_pause], repeat(self.double.pause))
+            for event, pause in zip(
+                _stream(self.double, request.body, reply, fault), pauses, strict=False
+            ):
+                if pause:
+                    time.sleep(pause)
                 if event is None:
                     self._drop()
                     return

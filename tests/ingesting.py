@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -23,9 +24,10 @@ WORDS = (
     "ocean paraffin quay reef signal tower urchin vessel wave yard zenith"
 ).split()
 BOOK = "lamps"
+URL = "https://book"
 
 
-def prose(seed: str, words: int = 130) -> str:
+def prose(seed: str, words: int = 300) -> str:
     """A paragraph of sentences that no other seed gives."""
     source = random.Random(seed)
     sentences = []
@@ -97,7 +99,7 @@ class Bench:
 
     async def ingest(self, folder: Path, **options: object) -> IngestReport:
         request = replace(
-            IngestRequest(folder, book=BOOK, base_url="https://book"),
+            IngestRequest(folder, book=BOOK, base_url=URL),
             **options,  # type: ignore[arg-type]
         )
         return await self.use_case.run(request, Silent())
@@ -116,10 +118,13 @@ async def bench(home: Path, settings: Settings | None = None) -> AsyncIterator[B
         yield Bench(app, embedder, replace(app.ingest, embedder=embedder))
 
 
-def state_of(home: Path) -> Mapping[str, tuple[int, int]]:
-    """Every file of the state folder: time of its last change, and size."""
+def state_of(home: Path) -> Mapping[str, str]:
+    """Every file of the state folder with a hash of its bytes.
+
+    Not the time of its last change: the engine touches some files when it opens them.
+    """
     return {
-        str(path.relative_to(home)): (path.stat().st_mtime_ns, path.stat().st_size)
+        str(path.relative_to(home)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(home.rglob("*"))
         if path.is_file()
     }

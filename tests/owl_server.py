@@ -28,11 +28,17 @@ The feathers of an owl end in a soft fringe that breaks up the air, so the fligh
 
 ## Glossary
 
-**Fringe**: the soft edge of a feather.
+### Fringe
 
-**Skull**: the bones of the head.
+Threads at an edge.
 
-**Talon**: the claw of a bird of prey.
+### Skull
+
+The bones of the head.
+
+### Talon
+
+The claw of a bird of prey.
 """
 QUESTION = "Why is the flight of an owl silent?"
 ORIGIN = "https://book.example"

@@ -144,7 +144,7 @@ def docusaurus_site(folder: Path) -> dict[str, str]:
 
 
 def test_docusaurus_pages_get_their_permalinks(tmp_path: Path) -> None:
-    """Number prefixes, slugs, ids, folder pages, versions and locales, as the real build has."""
+    """Number prefixes, slugs, ids, folder pages, versions and locales are as in the real build."""
     permalinks = docusaurus_site(tmp_path)
     book = read_book(tmp_path, include_orphans=True)
     made = {page.file: unquote(urlsplit(page.url).path) for page in book.documents}

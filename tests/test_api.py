@@ -87,7 +87,7 @@ def test_a_citation_of_a_paragraph_that_was_not_given_is_not_shown(
 
 @pytest.mark.parametrize("mode", ["hybrid", "dense", "sparse"])
 def test_search_finds_the_chunk_in_every_mode(client: httpx.Client, mode: str) -> None:
-    request = {"question": "soft fringe of feathers", "k": 1, "mode": mode}
+    request = {"question": "feathers in a soft fringe break up the air", "k": 1, "mode": mode}
     hits = client.post("/v1/search", json=request).json()["hits"]
     assert len(hits) == 1
     assert "soft fringe" in hits[0]["text"]

@@ -152,6 +152,22 @@ def test_a_section_alone_may_use_the_whole_budget() -> None:
     assert len(assemble([Hit(chunk(*crowd), 0.9)], 16, words)) == 4
 
 
+def test_pieces_of_an_included_file_share_one_place_and_are_all_kept_in_order() -> None:
+    listing = [
+        passage(text, 20, "code", end=54, kind=BlockKind.CODE)
+        for text in ("fn a() {}", "fn b() {}", "fn c() {}")
+    ]
+    more = passage("Second paragraph", 54, "q", end=54)
+    chunks = [
+        chunk(listing[0], index=0),
+        chunk(listing[1], index=1),
+        chunk(listing[2], more, index=2),
+    ]
+    hits = [Hit(one, score) for one, score in zip(chunks, (0.2, 0.9, 0.5), strict=True)]
+    expected = ["fn a() {}", "fn b() {}", "fn c() {}", "Second paragraph"]
+    assert texts(assemble([*hits, hits[0]], 100, words)) == expected
+
+
 def test_headings_are_left_out() -> None:
     title = passage("Intro", 0, kind=BlockKind.HEADING)
     assert texts(assemble([Hit(chunk(title, FOUR), 1.0)], 100, words)) == ["four five"]

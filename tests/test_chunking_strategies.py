@@ -30,7 +30,8 @@ from app.domain.chunking.config import (
     SentenceConfig,
     Separators,
 )
-from app.domain.chunking.report import guarantee_report, shared_spans
+from app.domain.chunking.guarantees import shared_spans
+from app.domain.chunking.report import guarantee_report
 from app.domain.document import BlockKind, Document
 from app.domain.errors import BookError, ConfigError, InputError, UnknownStrategy
 from tests.chunking_documents import MAKERS, Made, book_of, documents, place, tools

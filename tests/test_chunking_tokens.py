@@ -21,7 +21,7 @@ _PIECES = st.text(
 _GAPS = st.sampled_from(["\n\n", "\n", "\r\n\r\n", "\n \n", "\n\n  ", "\n\t", "\n\n\n\n ", " \n"])
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=600, deadline=None)
 @given(st.lists(_PIECES, min_size=2, max_size=5), _GAPS)
 def test_the_sum_of_parts_and_joins_is_the_count_of_the_whole(parts: list[str], gap: str) -> None:
     count = token_counter()

@@ -195,3 +195,27 @@ def test_an_index_of_another_model_is_refused_by_name(run: Run, tiny: Path) -> N
     assert result.code == 2
     assert "wordllama" in result.err
     assert "embed-v4.0" in result.err
+
+
+def test_the_authors_rag_toml_sets_the_strategy_and_its_sizes(run: Run, tiny: Path) -> None:
+    (tiny / "rag.toml").write_text('rag_strategy = "fixed"\nrag_size = 80\nrag_overlap = 10\n')
+    chunks = run("chunks", tiny).lines()
+    assert len(chunks) > 4
+    assert max(len(chunk["text_content"]) for chunk in chunks) <= 80
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("rag_sizes = 3", "rag_sizes"),
+        ("size = 3", "size"),
+        ("rag_size = [1]", "rag_size"),
+        ("=", ""),
+    ],
+)
+def test_an_unsound_rag_toml_is_one_clear_line(run: Run, tiny: Path, text: str, named: str) -> None:
+    (tiny / "rag.toml").write_text(text)
+    result = run("chunks", tiny)
+    assert result.code == 2
+    assert named in result.err
+    assert len(result.err.strip().splitlines()) == 1

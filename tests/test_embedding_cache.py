@@ -42,6 +42,18 @@ def test_vectors_come_back_in_the_order_asked_and_none_for_the_rest(path: Path) 
     assert get(path, []) == []
 
 
+def test_the_missing_are_told_once_and_in_order(path: Path) -> None:
+    def missing(texts: list[str], model: str = "m") -> list[str]:
+        return asyncio.run(SqliteEmbeddingCache(path).missing(model, 2, texts))
+
+    assert missing(["b", "a", "b"]) == ["b", "a"]
+    assert not path.parent.exists()
+    put(path, ["a", "c"], [vector(1, 2), vector(3, 4)])
+    assert missing(["c", "z", "a", "b", "z"]) == ["z", "b"]
+    assert missing(["a"], model="other") == ["a"]
+    assert missing([]) == []
+
+
 def test_an_empty_cache_is_not_written_to_by_asking(path: Path) -> None:
     assert get(path, ["a"]) == [None]
     assert not path.parent.exists()

@@ -51,6 +51,7 @@ def test_the_summary_has_the_documented_keys_with_k_in_them() -> None:
         "recall@3",
         "hit@1",
         "hit@3",
+        "page_hit@3",
         "mrr",
         "ndcg@10",
         "precision",

@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.sentences import split_sentences
+from app.domain.answering.definitions import defined_terms, definitions_first
 from app.domain.answering.extractive import MAX_UNITS, MAX_WORDS, ExtractiveAnswer, extract
 from app.domain.answering.units import MAX_UNIT_WORDS, list_items, units
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
-from tests.answer_fakes import context_of, in_order, passage, terms
+from app.domain.retrieval.query import Hit
+from tests.answer_fakes import chunk, context_of, in_order, passage, terms
 
 
 def answer(question: str, *passages: Passage) -> ExtractiveAnswer:
@@ -50,6 +52,31 @@ TABLE = passage("Method | Speed\nBM25 | fast\nDense | slow", "p-table", BlockKin
 def test_definition_comes_from_the_place_that_marks_the_term() -> None:
     found = answer("What is the mitochondrion?", STORY, CELL)
     assert found.text == "The mitochondrion is the organelle that makes ATP from sugar."
+
+
+def hit(*passages: Passage, score: float) -> Hit:
+    return Hit(chunk(passages, f"c-{passages[0].paragraph_id}"), score)
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("What is a mitochondrion?", ["p-glossary", "p-cell"]),
+        ("What are mitochondria for a cell?", ["p-story"]),
+        ("When was the mitochondrion seen?", ["p-story"]),
+        ("What is a ribosome?", ["p-says"]),
+        ("What is the Golgi apparatus?", ["p-named"]),
+    ],
+)
+def test_places_that_define_the_term_move_to_the_front(question: str, first: list[str]) -> None:
+    says = passage("Cells have parts. A ribosome is a part that makes proteins.", "p-says")
+    named = passage("It packs proteins.", "p-named", heading_path=("Cells", "Golgi apparatus"))
+    ranked = [STORY, passage("The ribosome works.", "p-far"), says, named, CELL, GLOSSARY]
+    hits = [hit(one, score=1 - at / 10) for at, one in enumerate(ranked)]
+    moved = definitions_first(hits, defined_terms(question, terms), terms)
+    assert [one.chunk.paragraph_id for one in moved][: len(first)] == first
+    assert {one.chunk.chunk_id for one in moved} == {one.chunk.chunk_id for one in hits}
+    assert moved[0].score == 1.0
 
 
 def test_glossary_entry_is_quoted_whole_for_a_definition() -> None:

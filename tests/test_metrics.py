@@ -64,6 +64,14 @@ def test_hit_at_k_and_reciprocal_rank_follow_the_first_hit() -> None:
     assert (scores.hit(1), scores.hit(2), scores.reciprocal_rank) == (0.0, 1.0, 0.5)
 
 
+def test_the_right_page_counts_apart_from_the_right_place_on_it() -> None:
+    ranking = [chunk((0, 90), file="b.md"), chunk((500, 600)), chunk((0, 100))]
+    scores = score_ranking(question((0, 100)), ranking, 5)
+    assert (scores.hit(2), scores.page_hit(1), scores.page_hit(2)) == (0.0, 0.0, 1.0)
+    by_file = score_ranking(question(gold_file="b.md"), ranking, 5)
+    assert by_file.page_hit(1) == 1.0
+
+
 def test_precision_counts_repeated_characters_in_its_denominator() -> None:
     ranking = [chunk((0, 100)), chunk((50, 150))]
     scores = score_ranking(question((60, 90)), ranking, 5)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
+from app.domain.chunking.chunk import Chunk
 from app.domain.errors import (
     BookNotFound,
     IndexMismatch,
@@ -13,8 +15,10 @@ from app.domain.errors import (
     ProviderUnavailable,
     QuestionError,
 )
-from app.domain.retrieval.query import SearchFilter, SearchMode, SearchQuery
+from app.domain.retrieval.query import SearchFilter, SearchMode, SearchQuery, Turn
 from app.services.retrieve import Retrieve, SearchResult
+from app.services.second_stage import DEPTH, SecondStage
+from app.services.term_ceilings import TermCeilings
 from tests.retrieval_fakes import (
     FakeEmbedder,
     FakeIndex,
@@ -38,13 +42,16 @@ def retrieve(
     index: FakeIndex | None = None,
     reranker: FakeReranker | None = None,
     rerank_seconds: float = 3.0,
+    second_stage: bool = False,
 ) -> Retrieve:
+    index, sparse = index or FakeIndex(CHUNKS), sparse or FakeSparse()
     return Retrieve(
         embedder or FakeEmbedder(),
-        sparse or FakeSparse(),
-        index or FakeIndex(CHUNKS),
+        sparse,
+        index,
         reranker,
         lambda text: len(text.split()),
+        second_stage=SecondStage(sparse, TermCeilings(index, sparse)) if second_stage else None,
         rerank_seconds=rerank_seconds,
     )
 
@@ -195,3 +202,55 @@ def test_context_gives_the_hits_paragraphs_within_the_budget() -> None:
     assert len(use_case.context(hits, 100)) == 3
     few = use_case.context(hits, 7)
     assert [one.passage.text for one in few] == [CHUNKS[1].text_content]
+
+
+def defining(text: str, term: str) -> Chunk:
+    chunk = make_chunk(text, file="d.md")
+    return replace(chunk, passages=(replace(chunk.passages[0], terms=(term,)),))
+
+
+def test_the_second_stage_puts_the_definition_first_in_a_hybrid_search_only() -> None:
+    user, definer = make_chunk("Stacks stacks stacks."), defining("x y z Stacks are w.", "stacks")
+    index = FakeIndex([user, definer])
+    plain, staged = retrieve(index=index), retrieve(index=index, second_stage=True)
+    question = "What are stacks?"
+    assert ids(search(plain, SearchQuery(question))) == [user.chunk_id, definer.chunk_id]
+    assert ids(search(staged, SearchQuery(question))) == [definer.chunk_id, user.chunk_id]
+    by_words = SearchQuery(question, mode=SearchMode.SPARSE)
+    assert ids(search(staged, by_words)) == [user.chunk_id, definer.chunk_id]
+
+
+def test_the_second_stage_keeps_raw_scores_and_puts_what_it_did_not_look_at_below() -> None:
+    chunks = [make_chunk(f"out {'x ' * n}", file=f"{n}.md") for n in range(DEPTH + 10)]
+    staged = retrieve(index=FakeIndex(chunks), second_stage=True)
+    hits = search(staged, SearchQuery("out", k=DEPTH + 5)).hits
+    assert len(hits) == DEPTH + 5
+    scores = [hit.score for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+    assert all(hit.dense_score is not None or hit.sparse_score is not None for hit in hits)
+
+
+def test_with_the_second_stage_too_more_hits_keep_the_same_first_ones() -> None:
+    chunks = [make_chunk(f"out {'x ' * n}", file=f"{n % 3}.md", index=n) for n in range(60)]
+    staged = retrieve(index=FakeIndex(chunks), second_stage=True)
+    few = ids(search(staged, SearchQuery("out x", k=5)))
+    assert ids(search(staged, SearchQuery("out x", k=50)))[:5] == few
+
+
+def test_the_second_stage_of_nothing_found_is_nothing() -> None:
+    empty = retrieve(index=FakeIndex([]), second_stage=True)
+    assert search(empty, SearchQuery("queues")).hits == ()
+
+
+def test_a_follow_up_is_found_by_the_terms_of_the_turns_before_it() -> None:
+    history = (Turn("user", "What are queues?"), Turn("assistant", "First in, first out."))
+    alone = search(retrieve(), SearchQuery("And why?", mode=SearchMode.SPARSE))
+    assert ids(alone) == []
+    found = search(retrieve(), SearchQuery("And why?", mode=SearchMode.SPARSE, history=history))
+    assert ids(found)[0] == "book-a.md-1"
+
+
+def test_a_follow_up_that_leans_on_the_last_question_is_embedded_with_it() -> None:
+    history = (Turn("user", "Trees have one root"),)
+    query = SearchQuery("And why is it?", mode=SearchMode.DENSE, history=history, k=1)
+    assert ids(search(retrieve(), query)) == ["book-b.md-0"]

@@ -200,7 +200,7 @@ def test_an_id_that_says_nothing_begins_the_answer_anew(
 ) -> None:
     first = events_with_ids(client.post("/v1/chat", json=STREAMED))
     event_id = event_id.replace("{run}", first[0][2].partition(":")[0])
-    headers = [(b"Last-Event-ID", event_id.encode())]
+    headers = {b"Last-Event-ID": event_id.encode()}
     again = client.post("/v1/chat", json=STREAMED, headers=headers)
     assert events_of(again) == [(name, data) for name, data, _ in first]
 

@@ -40,6 +40,8 @@ logger = logging.getLogger(__name__)
 
 # One event holds a few tokens; more than this without a line's end is no event stream.
 _LONGEST_LINE = 1_048_576
+# An answer holds its connection while it is written: of httpx's 100 the 101st would fail.
+_CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
 _ENDED_EARLY = "the model server could not answer: the stream ended before the answer did"
 
 
@@ -53,7 +55,7 @@ async def open_server(
         message = "the key of the model server has characters that no key has"
         raise ConfigError(message)
     async with httpx.AsyncClient(
-        base_url=base_url, headers=headers, timeout=timeout_seconds
+        base_url=base_url, headers=headers, timeout=timeout_seconds, limits=_CONNECTIONS
     ) as client:
         yield client
 

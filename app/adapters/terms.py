@@ -46,6 +46,7 @@ _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff"
 )
 _TOKEN = re.compile(rf"([{_UNSPACED}]+)|[^\s{_UNSPACED}]+")
+_ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
 
 # Soft hyphen, zero-width space, joiners and byte order mark: invisible inside words.
 _INVISIBLE = dict.fromkeys([0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF])
@@ -63,6 +64,11 @@ _UNFOLDED = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe"}
     | {"\u0131": "i", "\u0451": "\u0435"}  # Turkish dotless i, Russian yo
 )
+
+
+def is_spaced(text: str) -> bool:
+    """Whether white space alone parts the text's tokens, so that `text.split()` gives them."""
+    return _ANY_UNSPACED.search(text) is None
 
 
 def tokens(text: str) -> Iterator[tuple[str, list[str] | None]]:

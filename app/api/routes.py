@@ -36,10 +36,12 @@ from app.api.schemas import (
 )
 from app.bootstrap import Application
 from app.domain.answer import AnswerEvent, AnswerMode
+from app.domain.answering.exercises import Solutions
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.services.answer import AskRequest
 from app.services.resilience import all_in_time, in_time
+from app.settings import Settings
 
 _STREAM_EXAMPLE = """\
 event: start
@@ -112,11 +114,15 @@ PageAddress = Annotated[
 router = APIRouter()
 
 
-def _ask_request(body: ChatRequest) -> AskRequest:
+def _ask_request(body: ChatRequest, settings: Settings) -> AskRequest:
     return AskRequest(
         question=body.question,
         filter=_filter(body.book),
         history=tuple(turn.to_turn() for turn in body.history),
+        page_url=body.page_url,
+        scope=body.scope,
+        selection=body.selection.to_selection() if body.selection else None,
+        solutions=body.solutions or Solutions(settings.solutions),
     )
 
 
@@ -152,7 +158,7 @@ async def chat(
     body: ChatRequest, request: Request, rag: Rag, runs: Runs, last_event_id: LastEventId = ""
 ) -> Response | AnswerBody:
     """Answer from the book, each claim with a citation that opens the very paragraph."""
-    ask = _ask_request(body)
+    ask = _ask_request(body, rag.settings)
     seconds = rag.settings.answer_timeout_seconds
 
     def stream(ask: AskRequest) -> AsyncIterator[AnswerEvent]:

@@ -14,6 +14,9 @@ from pydantic import (
 )
 
 from app.domain.answer import Answer, AnswerMode
+from app.domain.answering.exercises import Solutions
+from app.domain.answering.scope import Scope
+from app.domain.answering.selection import Selection
 from app.domain.document import BlockKind
 from app.domain.glossary import TermOnPage
 from app.domain.retrieval.query import Hit, SearchMode, Turn
@@ -22,6 +25,7 @@ from app.services.ports import BookManifest
 MAX_TURNS = 40
 MAX_TURN_CHARS = 8_000
 MAX_HISTORY_CHARS = 32_000
+MAX_SELECTION_CHARS = 4_000
 MAX_RESULTS = 50
 
 Question = Annotated[
@@ -63,9 +67,49 @@ class TurnBody(_Request):
         return Turn(self.role, self.content)
 
 
+class SelectionBody(_Request):
+    """Text that the reader has selected on a page of the book."""
+
+    text: Annotated[str, StringConstraints(min_length=1, max_length=MAX_SELECTION_CHARS)]
+    paragraph_id: Annotated[
+        str,
+        StringConstraints(max_length=100),
+        Field(description="The paragraph it stands in, where that is known."),
+    ] = ""
+
+    def to_selection(self) -> Selection:
+        return Selection(self.text, self.paragraph_id)
+
+
 class ChatRequest(_Request):
     question: Question
     book: BookId | None = None
+    page_url: Annotated[
+        str,
+        StringConstraints(max_length=2_000),
+        Field(
+            description="The page the reader is on, as URL or path: preferred a little, or what "
+            "`scope` is counted from.",
+            examples=["/docs/inverted-index/building"],
+        ),
+    ] = ""
+    scope: Annotated[
+        Scope | None,
+        Field(
+            description="What may answer: the `page`, its `chapter`, the `book`, the book up to "
+            "the end of this chapter (`so_far`), or the paragraph of the `selection`. The first, "
+            "second and fourth need `page_url`."
+        ),
+    ] = None
+    selection: SelectionBody | None = None
+    solutions: Annotated[
+        Solutions | None,
+        Field(
+            description="When the question is an exercise of the book: `hide` gives the paragraphs "
+            "to read first, `hint` sentences of them too, `show` the solution. Unless given, the "
+            "server's `RAG_SOLUTIONS`."
+        ),
+    ] = None
     history: Annotated[
         list[TurnBody],
         Field(
@@ -192,6 +236,8 @@ _ANSWER_EXAMPLE: dict[str, JsonValue] = {
     "statements": [{"start": 0, "end": 94, "supported": True}],
     "citation_precision": 1.0,
     "coverage": 1.0,
+    "exercise": "",
+    "follow_ups": ['What does "corpus" mean?'],
 }
 
 
@@ -218,6 +264,13 @@ class AnswerBody(_Body):
     ]
     coverage: Annotated[
         float, Field(description="Share of the statements that a citation supports.")
+    ]
+    exercise: Annotated[
+        str, Field(description="Paragraph id of the book's exercise that the question repeats.")
+    ]
+    follow_ups: Annotated[
+        list[str],
+        Field(description="Up to three further questions that the book can answer."),
     ]
 
     model_config = ConfigDict(json_schema_extra={"examples": [_ANSWER_EXAMPLE]})

@@ -55,12 +55,16 @@ def _asking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
     ask = commands.add_parser("ask", help="answer a question with citations")
     _question(ask)
+    ask.set_defaults(k=8)  # what refusal and extraction are calibrated with
     ask.set_defaults(run=questions.ask)
 
-    evaluate = commands.add_parser("eval", help="measure retrieval on questions with known answers")
+    evaluate = commands.add_parser("eval", help="measure on questions with known answers")
     evaluate.add_argument("questions", type=Path, metavar="QUESTIONS.jsonl")
     evaluate.add_argument("--book", metavar="ID")
-    evaluate.add_argument("--k", type=_positive, default=5)
+    evaluate.add_argument(
+        "--answers", action="store_true", help="measure citations and refusals, not retrieval"
+    )
+    evaluate.add_argument("--k", type=_positive, help="chunks to retrieve (5; for answers 8)")
     evaluate.add_argument("--mode", type=SearchMode, default=SearchMode.HYBRID, choices=SearchMode)
     evaluate.add_argument("--rerank", action="store_true")
     evaluate.add_argument("--json", action="store_true")

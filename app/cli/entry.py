@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     except KeyboardInterrupt:
-        print("textbook-rag: interrupted; the index is as it was before", file=sys.stderr)
+        print("textbook-rag: stopped; the index is as it was", file=sys.stderr)
         return 130
 
 

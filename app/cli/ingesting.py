@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from app.bootstrap import application
+from app.bootstrap import application, strategy_of
 from app.cli.output import TerminalProgress, duration, print_json, remark, remark_each
 from app.services.ingest import IngestReport, IngestRequest
 from app.settings import Settings
@@ -18,7 +18,7 @@ def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestR
         book=getattr(arguments, "book", None),
         site=arguments.site,
         base_url=arguments.base_url,
-        strategy=getattr(arguments, "strategy", None) or settings.strategy,
+        strategy=getattr(arguments, "strategy", None) or strategy_of(arguments.path, settings),
         exclude_kinds=getattr(arguments, "exclude_kinds", frozenset()),
         include_orphans=getattr(arguments, "include_orphans", False),
         dry_run=getattr(arguments, "dry_run", False),

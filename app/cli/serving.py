@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
-from app.bootstrap import application, sample_request
+from app.bootstrap import Application, application, sample_request
 from app.cli.output import TerminalProgress, remark
 from app.domain.errors import ConfigError
 from app.settings import Settings
@@ -24,7 +26,6 @@ async def demo(arguments: argparse.Namespace, settings: Settings) -> None:
     if not arguments.no_serve:
         _require_free_port(settings)
     async with application(settings) as app:
-        remark(f"embedder: {app.embedder.model}; answers: {app.answer_mode}")
         with TerminalProgress() as progress:
             report = await app.ingest.run(sample_request(settings), progress)
     remark(f"{report.book}: {report.chunks} chunks, {report.embedded} embedded now")
@@ -39,11 +40,17 @@ async def _serve(settings: Settings) -> None:
     from app.main import create_app  # noqa: PLC0415
 
     _require_free_port(settings)
-    remark(f"serving at http://{settings.host}:{settings.port} (Ctrl-C stops)")
-    config = uvicorn.Config(
-        create_app(settings), host=settings.host, port=settings.port, log_level="warning"
-    )
-    await uvicorn.Server(config).serve()
+    async with application(settings) as rag:
+
+        @asynccontextmanager
+        async def opened(_: Settings) -> AsyncIterator[Application]:
+            yield rag
+
+        remark(f"embedder: {rag.embedder.model}; answers: {rag.answer_mode}")
+        remark(f"serving at http://{settings.host}:{settings.port} (Ctrl-C stops)")
+        web = create_app(settings, open_application=opened)
+        config = uvicorn.Config(web, host=settings.host, port=settings.port, log_level="warning")
+        await uvicorn.Server(config).serve()
 
 
 def _require_free_port(settings: Settings) -> None:

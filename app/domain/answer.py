@@ -85,6 +85,10 @@ class Answer:
     """Share of the generator's citations that were verified, 0 to 1; 1 when it made none."""
     coverage: float = 1.0
     """Share of `statements` that are supported, 0 to 1; 1 when there are none."""
+    exercise: str = ""
+    """Id of the book's exercise that the question repeats; "" when it repeats none."""
+    follow_ups: tuple[str, ...] = ()
+    """Up to three questions that go on from here and that the book can answer."""
 
 
 # Events of a streamed answer, in this order: Started, then TextDelta and CitationFound

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from app.domain.chunking.chunk import Chunk
 
@@ -26,15 +27,26 @@ def compare(before: Mapping[str, tuple[str, ...]], chunks: Sequence[Chunk]) -> C
     """
     ids = {chunk.chunk_id for chunk in chunks}
     gone = {chunk_id: held for chunk_id, held in before.items() if chunk_id not in ids}
-    owner = {paragraph: chunk_id for chunk_id, held in gone.items() for paragraph in held}
+    holders = _holders(gone)
     new = [chunk for chunk in chunks if chunk.chunk_id not in before]
     replaced: set[str] = set()
     for chunk in new:
-        owners = (owner[held] for held in chunk.paragraph_ids if held in owner)
-        old = next((one for one in owners if one not in replaced), None)
-        if old is not None:
-            replaced.add(old)
+        held = (old for paragraph in chunk.paragraph_ids for old in holders.get(paragraph, ()))
+        replaced.update(islice((old for old in held if old not in replaced), 1))
     return Changes(len(new) - len(replaced), len(replaced), len(gone) - len(replaced))
+
+
+def _holders(chunks: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
+    """Paragraph id to the chunks that hold it, those first that do not merely repeat it."""
+    places = sorted(
+        (place, chunk_id, paragraph)
+        for chunk_id, held in chunks.items()
+        for place, paragraph in enumerate(held)
+    )
+    holders: dict[str, list[str]] = {}
+    for _, chunk_id, paragraph in places:
+        holders.setdefault(paragraph, []).append(chunk_id)
+    return holders
 
 
 def fingerprint(chunks: Iterable[Chunk], *settings: object) -> str:

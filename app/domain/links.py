@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
@@ -48,33 +47,48 @@ def deep_link(url: str, text: str, suffix: str = "") -> str:
 def page_links(document: Document) -> list[str]:
     """Return the deep link of each of the page's blocks, in order.
 
-    A heading's link is its anchor alone. Time is linear in the length of the page.
+    A heading's link is its anchor alone. A block without text to quote (a figure, a formula) is
+    reached by its own id where the author gave it one. Time is linear in the page's length.
     """
     page = _Page.of(document)
-    quotes: dict[int, tuple[str, str]] = {}
+    quotes: dict[int, Quote] = {}
     pending = [
         index
         for index, block in enumerate(document.blocks)
         if block.kind is not BlockKind.HEADING and page.runs[index]
     ]
     for size in (*_USUAL_WORDS, *_FEW_WORDS):
-        if not pending:
-            break
-        counts = page.counts(size)
         left: list[int] = []
         for index in pending:
-            found = next(page.unique_runs(index, size, counts), "")
+            found = page.unique_run(index, size)
             if found:
-                quotes[index] = (found, "")
+                quotes[index] = Quote(found)
             else:
                 left.append(index)
         pending = left
     for index in pending:
-        quotes[index] = page.quote_with_suffix(index)
+        quotes[index] = page.told_apart(index)
     return [
-        deep_link(block.url, *quotes.get(index, ("", "")))
+        _link(document, block, quotes.get(index, _NOTHING))
         for index, block in enumerate(document.blocks)
     ]
+
+
+def _link(document: Document, block: Block, quote: Quote) -> str:
+    if not quote.text and block.author_id and not block.included:
+        return f"{document.url}#{block.author_id}"
+    return deep_link(block.url, quote.text, quote.suffix)
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What a text fragment looks for: words, and the words that follow them if those decide."""
+
+    text: str
+    suffix: str = ""
+
+
+_NOTHING = Quote("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +106,7 @@ class _Page:
 
     words: list[str] = field(default_factory=list)
     runs: list[list[_Run]] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
     _counts: dict[int, Counter[tuple[str, ...]]] = field(default_factory=dict)
 
     @classmethod
@@ -111,38 +126,51 @@ class _Page:
                         folded[word] = _fold(word)
                     page.words.append(folded[word])
             page.runs.append(runs)
+            page.texts.append(block.text)
         return page
 
-    def counts(self, size: int) -> Counter[tuple[str, ...]]:
-        """Count every sequence of `size` words in the page."""
+    def _occurs_once(self, first: int, size: int) -> bool:
         if size not in self._counts:
-            self._counts[size] = Counter(
-                zip(*(self.words[shift:] for shift in range(size)), strict=False)
-            )
-        return self._counts[size]
+            shifted = (self.words[shift:] for shift in range(size))
+            self._counts[size] = Counter(zip(*shifted, strict=False))
+        return self._counts[size][tuple(self.words[first : first + size])] == 1
 
-    def unique_runs(self, index: int, size: int, counts: Counter[tuple[str, ...]]) -> Iterator[str]:
-        """Yield the pieces of `size` words of a block's runs that occur once, first ones first."""
+    def unique_run(self, index: int, size: int) -> str:
+        """Return the first `size` words of a block's clean runs that the page has once, or ""."""
         for run in self.runs[index]:
             for offset in range(len(run.spans) - size + 1):
-                at = run.first + offset
-                if counts[tuple(self.words[at : at + size])] == 1:
-                    yield run.text[run.spans[offset][0] : run.spans[offset + size - 1][1]]
+                if self._occurs_once(run.first + offset, size):
+                    return run.text[run.spans[offset][0] : run.spans[offset + size - 1][1]]
+        return ""
 
-    def quote_with_suffix(self, index: int) -> tuple[str, str]:
-        """Return a repeated block's last words and the first words behind it, if those differ."""
-        last = self.runs[index][-1]
-        follower = next((runs[0] for runs in self.runs[index + 1 :] if runs), None)
-        if follower is None:
-            return "", ""
-        for ahead in range(1, min(_SUFFIX_WORDS, len(follower.spans)) + 1):
-            size = min(len(last.spans), _SUFFIX_WORDS)
-            at = follower.first - size
-            key = tuple(self.words[at : follower.first + ahead])
-            if self.counts(size + ahead)[key] == 1:
-                text = last.text[last.spans[-size][0] : last.spans[-1][1]]
-                return text, follower.text[: follower.spans[ahead - 1][1]].lstrip()
-        return "", ""
+    def told_apart(self, index: int) -> Quote:
+        """Return words at the end of a run that the words behind it tell apart, if there are any.
+
+        Those are the next run of the block, or the beginning of the next block.
+        """
+        runs = self.runs[index]
+        following = next((others[0] for others in self.runs[index + 1 :] if others), None)
+        for run, after in zip(runs, [*runs[1:], following], strict=True):
+            if after is not None and self._adjoin(index, run, after, inside=after is not following):
+                quote = self._with_suffix(run, after)
+                if quote.text:
+                    return quote
+        return _NOTHING
+
+    def _adjoin(self, index: int, run: _Run, after: _Run, inside: bool) -> bool:
+        """True if nothing but blanks stands between two runs: no maths, no picture."""
+        text = " ".join(self.texts[index].split())
+        if inside:
+            return f"{run.text} {after.text}" in text or f"{run.text}{after.text}" in text
+        return text.endswith(run.text)
+
+    def _with_suffix(self, run: _Run, after: _Run) -> Quote:
+        size = min(len(run.spans), _SUFFIX_WORDS)
+        for ahead in range(1, min(_SUFFIX_WORDS, len(after.spans)) + 1):
+            if self._occurs_once(after.first - size, size + ahead):
+                text = run.text[run.spans[-size][0] : run.spans[-1][1]]
+                return Quote(text, after.text[after.spans[0][0] : after.spans[ahead - 1][1]])
+        return _NOTHING
 
 
 def clean_runs(block: Block) -> list[str]:

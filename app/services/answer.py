@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Protocol
 
@@ -22,25 +22,34 @@ from app.domain.answer import (
     TextDelta,
     Usage,
 )
+from app.domain.answering.definitions import (
+    POOL,
+    asks_definition,
+    defined_terms,
+    definitions_first,
+)
 from app.domain.answering.draft import Draft, coverage
+from app.domain.answering.exercises import Solutions, asked_exercise, for_solving, read_first
 from app.domain.answering.extractive import ExtractiveAnswer, extract
 from app.domain.answering.followup import standalone_question
 from app.domain.answering.languages import guess_language, refusal_text
 from app.domain.answering.refusal import (
     GENERATOR_THRESHOLD,
     THRESHOLD,
-    Calibration,
     answerability,
     calibration_for,
     evidence,
     is_calibrated,
 )
+from app.domain.answering.scope import NEEDS_PAGE, Place, Scope, narrowed, page_preferred
+from app.domain.answering.selection import Selection, selected_paragraph
 from app.domain.answering.terms import Terms
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import CitationList, Quote, Verifier, by_paragraph
 from app.domain.errors import ProviderAuthError, ProviderError, ProviderUnavailable, QuestionError
 from app.domain.prompting import NO_ANSWER
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchQuery, Turn
+from app.services.follow_ups import SuggestFollowUps
 from app.services.ports import (
     GeneratedCitation,
     GeneratedEnd,
@@ -48,13 +57,16 @@ from app.services.ports import (
     Generator,
     GeneratorEvent,
 )
+from app.services.reading_places import ReadingPlaces
 from app.services.retrieve import SearchResult
 from app.services.term_ceilings import TermCeilings
 
+ANSWER_CHUNKS = 8
+"""Chunks that an answer is made from."""
 JUDGED_HITS = 8
 """Hits that answerability is judged by, even if the answer is made from fewer."""
 EARLIER_TURN = 0.5
-"""Weight of a term that only the question before this one had."""
+"""Weight of a term that only the question before this one had, or the selected text."""
 NEAREST_SECTIONS = 3
 """Links that a refusal gives."""
 
@@ -74,8 +86,18 @@ class AskRequest:
     question: str
     filter: SearchFilter = field(default_factory=SearchFilter)
     history: tuple[Turn, ...] = ()
-    k: int = 8
+    k: int = ANSWER_CHUNKS
     """Chunks that the answer is made from."""
+    page_url: str = ""
+    """The page the reader is on, as URL or path: preferred a little unless `scope` says more."""
+    scope: Scope | None = None
+    selection: Selection | None = None
+    solutions: Solutions = Solutions.HINT
+    """What is told when the question is an exercise of the book."""
+
+    @property
+    def question_with_selection(self) -> str:
+        return self.selection.question_text(self.question) if self.selection else self.question
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +111,7 @@ class AnswerQuestion:
     generator: Generator | None
     split_sentences: SplitSentences
     ceilings: TermCeilings
+    places: ReadingPlaces
     embedding_model: str
     """Decides what a cosine means."""
     context_tokens: int = 3_000
@@ -118,14 +141,28 @@ class AnswerQuestion:
         if not task.context or task.score < self._threshold():
             for event in task.refuse():
                 yield event
-        elif self.generator is None:
-            for event in task.extract():
+        elif task.exercise and request.solutions is Solutions.HIDE:
+            for event in task.point():
                 yield event
+        elif self.generator is None or (task.exercise and request.solutions is Solutions.HINT):
+            for event in task.extract():
+                yield await self._with_follow_ups(event, task)
         else:
             written = task.generate(self.generator, self.refusal_threshold)
             async with aclosing(written) as events:
                 async for event in events:
-                    yield event
+                    yield await self._with_follow_ups(event, task)
+
+    async def _with_follow_ups(self, event: AnswerEvent, task: _Task) -> AnswerEvent:
+        """The event; the end of an answer with questions that go on from it."""
+        if not isinstance(event, Finished) or event.answer.refused:
+            return event
+        suggest = SuggestFollowUps(self.retrieve, self.ceilings)
+        cited = {(one.book, one.file) for one in event.answer.citations}
+        near = [hit for hit in task.found.hits if (hit.chunk.book, hit.chunk.file) in cited]
+        asked = task.request.question
+        questions = await suggest.after(asked, near, task.scope, task.language)
+        return Finished(replace(event.answer, follow_ups=questions))
 
     def _check(self, question: str) -> None:
         if not question.strip():
@@ -140,18 +177,26 @@ class AnswerQuestion:
 
     async def _consult(self, request: AskRequest) -> _Task:
         self._check(request.question)
+        place, scope = await self._place(request)
         asked = standalone_question(request.question, request.history)
-        hits = max(request.k, JUDGED_HITS)
-        query = SearchQuery(asked, k=hits, filter=request.filter, history=request.history)
-        found = await self.retrieve.search(query)
+        if request.selection:
+            asked = request.selection.search_text(asked)
+        found = await self._search(request, asked, scope)
         language = found.hits[0].chunk.language if found.hits else "en"
         terms = cache(partial(self.ceilings.terms, language=language))
-        ceilings = await self.ceilings.of(terms(asked), request.filter.books) if found.hits else {}
+        ceilings = await self.ceilings.of(terms(asked), scope.books) if found.hits else {}
         own = terms(request.question)
+        preferred = page_preferred(found.hits, place) if place else found.hits
+        ranked = definitions_first(preferred, defined_terms(request.question, terms), terms)
+        hits = await self._with_selection(request, scope, ranked[: request.k])
         return _Task(
             request=request,
+            scope=scope,
             found=found,
-            context=self.retrieve.context(found.hits[: request.k], self.context_tokens),
+            context=for_solving(
+                self.retrieve.context(hits, self.context_tokens), request.solutions
+            ),
+            exercise=asked_exercise(request.question, found.hits, terms),
             language=language,
             weights={
                 term: ceiling if term in own else EARLIER_TURN * ceiling
@@ -159,12 +204,43 @@ class AnswerQuestion:
             },
             terms=terms,
             split_sentences=self.split_sentences,
-            score=answerability(evidence(found.hits, ceilings), self._calibration),
+            score=answerability(
+                evidence(found.hits[:JUDGED_HITS], ceilings), calibration_for(self.embedding_model)
+            ),
         )
 
-    @property
-    def _calibration(self) -> Calibration:
-        return calibration_for(self.embedding_model)
+    async def _place(self, request: AskRequest) -> tuple[Place | None, SearchFilter]:
+        """Where the reader is, if that is known, and what may answer."""
+        if request.scope is Scope.SELECTION and request.selection is None:
+            message = "scope selection needs a selection"
+            raise QuestionError(message)
+        books = request.filter.books
+        place = await self.places.page(request.page_url, books) if request.page_url else None
+        if place:
+            return place, narrowed(request.filter, request.scope, place)
+        if request.scope in NEEDS_PAGE:
+            message = (
+                f"scope {request.scope!s} needs the address of an indexed page in page_url, "
+                f"not {request.page_url[:200]!r}"
+            )
+            raise QuestionError(message)
+        return None, request.filter
+
+    async def _search(self, request: AskRequest, asked: str, scope: SearchFilter) -> SearchResult:
+        pool = POOL if asks_definition(request.question) else JUDGED_HITS
+        query = SearchQuery(asked, k=max(request.k, pool), filter=scope, history=request.history)
+        return await self.retrieve.search(query)
+
+    async def _with_selection(
+        self, request: AskRequest, scope: SearchFilter, hits: Sequence[Hit]
+    ) -> Sequence[Hit]:
+        """The hits with the selected paragraph in front; that alone in scope "selection"."""
+        selection = request.selection
+        if selection is None:
+            return hits
+        named = await self.places.chunks_of(selection.paragraph_id, scope.books)
+        front = selected_paragraph(selection, named, hits)
+        return front if request.scope is Scope.SELECTION else [*front, *hits]
 
     def _threshold(self) -> float:
         if self.generator is None:
@@ -177,8 +253,12 @@ class _Task:
     """One question with what was found for it."""
 
     request: AskRequest
+    scope: SearchFilter
+    """What may answer: the request's filter, narrowed by its scope."""
     found: SearchResult
     context: Sequence[ContextPassage]
+    exercise: str
+    """Id of the exercise of the book that is asked, or ""."""
     language: str
     """The language of the book, as of the best hit."""
     weights: Mapping[int, float]
@@ -204,6 +284,23 @@ class _Task:
         )
         yield TextDelta(text)
         yield Finished(answer)
+
+    def point(self) -> Iterator[AnswerEvent]:
+        """Name the paragraphs to read before the exercise, and no more."""
+        text = read_first(self.request.question)
+        consulted = sources(self.context)
+        yield Started(AnswerMode.EXTRACTIVE, consulted)
+        yield TextDelta(text)
+        yield Finished(
+            Answer(
+                answer=text,
+                mode=AnswerMode.EXTRACTIVE,
+                refused=False,
+                sources=consulted,
+                degraded=self.found.degraded,
+                exercise=self.exercise,
+            )
+        )
 
     def extract(self) -> Iterator[AnswerEvent]:
         """Answer in the book's own sentences, or refuse if none touches the question."""
@@ -264,9 +361,13 @@ class _Task:
             statements=statements,
             citation_precision=draft.precision,
             coverage=coverage(statements),
+            exercise=self.exercise,
         )
 
     def _extracted(self) -> ExtractiveAnswer:
+        selection = self.request.selection
+        if self.request.scope is Scope.SELECTION:
+            selection = None
         return extract(
             self.request.question,
             self.context,
@@ -274,6 +375,7 @@ class _Task:
             self.terms,
             self.split_sentences,
             self.language,
+            read=selection.text if selection else "",
         )
 
     def _quoted(
@@ -297,6 +399,7 @@ class _Task:
             sources=sources(self.context),
             degraded=degraded,
             statements=tuple(Statement(start, end, True) for (start, end), _ in extracted.claims),
+            exercise=self.exercise,
         )
         yield Finished(answer)
 
@@ -306,7 +409,7 @@ class _Task:
             by_paragraph(self.context),
             self.terms,
             self.split_sentences,
-            question,
+            self.request.question_with_selection,
             self.language,
             translated=guess_language(question, self.language) != self.language,
         )
@@ -317,7 +420,7 @@ async def _writing(
     generator: Generator, request: AskRequest, context: Sequence[ContextPassage]
 ) -> AsyncIterator[AsyncIterator[GeneratorEvent]]:
     """Close the generator's stream however the answer ends: a reader who leaves stops it."""
-    events = generator.generate(request.question, request.history, context)
+    events = generator.generate(request.question_with_selection, request.history, context)
     try:
         yield events
     finally:

@@ -136,6 +136,7 @@ def _summary(results: Sequence[QuestionResult], k: int) -> Mapping[str, float]:
         f"recall@{k}": _mean([one.recall for one in scores]),
         "hit@1": _mean([one.hit(1) for one in scores]),
         f"hit@{k}": _mean([one.hit(k) for one in scores]),
+        f"page_hit@{k}": _mean([one.page_hit(k) for one in scores]),
         "mrr": _mean([one.reciprocal_rank for one in scores]),
         f"ndcg@{NDCG_DEPTH}": _mean([one.ndcg for one in scores]),
         "precision": _mean([one.precision for one in scores if one.precision is not None]),

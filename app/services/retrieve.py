@@ -16,8 +16,7 @@ from app.domain.errors import (
     QuestionError,
 )
 from app.domain.retrieval.assembly import assemble
-from app.domain.retrieval.followup import Standalone, blend, standalone
-from app.domain.retrieval.fusion import Fused, Fusion, fuse
+from app.domain.retrieval.fusion import DENSE_WEIGHT, Fused, Fusion, fuse
 from app.domain.retrieval.query import (
     Candidates,
     ContextPassage,
@@ -29,6 +28,7 @@ from app.domain.retrieval.query import (
     SparseVector,
     Vector,
 )
+from app.domain.retrieval.standalone import Standalone, blend, standalone
 from app.services.ports import BookManifest, Embedder, Reranker, SparseEncoder, VectorIndex
 from app.services.second_stage import DEPTH, SecondStage
 
@@ -58,7 +58,7 @@ class Retrieve:
     second_stage: SecondStage | None = None
     """None: the fused order stands. Only a hybrid search has a second stage."""
     fusion: Fusion = Fusion.WEIGHTED
-    dense_weight: float = 0.3
+    dense_weight: float = DENSE_WEIGHT
     candidates: int = CANDIDATES
     rerank_seconds: float = 3.0
 
@@ -177,7 +177,7 @@ class Retrieve:
         hits = await self._fetch(fused[:wanted])
         if second_stage is None:
             return hits
-        return await second_stage.order(query.question, hits, query.filter.books)
+        return await second_stage.order(query, hits)
 
     async def _fetch(self, fused: Sequence[Fused]) -> tuple[Hit, ...]:
         by_book: dict[str, list[str]] = {}

@@ -6,14 +6,19 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from app.domain.chunking.chunk import Chunk
+from app.domain.retrieval.chunk_terms import ChunkTerms, chunk_terms
 from app.domain.retrieval.definitions import CARRIERS
-from app.domain.retrieval.query import Hit
+from app.domain.retrieval.query import Hit, SearchQuery
 from app.domain.retrieval.rescoring import AskedTerms, RescoringWeights, rescore
 from app.services.ports import SparseEncoder
 from app.services.term_ceilings import TermCeilings
 
 DEPTH = 30
 """Candidates that are looked into; 20 do nearly as well, 50 no better."""
+
+_REMEMBERED = 5_000
+"""Chunks whose terms are kept, about 30 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,25 +27,38 @@ class SecondStage:
     ceilings: TermCeilings
     """A term that few chunks have says more of what is asked."""
     weights: RescoringWeights = field(default_factory=RescoringWeights)
+    _known: dict[tuple[str, str, str], ChunkTerms] = field(default_factory=dict, compare=False)
 
-    async def order(
-        self, question: str, hits: Sequence[Hit], books: Sequence[str]
-    ) -> tuple[Hit, ...]:
+    async def order(self, query: SearchQuery, hits: Sequence[Hit]) -> tuple[Hit, ...]:
         """The first `DEPTH` hits in their new order, then the others below them, in theirs."""
         near, far = hits[:DEPTH], hits[DEPTH:]
         if not near:
             return ()
-        asked = await self._asked(question, {hit.chunk.language for hit in near}, books)
-        rescored = await asyncio.to_thread(rescore, near, asked, self.sparse.terms, self.weights)
+        asked = await self._asked(query, {hit.chunk.language for hit in near})
+        rescored = await asyncio.to_thread(self._rescore, near, asked, query.page_url)
         lowest = rescored[-1].score
         return (*rescored, *(replace(hit, score=min(hit.score, lowest)) for hit in far))
 
-    async def _asked(
-        self, question: str, languages: set[str], books: Sequence[str]
-    ) -> Mapping[str, AskedTerms]:
-        terms = {language: self.sparse.terms(question, language) for language in languages}
+    def _rescore(
+        self, hits: Sequence[Hit], asked: Mapping[str, AskedTerms], page_url: str
+    ) -> list[Hit]:
+        terms = [self._chunk_terms(hit.chunk) for hit in hits]
+        return rescore(hits, terms, asked, self.weights, page_url)
+
+    def _chunk_terms(self, chunk: Chunk) -> ChunkTerms:
+        key = (chunk.book, chunk.book_version, chunk.chunk_id)
+        found = self._known.get(key)
+        if found is None:
+            found = chunk_terms(chunk, self.sparse.terms)
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known[key] = found
+        return found
+
+    async def _asked(self, query: SearchQuery, languages: set[str]) -> Mapping[str, AskedTerms]:
+        terms = {language: self.sparse.terms(query.question, language) for language in languages}
         every = {term for found in terms.values() for term in found}
-        weights = await self.ceilings.of(every, books)
+        weights = await self.ceilings.of(every, query.filter.books)
         return {
             language: AskedTerms(
                 found, weights, self.sparse.terms(CARRIERS.get(language, ""), language)

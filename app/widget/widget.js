@@ -371,6 +371,7 @@
   function apply(turn, event, data) {
     if (event === "start") {
       turn.mode = data.mode;
+    } else if (event === "sources") {
       turn.sources = data.sources;
     } else if (event === "delta") {
       turn.answer += data.text;

@@ -1,12 +1,14 @@
-"""Speed of parse + chunk + ids beside other chunkers and the floor, on the same files, in one run.
+"""Speed and integrity of chunkers on real books: ours, others', and the floor of speed.
 
     python scripts/bench/chunk.py BOOK... [--repeat 3]
 
-One core. Prints CPU seconds and MB/s of UTF-8 source for: our structure strategy, from files to
-chunks with ids; the floor, which is one markdown-it-py parse and one tiktoken pass; and each of
-semantic-text-splitter (Markdown), LangChain's recursive splitter (tiktoken), chonkie's recursive
-and semchunk that is installed (`pip install semantic-text-splitter chonkie semchunk`), 512 tokens,
-no overlap. The best of the repeats counts; all take turns, so that other load hits each alike.
+One core, one run, CPU seconds, MB/s of UTF-8 source. Ours is the structure strategy from files to
+chunks with ids; the floor is one markdown-it-py parse and one tiktoken pass. Others run if they are
+installed (`pip install semantic-text-splitter semchunk chonkie llama-index-core`), with 512 tokens
+and no overlap. The best of the repeats counts; all take turns, so that other load hits each alike.
+
+Broken: of the code blocks, tables and lists of at most 512 tokens, the share that is whole in no
+chunk. A second row of ours has the others' size, 512 tokens at most and no overlap.
 """
 
 from __future__ import annotations
@@ -16,57 +18,124 @@ import importlib
 import importlib.util
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import tiktoken
-from langchain_text_splitters import RecursiveCharacterTextSplitter
+from langchain_text_splitters import (
+    Language,
+    MarkdownHeaderTextSplitter,
+    RecursiveCharacterTextSplitter,
+)
 from markdown_it import MarkdownIt
 
 from app.adapters.markdown import read_book
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
-from app.domain.chunking import ChunkingConfig, ChunkingTools, chunk_document
+from app.domain.chunking import ChunkingConfig, ChunkingTools, StructureConfig, chunk_document
+from app.domain.document import BlockKind, Book
 
 SIZE = 512
-Work = Callable[[], int]
+KINDS = (BlockKind.CODE, BlockKind.TABLE, BlockKind.LIST)
+Texts = list[list[str]]
+"""Of each file, the texts of its chunks."""
 
 
-def structure(folder: Path, tools: ChunkingTools) -> int:
+@dataclass(frozen=True, slots=True)
+class Contender:
+    name: str
+    run: Callable[[Sequence[str]], Texts]
+    splits: bool = True
+
+
+def ours(folder: Path, tools: ChunkingTools, config: ChunkingConfig) -> Texts:
     book = read_book(folder)
-    config = ChunkingConfig()
-    return sum(len(chunk_document(each, book, config, tools)) for each in book.documents)
+    return [
+        [chunk.text_content for chunk in chunk_document(document, book, config, tools)]
+        for document in book.documents
+    ]
 
 
-def floor(texts: Sequence[str], tools: ChunkingTools) -> int:
+def floor(texts: Sequence[str], tools: ChunkingTools) -> Texts:
     parser = MarkdownIt("commonmark").enable("table")
-    return sum(len(parser.parse(text)) and tools.count_tokens(text) for text in texts)
+    for text in texts:
+        parser.parse(text)
+        tools.count_tokens(text)
+    return []
 
 
-def peers(texts: Sequence[str], tools: ChunkingTools) -> Iterator[tuple[str, Work]]:
+def each(split: Callable[[str], Sequence[str]]) -> Callable[[Sequence[str]], Texts]:
+    return lambda texts: [list(split(text)) for text in texts]
+
+
+def langchain(tools: ChunkingTools) -> Iterator[Contender]:
+    sizes = {"chunk_size": SIZE, "chunk_overlap": 0, "length_function": tools.count_tokens}
+    plain = RecursiveCharacterTextSplitter(**sizes)  # type: ignore[arg-type]
+    marked = RecursiveCharacterTextSplitter.from_language(Language.MARKDOWN, **sizes)
+    headings = MarkdownHeaderTextSplitter([("#" * n, str(n)) for n in range(1, 5)])
+
+    def by_heading(text: str) -> list[str]:
+        return [part.page_content for part in plain.split_documents(headings.split_text(text))]
+
+    yield Contender("langchain recursive", each(plain.split_text))
+    yield Contender("langchain recursive, markdown", each(marked.split_text))
+    yield Contender("langchain heading + recursive", each(by_heading))
+
+
+def others(tools: ChunkingTools) -> Iterator[Contender]:
     """Those that are installed, set up before the clock starts."""
-    langchain = RecursiveCharacterTextSplitter.from_tiktoken_encoder(
-        "cl100k_base", chunk_size=SIZE, chunk_overlap=0, disallowed_special=()
-    )
-    yield "langchain recursive", lambda: sum(len(langchain.split_text(text)) for text in texts)
+    yield from langchain(tools)
     if importlib.util.find_spec("semantic_text_splitter"):
         module = importlib.import_module("semantic_text_splitter")
         rust = module.MarkdownSplitter.from_tiktoken_model("gpt-4", SIZE)
-        yield "semantic-text-splitter", lambda: sum(len(rust.chunks(text)) for text in texts)
+        yield Contender("semantic-text-splitter", each(rust.chunks))
     if importlib.util.find_spec("semchunk"):
         module = importlib.import_module("semchunk")
         # It would remember the counts of the run before.
         semchunk = module.chunkerify(tools.count_tokens, SIZE, memoize=False)
-        yield "semchunk", lambda: sum(len(semchunk(text)) for text in texts)
+        yield Contender("semchunk", each(semchunk))
     if importlib.util.find_spec("chonkie"):
         module = importlib.import_module("chonkie")
-        chonkie = module.RecursiveChunker(tiktoken.get_encoding("cl100k_base"), chunk_size=SIZE)
-        yield "chonkie recursive", lambda: sum(len(chonkie.chunk(text)) for text in texts)
+        adapter = importlib.import_module("chonkie.tokenizer").TiktokenAutoTokenizer
+        chonkie = module.RecursiveChunker(adapter(Ordinary()), chunk_size=SIZE)
+        yield Contender("chonkie recursive", each(lambda text: [c.text for c in chonkie(text)]))
+    if importlib.util.find_spec("llama_index"):
+        module = importlib.import_module("llama_index.core.node_parser")
+        llama = module.SentenceSplitter(
+            chunk_size=SIZE, chunk_overlap=0, tokenizer=lambda text: [0] * tools.count_tokens(text)
+        )
+        yield Contender("llama_index sentences", each(llama.split_text))
 
 
-def seconds(work: Work) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
+class Ordinary:
+    """tiktoken without special tokens, which books about tokenizers write out."""
+
+    def __init__(self) -> None:
+        encoding = tiktoken.get_encoding("cl100k_base")
+        self.encode = encoding.encode_ordinary
+        self.decode = encoding.decode
+        self.decode_batch = encoding.decode_batch
+
+
+def solid(text: str) -> str:
+    """Without blanks: some splitters write their own."""
+    return "".join(text.split())
+
+
+def broken(book: Book, chunks: Texts, tools: ChunkingTools) -> Iterator[str]:
+    """Of each kind, the share of blocks of at most SIZE tokens that is whole in no chunk."""
+    whole = dict.fromkeys(KINDS, 0)
+    total = dict.fromkeys(KINDS, 0)
+    for document, texts in zip(book.documents, chunks, strict=True):
+        solid_texts = [solid(text) for text in texts]
+        for block in document.blocks:
+            raw = document.source[block.start : block.end].strip()
+            if block.kind in total and raw and tools.count_tokens(raw) <= SIZE:
+                total[block.kind] += 1
+                whole[block.kind] += any(solid(raw) in text for text in solid_texts)
+    for kind in KINDS:
+        share = (total[kind] - whole[kind]) / total[kind] if total[kind] else 0.0
+        yield f"{share:7.1%}" if total[kind] else "      -"
 
 
 def main() -> None:
@@ -75,22 +144,46 @@ def main() -> None:
     arguments.add_argument("--repeat", type=int, default=3)
     options = arguments.parse_args()
     tools = ChunkingTools(token_counter(), split_sentences)
+    default = ChunkingConfig()
+    small = ChunkingConfig(structure=StructureConfig(high=450, maximum=SIZE, overlap=0))
     for folder in options.books:
-        texts = [document.source for document in read_book(folder).documents]
-        megabytes = sum(len(text.encode()) for text in texts) / 1e6
-        rows: dict[str, Work] = {
-            "structure (parse + chunk + ids)": lambda folder=folder: structure(folder, tools),  # type: ignore[misc]
-            "  of it: parse": lambda folder=folder: len(read_book(folder).documents),  # type: ignore[misc]
-            "floor (parse + tokenise)": lambda texts=texts: floor(texts, tools),  # type: ignore[misc]
-            **dict(peers(texts, tools)),
-        }
-        best = dict.fromkeys(rows, float("inf"))
-        for _ in range(options.repeat):
-            for name, work in rows.items():
-                best[name] = min(best[name], seconds(work))
-        print(f"{folder.name}: {len(texts)} files, {megabytes:.2f} MB")
-        for name, spent in best.items():
-            print(f"  {name:34} {spent:7.2f} s {megabytes / spent:7.2f} MB/s")
+        measure(folder, tools, options.repeat, default, small)
+
+
+def measure(
+    folder: Path,
+    tools: ChunkingTools,
+    repeat: int,
+    default: ChunkingConfig,
+    small: ChunkingConfig,
+) -> None:
+    book = read_book(folder)
+    texts = [document.source for document in book.documents]
+    megabytes = sum(len(text.encode()) for text in texts) / 1e6
+    contenders = [
+        Contender("structure", lambda _: ours(folder, tools, default)),
+        Contender("structure, 512 tokens", lambda _: ours(folder, tools, small)),
+        Contender("  of it: parse", lambda _: [[] for _ in read_book(folder).documents], False),
+        Contender("floor: parse + tokenise", lambda texts: floor(texts, tools), False),
+        *others(tools),
+    ]
+    best = dict.fromkeys((contender.name for contender in contenders), float("inf"))
+    results: dict[str, Texts] = {}
+    for _ in range(repeat):
+        for contender in contenders:
+            start = time.process_time()
+            results[contender.name] = contender.run(texts)
+            best[contender.name] = min(best[contender.name], time.process_time() - start)
+    print(f"\n{folder.name}: {len(texts)} files, {megabytes:.2f} MB")
+    kinds = "".join(f"{kind.value:>8}" for kind in KINDS)
+    print(f"{'':32}{'s':>7}{'MB/s':>7}{'chunks':>8}   broken:{kinds}")
+    for contender in contenders:
+        spent = best[contender.name]
+        line = f"{contender.name:32}{spent:7.2f}{megabytes / spent:7.2f}"
+        if contender.splits:
+            chunks = results[contender.name]
+            line += f"{sum(map(len, chunks)):8}           " + " ".join(broken(book, chunks, tools))
+        print(line)
 
 
 if __name__ == "__main__":

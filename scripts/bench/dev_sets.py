@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,11 +47,13 @@ class _Silent:
 
 
 @asynccontextmanager
-async def indexed(data: Path, home: Path) -> AsyncIterator[Application]:
-    """Open an index of all dev sets, made by the local model, with extractive answers."""
+async def indexed(
+    data: Path, home: Path, sets: Sequence[DevSet] = DEV_SETS
+) -> AsyncIterator[Application]:
+    """Open an index of the dev sets, made by the local model, with extractive answers."""
     settings = Settings(home=home, embedder="local", generator="extractive")
     async with application(settings) as app:
-        for one in DEV_SETS:
+        for one in sets:
             print(f"indexing {one.book} ...", flush=True)
             request = IngestRequest(
                 data / one.folder, book=one.book, site=one.site, exclude_kinds=one.exclude

@@ -2,10 +2,10 @@
 
     python scripts/bench/extraction.py ../shared/data --home /tmp/dev-index
 
-A line for each question set, over up to 250 answerable questions that are not refused here, even
-if they would be: words of the answer; precision, the share of quotes from a gold paragraph; the
-share of answers with at least one such quote; the share of the gold sentences that are quoted
-(clapnq, xquad); and the share of answers that hold the known answer's words (its best wording).
+A line for each question set, over up to 250 of its answerable questions, none refused: words of
+the answer; precision, the share of citations to a gold paragraph; the share of answers with such a
+citation; the share of the gold sentences that are quoted (clapnq, xquad); and how many of the known
+answer's words, in its best wording, the answer has.
 """
 
 from __future__ import annotations
@@ -16,17 +16,20 @@ import json
 import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
-from dev_sets import DEV_SETS, DevSet, indexed
+from dev_sets import DEV_SETS, indexed
 
-from app.adapters.sentences import split_sentences
-from app.bootstrap import Application
-from app.domain.answering.extractive import extract
-from app.domain.retrieval.query import ContextPassage, SearchFilter, SearchQuery
+from app.domain.answer import Answer, Citation
+from app.domain.answering.terms import Terms
+from app.domain.retrieval.query import SearchFilter
 from app.domain.retrieval.question import GoldSpan
+from app.services.answer import AskRequest
+
+Measure: TypeAlias = tuple[str, float]
 
 SAMPLE = 250
 COLUMNS = ("words", "precision", "any", "gold sentences", "answer words")
@@ -59,51 +62,36 @@ def _spans(records: Sequence[dict[str, object]]) -> tuple[GoldSpan, ...]:
     )
 
 
-def _meets(span: GoldSpan, file: str, start: int, end: int) -> bool:
-    return span.file == file and start < span.end and span.start < end
-
-
-async def measure(app: Application, one: DevSet, question: Known) -> Iterator[tuple[str, float]]:
-    scope = SearchFilter(books=(one.book,))
-    found = await app.retrieve.search(SearchQuery(question.question, k=8, filter=scope))
-    context = app.retrieve.context(found.hits, app.settings.context_tokens)
-    ceilings = app.answer.ceilings
-    terms = cache(partial(ceilings.terms, language="en"))
-    weights = await ceilings.of(terms(question.question), scope.books)
-    answer = extract(question.question, context, weights, terms, split_sentences)
-    quotes = [(context[unit.passage], unit.start, unit.end) for _, unit in answer.claims]
-    words = terms(answer.text)
-    best = max((_share(terms(wording), words) for wording in question.answers), default=None)
-    return _measures(question, quotes, len(answer.text.split()), best)
-
-
-def _measures(
-    question: Known,
-    quotes: Sequence[tuple[ContextPassage, int, int]],
-    words: int,
-    best: float | None,
-) -> Iterator[tuple[str, float]]:
-    yield "words", words
-    if question.gold and quotes:
-        right = [
-            any(
-                _meets(gold, one.file, one.passage.start, one.passage.end) for gold in question.gold
-            )
-            for one, _, _ in quotes
-        ]
+def measures(question: Known, answer: Answer, book: Path, terms: Terms) -> Iterator[Measure]:
+    yield "words", len(answer.answer.split())
+    cited = answer.citations
+    if question.gold and cited:
+        right = [any(_in_paragraph(gold, one) for gold in question.gold) for one in cited]
         yield "precision", sum(right) / len(right)
         yield "any", any(right)
     if question.gold_sentences:
         quoted = [
-            any(
-                _meets(gold, one.file, one.passage.start + start, one.passage.start + end)
-                for one, start, end in quotes
-            )
-            for gold in question.gold_sentences
+            any(_is_quoted(gold, one, book) for one in cited) for gold in question.gold_sentences
         ]
         yield "gold sentences", sum(quoted) / len(quoted)
-    if best is not None:
-        yield "answer words", best
+    if question.answers:
+        held = terms(answer.answer)
+        yield "answer words", max(_share(terms(wording), held) for wording in question.answers)
+
+
+def _in_paragraph(gold: GoldSpan, citation: Citation) -> bool:
+    return citation.file == gold.file and any(
+        start < gold.end and gold.start < end for start, end in citation.spans
+    )
+
+
+def _is_quoted(gold: GoldSpan, citation: Citation, book: Path) -> bool:
+    """Whether the quote, where it stands in the source, overlaps the gold sentence."""
+    if not _in_paragraph(gold, citation):
+        return False
+    source = (book / gold.file).read_bytes().decode("utf-8")
+    at = source.find(citation.quote, citation.spans[0][0])
+    return 0 <= at < gold.end and gold.start < at + len(citation.quote)
 
 
 def _share(wanted: frozenset[int], held: frozenset[int]) -> float:
@@ -112,6 +100,8 @@ def _share(wanted: frozenset[int], held: frozenset[int]) -> float:
 
 async def run(data: Path, home: Path) -> None:
     async with indexed(data, home) as app:
+        answering = replace(app.answer, refusal_threshold=0.0)
+        terms = partial(app.answer.ceilings.terms, language="en")
         print(f"\n{'set':20}" + "".join(f"{column:>16}" for column in COLUMNS))
         for one in DEV_SETS:
             if not one.questions:
@@ -119,7 +109,9 @@ async def run(data: Path, home: Path) -> None:
             asked = list(known(data / "qa" / one.questions / "questions.jsonl"))
             values: dict[str, list[float]] = defaultdict(list)
             for question in random.Random(5).sample(asked, min(SAMPLE, len(asked))):
-                for name, value in await measure(app, one, question):
+                request = AskRequest(question.question, SearchFilter(books=(one.book,)))
+                answer = await answering.answer(request)
+                for name, value in measures(question, answer, data / one.folder, terms):
                     values[name].append(value)
             cells = [
                 f"{sum(values[name]) / len(values[name]):16.3f}" if values[name] else f"{'-':>16}"

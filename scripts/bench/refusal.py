@@ -15,7 +15,7 @@ import argparse
 import asyncio
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from app.bootstrap import Application
 from app.domain.answering.refusal import (
+    LEXICAL,
     THRESHOLD,
     Calibration,
     calibration_for,
@@ -127,11 +128,20 @@ def report(found: Sequence[Judged], ours: Calibration) -> None:
             f"{book:20} {auroc(own, foreign):6.3f} {caught:7.1%} | "
             f"{refused[0]:6.1%} {refused[1]:6.1%}"
         )
-    print("\nfitted on all:", fit([one for one in found if one.book in books]))
-    print("in use:       ", ours)
+    known = [one for one in found if one.book in books]
+    print("\nfitted on all:  ", fit(known))
+    print("in use:         ", ours)
+    print("without cosines:", fit([replace(one, cosine=0.0) for one in known]))
+    print("in use:         ", LEXICAL)
+    curves(found, ours, books)
+    print("\nthe same without cosines")
+    curves(found, LEXICAL, books)
+
+
+def curves(found: Sequence[Judged], ours: Calibration, books: Sequence[str]) -> None:
     print("\nthreshold: own, foreign refused (mean over books); near misses refused, by book")
     misses = sorted({one.book for one in found if one.kind == "near miss"})
-    for threshold in (0.1, 0.2, 0.3, THRESHOLD, 0.4, 0.5, 0.7, 0.9):
+    for threshold in (0.1, 0.2, 0.3, THRESHOLD, 0.5, 0.7, 0.9):
         parts = [
             np.mean(
                 [

@@ -33,6 +33,9 @@ _REFUSED_KEY = frozenset({401, 403})
 _TOO_MANY_REQUESTS = 429
 _PAYMENT_REQUIRED = 402
 _ENTITY_TOO_LARGE = 413
+# An answer holds its connection while it is written: httpx's 100 would make the 101st reader, and
+# every search meanwhile, wait for a free one and fail.
+_CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
 # Wordings seen: "too many tokens: size limit exceeded by 11326 tokens. Try using shorter or fewer
 # inputs", "total number of texts must be at most 96 - received 100", "all texts must be non-empty".
 _ABOUT_THE_TEXTS = re.compile(
@@ -59,13 +62,17 @@ async def open_client(
         raise ConfigError(message)
     # The import blocks for up to 0.7 s.
     cohere = await asyncio.to_thread(importlib.import_module, "cohere")
+    transport = httpx.AsyncClient(
+        timeout=timeout_seconds, follow_redirects=True, limits=_CONNECTIONS
+    )
     client: AsyncClientV2 = cohere.AsyncClientV2(
         api_key=key,
         base_url=base_url.rstrip("/"),
         timeout=timeout_seconds,
         client_name="textbook-rag",
+        httpx_client=transport,
     )
-    async with client:
+    async with transport, client:
         yield client
 
 

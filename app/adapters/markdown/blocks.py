@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from markdown_it.token import Token
 
+from app.adapters.markdown.components import component_piece, literal_piece
 from app.adapters.markdown.containers import Containers
 from app.adapters.markdown.inline import Text
 from app.adapters.markdown.leaves import LeafReader
 from app.adapters.markdown.marks import Mark, MarkClass, MarkSpan
 from app.adapters.markdown.myst_blocks import read_directive
 from app.adapters.markdown.pieces import Piece, merge
-from app.adapters.markdown.raw_html import read_question
-from app.adapters.markdown.scopes import scope_of
+from app.adapters.markdown.scopes import scope_of, titled_kind
 from app.adapters.markdown.syntax_myst import Directive
 from app.adapters.markdown.tags import BLOCK_NAMES, VOID_NAMES, Tag
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
@@ -73,12 +73,14 @@ class BlockReader:
                 self._containers.emit(piece)
 
     def _shown_by(self, mark: Mark) -> list[Piece]:
-        """Return the blocks that a mark stands for: an include's, a quiz component's."""
-        if mark.kind is MarkClass.INCLUDE or (mark.tag is not None and not mark.opens):
+        """Return the blocks that a mark stands for: an include's, a component's texts."""
+        if mark.tag is None or not mark.opens:
             included = self._leaves.includes.blocks(mark)
             if included is not None:
                 return included
-        piece = read_question(self._leaves.source, mark.tag) if mark.tag else None
+        if mark.kind is MarkClass.EXPRESSION and mark.argument.strip():
+            return [literal_piece(mark)]
+        piece = component_piece(self._leaves.source, mark.tag) if mark.tag else None
         return [piece] if piece is not None else []
 
     def _nested_mark(self, mark: Mark) -> list[Piece]:
@@ -131,8 +133,13 @@ class BlockReader:
 
     def _paragraph(self, token: Token, content: str, top: bool) -> list[Piece]:
         start, end = token.meta.get("span") or self._leaves.span(token)
+        included = ""
+        if "{{" in content:
+            content, included = self._leaves.includes.code(content, start)
         text = self._leaves.text(content)
         piece = self._leaves.paragraph(content, text, start, end)
+        if piece and included:
+            piece.included = included
         if top and text.tags:
             self._inline_tags(text, piece, end)
             return []
@@ -204,7 +211,8 @@ class BlockReader:
         first = self._tokens[index + 2] if index + 2 < close else None
         alert = _ALERT.match(first.content) if first and first.type == "inline" else None
         if alert and first:
-            kind, title = BlockKind.ADMONITION, alert.group(2).strip()
+            title = alert.group(2).strip()
+            kind = titled_kind(title)
             first.content = first.content[alert.end() :]
         pieces = self._inside(index + 1, close)
         if not pieces:
@@ -295,6 +303,23 @@ class BlockReader:
             entry.parts += piece.as_parts()
         entry.end = max(entry.end, end)
 
+    def _stray_definition(self, index: int) -> tuple[list[Piece], int]:
+        """Join a definition to the paragraph before it, whose lines are its terms."""
+        close = self._close_index(index)
+        start, end = self._leaves.span(self._tokens[index])
+        pieces = self._inside(index + 1, close)
+        top = self._tokens[index].level == 0
+        term = self._containers.take_before(start) if top else None
+        if term is None or not pieces:
+            self._marks.append((MarkClass.DIRECTIVE, start, start + 1))
+            return [*([term] if term else []), *pieces], close + 1
+        names = tuple(line for line in term.text.split("\n") if line)
+        entry = merge(BlockKind.GLOSSARY_ENTRY, [term, *pieces])
+        entry.text = "\n".join([term.text, *(piece.text for piece in pieces)])
+        entry.start, entry.end, entry.terms = term.start, end, names
+        entry.parts = tuple(part for piece in pieces for part in piece.as_parts())
+        return [entry], close + 1
+
     def _footnote(self, index: int) -> tuple[list[Piece], int]:
         close = self._close_index(index)
         start, end = self._leaves.span(self._tokens[index])
@@ -315,6 +340,7 @@ _COMPOSITES: dict[str, Callable[[BlockReader, int], tuple[list[Piece], int]]] = 
     "table_open": BlockReader._table,
     "dl_open": BlockReader._definitions,
     "footnote_open": BlockReader._footnote,
+    "definition_open": BlockReader._stray_definition,
 }
 _SINGLES: dict[str, Callable[[BlockReader, Token], list[Piece]]] = {
     "fence": BlockReader._verbatim,

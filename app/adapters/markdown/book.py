@@ -8,7 +8,7 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
-from app.adapters.markdown.documents import build_document, draft_page
+from app.adapters.markdown.documents import PageDraft, build_document, draft_page
 from app.adapters.markdown.includes import Library
 from app.adapters.markdown.reader import FileContext, FileReader
 from app.adapters.markdown.references import check_references
@@ -43,11 +43,12 @@ def read_book(
     site: Site | None = None,
     base_url: str = "",
     include_orphans: bool = False,
+    advance: Callable[[int], None] | None = None,
 ) -> Book:
     """Read a book's folder, or a single Markdown file, into typed blocks.
 
-    The site generator is found by its configuration when `site` is None. BookError if there is
-    nothing to read or a file is not UTF-8.
+    The site generator is found by its configuration when `site` is None. `advance` is called with
+    1 for each page that is read. BookError if there is nothing to read or a file is not UTF-8.
     """
     if not folder.exists():
         raise BookError("no such file or folder", str(folder))
@@ -58,37 +59,41 @@ def read_book(
     else:
         library = Library(folder)
         layout = _OPENERS[site or detect_site(folder)](library, base_url)
-    return _read(library, layout, folder, book_id, include_orphans)
-
-
-def _read(
-    library: Library, layout: Layout, folder: Path, book_id: str | None, include_orphans: bool
-) -> Book:
-    pages = (*layout.pages, *(layout.orphans if include_orphans else ()))
     context = _context(library, layout)
     reader = FileReader(context)
-    drafts = [
-        draft_page(page, read_source(library.root / page.file, page.file), reader) for page in pages
-    ]
+
+    def drafted(page: Page) -> PageDraft:
+        draft = draft_page(page, read_source(library.root / page.file, page.file), reader)
+        if advance is not None:
+            advance(1)
+        return draft
+
+    drafts = [drafted(page) for page in layout.pages]
+    left_out = [page for page in layout.orphans if page.file not in context.partials]
+    if include_orphans:
+        drafts.extend(drafted(page) for page in left_out)
+        left_out = []
     if not any(draft.pieces for draft in drafts):
         message = "no text found: not a book's folder, or its table of contents is empty"
         raise BookError(message, str(folder))
-    ids = iter(assign_ids(pair for draft in drafts for pair in draft.id_texts()))
-    documents = tuple(
-        build_document(draft, position, ids, layout.language)
-        for position, draft in enumerate(drafts)
-    )
-    left_out = () if include_orphans else layout.orphans
+    documents = _documents(drafts, layout.language)
     return Book(
         book_id or slug_of(folder.stem if folder.is_file() else folder.resolve().name),
         layout.title or documents[0].title,
         layout.site,
         layout.base_url,
         layout.language,
-        _version(library.root, {page.file for page in pages} | context.partials),
+        _version(library.root, {page.file for page in documents} | context.partials),
         documents,
-        tuple(page.file for page in left_out if page.file not in context.partials),
-        (*layout.warnings, *context.warnings, *check_references(drafts, library)),
+        tuple(page.file for page in left_out),
+        (*layout.warnings, *context.warnings, *check_references(drafts, library, layout)),
+    )
+
+
+def _documents(drafts: list[PageDraft], language: str) -> tuple[Document, ...]:
+    ids = iter(assign_ids(pair for draft in drafts for pair in draft.id_texts()))
+    return tuple(
+        build_document(draft, position, ids, language) for position, draft in enumerate(drafts)
     )
 
 
@@ -97,7 +102,7 @@ def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> D
     layout = _single(site, file, "")
     reader = FileReader(_context(Library(None), layout))
     draft = draft_page(layout.pages[0], make_source(text, file), reader)
-    return build_document(draft, 0, iter(assign_ids(draft.id_texts())), layout.language)
+    return _documents([draft], layout.language)[0]
 
 
 def _single(site: Site, file: str, base_url: str) -> Layout:

@@ -9,7 +9,7 @@ from app.adapters.markdown.anchors import docutils_slug
 from app.adapters.markdown.inline import Text
 from app.adapters.markdown.marks import Mark
 from app.adapters.markdown.myst_blocks import table_of_list
-from app.adapters.markdown.pieces import Piece, merge
+from app.adapters.markdown.pieces import Piece, merge, split_list
 from app.adapters.markdown.scopes import SOLUTION_TITLE, Scope, scope_of
 from app.adapters.markdown.tags import Tag
 from app.domain.document import BlockKind
@@ -33,6 +33,8 @@ class Containers:
         self._scopes: list[Scope] = []
         self._open_names: dict[str, int] = {}
         self._capturing: list[Scope] = []
+        self._reached = 0
+        """Where the blocks that were placed so far end."""
         self._label = ""
         """A `(label)=` that waits for its block."""
 
@@ -125,6 +127,7 @@ class Containers:
 
     def place(self, piece: Piece) -> None:
         """Take a block that stands directly in the innermost container."""
+        reached, self._reached = self._reached, max(self._reached, piece.end)
         if self._label:
             piece.author_id = piece.author_id or self._label
             if piece.kind is BlockKind.HEADING:
@@ -139,9 +142,11 @@ class Containers:
             outer.title = f"{outer.title} {piece.text}".strip()
             outer.title_end = piece.end
         elif scope.role == "summary" and self._opens_solution(piece):
+            self._reached = reached
             self._capture_solution(self._scopes[-2], scope, piece)
         else:
-            self.emit(_in_role(piece, scope))
+            for made in _in_role(piece, scope):
+                self.emit(made)
 
     def _opens_solution(self, summary: Piece) -> bool:
         """True if a summary such as "Solution" makes one of the container round it."""
@@ -155,8 +160,7 @@ class Containers:
     def _capture_solution(self, details: Scope, summary: Scope, title: Piece) -> None:
         details.kind, details.capture = BlockKind.SOLUTION, True
         details.title, details.title_end = title.text, title.end
-        last = self._capturing[-1].pieces if self._capturing else self._out
-        if last and last[-1].end > details.start:
+        if self._reached > details.start:
             details.start = summary.start
         self._capturing.append(details)
 
@@ -191,6 +195,13 @@ class Containers:
             self.emit(piece)
         scope.pieces = []
 
+    def take_before(self, start: int) -> Piece | None:
+        """Take back the paragraph that stands directly before `start`, if there is one."""
+        pieces = self._capturing[-1].pieces if self._capturing else self._out
+        if not pieces or pieces[-1].kind is not BlockKind.PARAGRAPH or pieces[-1].included:
+            return None
+        return None if self._source[pieces[-1].end : start].strip() else pieces.pop()
+
     def apply_attributes(self, mark: Mark) -> None:
         """Give the block that stands directly before an attribute list the list's id."""
         match = _ID.search(mark.argument)
@@ -201,16 +212,18 @@ class Containers:
                 pieces[-1].anchor = match.group(1)
 
 
-def _in_role(piece: Piece, scope: Scope) -> Piece:
+def _in_role(piece: Piece, scope: Scope) -> list[Piece]:
     """Return the block as the container directly round it makes it."""
     if scope.role == "heading" and piece.kind is BlockKind.PARAGRAPH:
         piece.kind, piece.level = BlockKind.HEADING, scope.level
         piece.anchor = piece.author_id = scope.author_id
     elif scope.role == "listing" and piece.kind is BlockKind.CODE:
         piece.title = piece.title or scope.title
+    elif scope.kind is BlockKind.FOOTNOTE and piece.kind is BlockKind.LIST:
+        return split_list(piece, BlockKind.FOOTNOTE)
     elif scope.kind is BlockKind.FOOTNOTE and piece.kind is not BlockKind.HEADING:
         piece.kind = BlockKind.FOOTNOTE
     elif scope.role == "table":
         piece = table_of_list(piece) if piece.kind is BlockKind.LIST else piece
         piece.title = piece.title or scope.title
-    return piece
+    return [piece]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -15,8 +14,8 @@ from app.adapters.markdown.sites.layout import Page
 from app.adapters.markdown.source import SourceFile, front_text
 from app.domain.document import Block, BlockKind, Document, Span
 
-_ASCII_BLANKS = " \n\t\r\x0b\x0c\x1c\x1d\x1e\x1f"
-_OTHER_BLANK = re.compile(r"[^\S\x00-\x7f]")
+_ASCII = bytes(range(128))
+_ASCII_BLANKS = b" \n\t\r\x0b\x0c\x1c\x1d\x1e\x1f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ def build_document(draft: PageDraft, position: int, ids: Iterator[str], language
     return Document(
         page.file,
         title,
-        page.chapter or title,
+        title if page.chapter in ("", page.title) else page.chapter,
         page.url,
         source.text,
         blocks,
@@ -152,8 +151,14 @@ def _coverage(
                 unknown.append((position + lead, position + len(gap.rstrip())))
                 missing += len("".join(gap.split()))
         position = max(position, end)
-    blank = sum(map(text.count, _ASCII_BLANKS))
-    if not text.isascii():
-        blank += len(_OTHER_BLANK.findall(text)) + text.startswith("\ufeff")
-    nonblank = len(text) - blank
+    nonblank = _count_nonblank(text)
     return nonblank - missing, nonblank, tuple(unknown)
+
+
+def _count_nonblank(text: str) -> int:
+    """Count the characters that are neither white space nor a byte order mark in front."""
+    data = text.encode("utf-8", "surrogatepass")
+    # As bytes: dropping characters that way takes a fifth of the time.
+    rare = data.translate(None, _ASCII).decode("utf-8", "surrogatepass")
+    common = len(text) - len(rare) - sum(map(data.count, _ASCII_BLANKS))
+    return common + len("".join(rare.split())) - text.startswith("\ufeff")

@@ -90,6 +90,8 @@ class IncludeStyle:
     anchors: tuple[re.Pattern[str], re.Pattern[str]]
     base: str | None = None
     """The folder that paths start from; None for the including file's own."""
+    keeps_unresolved: bool = False
+    """Whether a directive that cannot be resolved stays on the page as it is written."""
 
 
 MDBOOK = IncludeStyle(
@@ -101,6 +103,7 @@ MDBOOK = IncludeStyle(
         re.compile(r"ANCHOR:\s*(?P<name>[\w-]+)"),
         re.compile(r"ANCHOR_END:\s*(?P<name>[\w-]+)"),
     ),
+    keeps_unresolved=True,
 )
 SNIPPETS = IncludeStyle(
     re.compile(r"^[ \t]*(?P<escape>;?)-+8<-+[ \t]+\"(?P<argument>[^\"\n]+)\"[ \t]*$", re.M),
@@ -123,7 +126,7 @@ class TextIncludes:
         """Replace the directives in `text`; return it and the first file included.
 
         `warn(message, position)` gets the directive's position in `text`. A directive that cannot
-        be resolved is dropped.
+        be resolved stays or goes as the style says; one that goes in a circle is dropped.
         """
         included: list[str] = []
         expanded = self._expand(text, file, (file,), warn, included)
@@ -141,7 +144,7 @@ class TextIncludes:
 
             path, chosen = self.section(match["argument"], file, warn_here)
             if not path:
-                return ""
+                return match.group() if self._style.keeps_unresolved else ""
             if path in chain or len(chain) > MAX_DEPTH:
                 warn_here(f"include of {path} goes in a circle: {' -> '.join((*chain, path))}")
                 return ""

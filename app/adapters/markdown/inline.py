@@ -65,7 +65,7 @@ class InlineReader:
         ruler.at("html_inline", inline_rules.tag_rule)
         if dialect.mdx:
             ruler.before("html_inline", "expression", inline_rules.expression_rule)
-        if dialect.kramdown or dialect.attribute_lists:
+        if dialect.kramdown or (dialect.attribute_lists and not dialect.mdbook):
             ruler.before("html_inline", "attributes", inline_rules.attributes_rule)
         if dialect.myst:
             ruler.before("html_inline", "role", inline_rules.role_rule)
@@ -254,9 +254,12 @@ class _Collector:
             id_text = "".join(part for at, part in enumerate(self.out) if at not in skipped)
         if "  " in text or "\n" in text or "\t" in text:
             text = _BLANKS.sub(_one_blank, text)
+        text = text.strip()
         terms = self.explicit if self.explicit or explicit_terms else self.terms
+        if terms == [text]:
+            terms = []  # all of it is stressed
         return Text(
-            text.strip(),
+            text,
             id_text,
             "".join(self.marked),
             tuple(dict.fromkeys(terms)) if terms else (),

@@ -11,7 +11,7 @@ from app.adapters.markdown.tags import Tag, TagScanner, plain_text, string_liter
 
 _ROLE = re.compile(r"\{([A-Za-z][\w:+-]*)\}(`+)([^`]|[^`].*?[^`])\2(?!`)", re.DOTALL)
 _ROLE_TARGET = re.compile(r"^(.*?)\s*<[^<>]*>$", re.DOTALL)
-_INLINE_ATTRIBUTES = re.compile(r"\{:?[ \t]*(?:[#.:]?[\w:-]+[^{}\n]*)?\}")
+_INLINE_ATTRIBUTES = re.compile(r"\{:?[ \t]*(?:(?P<marked>[#.])?[\w:-]+[^{}\n]*)?\}")
 _FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]")
 _BRACKETS = {"\\\\(": "\\\\)", "\\\\[": "\\\\]"}
 """TeX's `\\(` and `\\[` as mdBook wants them written: with the backslash escaped."""
@@ -73,11 +73,17 @@ def expression_rule(state: StateInline, silent: bool) -> bool:
 
 
 def attributes_rule(state: StateInline, silent: bool) -> bool:
-    if state.src[state.pos] != "{":
+    """Read kramdown's `{: ...}` anywhere, `{#id .class}` behind a span or at the end."""
+    source, start = state.src, state.pos
+    if source[start] != "{":
         return False
-    match = _INLINE_ATTRIBUTES.match(state.src, state.pos)
-    if match is None or match.group()[1:2] not in (":", "#", "."):
+    match = _INLINE_ATTRIBUTES.match(source, start)
+    if match is None or match.group()[1:2] == "}":
         return False
+    if not source.startswith("{:", start):
+        attached = start > 0 and source[start - 1] in ")`*_~]>"
+        if not (match["marked"] and (attached or match.end() == len(source))):
+            return False
     if not silent:
         token = state.push("attributes", "", 0)
         token.content = match.group()
@@ -108,19 +114,27 @@ def math_rule(state: StateInline, silent: bool) -> bool:
     source, start = state.src, state.pos
     if source[start] == "$":
         end = _dollar_end(state, start)
+        shown = source[start:end]
     else:
-        closing = _BRACKETS.get(source[start : start + 3])
-        if closing is None:
-            return False
-        close = state.env["inline_scanner"].find(closing, start + 3)
-        end = close + 3 if close > start + 3 else -1
+        end = _bracket_end(state, start)
+        shown = f"{source[start + 1 : end - 3]}{source[end - 2 : end]}"
     if end < 0:
         return False
     if not silent:
         token = state.push("math_inline", "", 0)
-        token.content = html.unescape(source[start:end])
+        token.content = html.unescape(shown)
     state.pos = end
     return True
+
+
+def _bracket_end(state: StateInline, start: int) -> int:
+    """Return where a formula in escaped TeX brackets ends, or -1."""
+    closing = _BRACKETS.get(state.src[start : start + 3])
+    if closing is None:
+        return -1
+    scanner: TagScanner = state.env["inline_scanner"]
+    close = scanner.find(closing, start + 3)
+    return close + 3 if close > start + 3 else -1
 
 
 def _dollar_end(state: StateInline, start: int) -> int:

@@ -31,7 +31,7 @@ class Includes(Protocol):
         ...
 
     def code(self, text: str, offset: int) -> tuple[str, str]:
-        """Expand include directives in the text of a code block at `offset`.
+        """Expand include directives in a text whose first line is at `offset`.
 
         Return the text and the first file that was included, "" if none was.
         """
@@ -100,7 +100,9 @@ class LeafReader:
             kind = BlockKind.MATH
         piece = Piece(kind, text.text, text.id_text, start, end, runs=text.runs, terms=text.terms)
         piece.author_id = text.anchor
-        piece.caption = content[0] in "*_" == content[-1] and bool(_CAPTION.match(text.text))
+        piece.caption = (
+            content[0] == content[-1] and content[0] in "*_" and bool(_CAPTION.match(text.text))
+        )
         return piece
 
     def heading(self, token: Token, content: str) -> Piece:
@@ -135,7 +137,8 @@ class LeafReader:
         if literal is not None:
             text, included = self.includes.literal(literal, start)
         else:
-            text, included = self.includes.code(code.text, start)
+            body = start if token.type == "code_block" else self.source.find("\n", start) + 1
+            text, included = self.includes.code(code.text, body)
         text = code.visible(text)
         if not text:
             empty = literal is None and not code.text.strip()
@@ -150,7 +153,7 @@ class LeafReader:
                 end,
                 runs=text.replace("\n", RUN_BOUNDARY),
                 language=code.language,
-                title=code.title,
+                title=code.title or str(token.meta.get("title", "")),
                 included=included,
                 author_id=str(token.meta.get("name", "")),
             )

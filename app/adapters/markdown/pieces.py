@@ -57,3 +57,21 @@ def merge(kind: BlockKind, pieces: Sequence[Piece], title: str = "") -> Piece:
         included=next((piece.included for piece in pieces if piece.included), ""),
         author_id=next((piece.author_id for piece in pieces if piece.author_id), ""),
     )
+
+
+def split_list(piece: Piece, kind: BlockKind) -> list[Piece]:
+    """Make each item of a list a block of its own."""
+    if not piece.parts or not piece.children:
+        piece.kind = kind
+        return [piece]
+    items: list[Piece] = []
+    for part in piece.parts:
+        inside = [child for child in piece.children if part.start <= child.start < part.end]
+        if not inside:
+            items.append(Piece(kind, "", "", part.start, part.end))
+            continue
+        item = merge(kind, inside)
+        item.start, item.end, item.parts = part.start, part.end, ()
+        item.text = part.text.removeprefix("- ").replace("\n  ", "\n")
+        items.append(item)
+    return items

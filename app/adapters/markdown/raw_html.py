@@ -1,4 +1,4 @@
-"""HTML elements read whole: tables, lists, preformatted text, MathML; and quiz components."""
+"""HTML elements read whole: tables, lists, preformatted text, MathML."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 from app.adapters.markdown.marks import RawElement
 from app.adapters.markdown.pieces import Piece
-from app.adapters.markdown.tags import Tag, plain_text, unescape_string
+from app.adapters.markdown.tags import plain_text
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
 
 _ROW = re.compile(r"<tr\b[^>]*>(.*?)(?=</tr\s*>|<tr\b|</tbody|</thead|</table|\Z)", re.S | re.I)
@@ -19,12 +19,6 @@ _COMMENT = re.compile(r"<!--.*?-->", re.S)
 _TAGS = re.compile(r"</?[A-Za-z][^<>]*>")
 _ALT = re.compile(r"<img\b[^>]*?\balt\s*=\s*(?:\"([^\"]*)\"|'([^']*)')[^>]*>", re.S | re.I)
 _ID = re.compile(r"\bid\s*=\s*[\"']([^\"']+)[\"']")
-_QUIZ = re.compile(r"question|quiz|exercise|choices", re.I)
-_QUIZ_TEXT = re.compile(
-    r"(?:^|[\s,{\[])[\"']?(text|explain|question|answer|label|title|prompt|explanation|hint)[\"']?"
-    r"\s*:\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`)",
-    re.S,
-)
 
 
 def read_raw(source: str, element: RawElement) -> list[Piece]:
@@ -147,23 +141,3 @@ def _preformatted(source: str, element: RawElement) -> list[Piece]:
         return []
     runs = text.replace("\n", RUN_BOUNDARY)
     return [Piece(BlockKind.CODE, text, text, element.start, element.end, runs=runs)]
-
-
-def read_question(source: str, tag: Tag) -> Piece | None:
-    """Read the texts in a quiz component's attributes: its question, choices, explanations."""
-    if not tag.is_component or not _QUIZ.search(tag.name):
-        return None
-    raw = source[tag.start : tag.end]
-    texts: list[str] = []
-    for match in _QUIZ_TEXT.finditer(raw):
-        body = next(group for group in match.groups()[1:] if group is not None)
-        shown = plain_text(unescape_string(body))
-        if shown:
-            texts.append(shown)
-    for name in ("question", "prompt", "title"):
-        if tag.get(name):
-            texts.insert(0, plain_text(tag.get(name)))
-    if not texts:
-        return None
-    text = "\n".join(texts)
-    return Piece(BlockKind.EXERCISE, text, text, tag.start, tag.end, runs=RUN_BOUNDARY.join(texts))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
 from markdown_it import MarkdownIt
+from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
@@ -27,17 +28,19 @@ from app.adapters.markdown.includes import (
 from app.adapters.markdown.inline import InlineReader
 from app.adapters.markdown.leaves import LeafReader
 from app.adapters.markdown.marks import Dialect, Mark, MarkClass
+from app.adapters.markdown.paragraphs import PlainParagraph
 from app.adapters.markdown.pieces import Piece
 from app.adapters.markdown.source import SourceFile, make_source
 from app.adapters.markdown.syntax_myst import Directive
 from app.adapters.markdown.tags import TagScanner
-from app.domain.document import SourceWarning
+from app.domain.document import RUN_BOUNDARY, BlockKind, SourceWarning
 
 MAX_NESTING = 60
 _FOOTNOTE_LABELS = re.compile(r"^[ \t>]*\[\^([^\]\s]+)\]:", re.M)
 _RULE_LINE = re.compile(r"\n[ \t>]*(?:[|:-][|: \t-]*|=+[ \t]*)(?=\n|\Z)")
 _DEFINITION = re.compile(r"\n[ >]{0,8}[:~][ \t]")
 _IMPORT = re.compile(r"import\s+([A-Z]\w*)\s+from\s+[\"']([^\"']+)[\"']")
+_RAW_IMPORT = re.compile(r"import\s+(\w+)\s+from\s+[\"']!!raw-loader!([^\"']+)[\"']")
 _IMPORTED = re.compile(r"from\s+[\"']((?:\.\.?|@site)/[^\"']+)[\"']")
 _CODE_SUFFIXES = (
     "",
@@ -99,13 +102,38 @@ def _engine(features: _Features) -> _Engine:
         more |= syntax_mkdocs.HANDLERS
     if dialect.math:
         more["\\"] = syntax_myst.environment
-    syntax.install(md, dialect, footnotes, two_lines, more)
+    _install(md, dialect, footnotes, two_lines, more)
     md.inline = inline = DispatchingInline()
     md.helpers = LinkHelpers  # type: ignore[assignment]  # used by attribute, as the module is
     inline.ruler.disable("linkify")
     reader = InlineReader(md, dialect, footnotes)
     inline.prepare()
     return _Engine(md, reader)
+
+
+def _install(
+    md: MarkdownIt,
+    dialect: Dialect,
+    footnotes: bool,
+    two_line_blocks: bool,
+    more: Mapping[str, syntax.Handler],
+) -> None:
+    """Put the dialect's block rules into `md`.
+
+    `two_line_blocks`: the file may hold tables, underlined headings or definition lists.
+    """
+    alternatives: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    structure = syntax.StructureRule(dialect, more)
+    md.block.ruler.at("html_block", structure, alternatives)
+    if "`" in more:
+        md.block.ruler.before("fence", "directive", structure, alternatives)
+    if footnotes:
+        md.block.ruler.before("reference", "footnote", syntax.footnote_rule, alternatives)
+    rules = dict(zip(md.block.ruler.get_active_rules(), md.block.ruler.getRules(""), strict=True))
+    plain = PlainParagraph(
+        structure, dialect.mdx, two_line_blocks, rules.get("deflist"), md.options["maxNesting"]
+    )
+    md.block.ruler.before("table", "plain_paragraph", plain)
 
 
 def heading_anchors(sources: Sequence[str], dialect: Dialect, style: SlugStyle) -> list[str]:
@@ -177,6 +205,7 @@ class _PageIncludes:
         self._source = source
         self._chain = chain
         self._imports: dict[str, str] = {}
+        self._raw_imports: dict[str, str] = {}
         style = MDBOOK
         if context.dialect.mkdocs:
             style = replace(SNIPPETS, base=context.snippet_base)
@@ -193,6 +222,10 @@ class _PageIncludes:
                 continue
             mark: Mark = token.meta["found"]
             text = self._source.flat[mark.start : mark.end]
+            for match in _RAW_IMPORT.finditer(text):
+                path = self._locate(match.group(2))
+                if path:
+                    self._raw_imports[match.group(1)] = path
             for match in _IMPORTED.finditer(text):
                 if not self._locate(match.group(1)):
                     self._warn(f"import not found: {match.group(1)}", mark.start + match.start())
@@ -212,14 +245,13 @@ class _PageIncludes:
         return None
 
     def code(self, text: str, offset: int) -> tuple[str, str]:
-        """Expand include directives in the text of a code block at `offset`."""
+        """Expand include directives in a text whose first line is at `offset`."""
         dialect = self._context.dialect
         if not (dialect.mdbook and "{{" in text) and not (dialect.mkdocs and "8<" in text):
             return text, ""
-        first_line = self._source.flat.find("\n", offset) + 1
 
         def warn(message: str, position: int) -> None:
-            self._warn(message, self._offset_of_line(first_line, text.count("\n", 0, position)))
+            self._warn(message, self._offset_of_line(offset, text.count("\n", 0, position)))
 
         return self._text.expand(text, self._source.file, warn)
 
@@ -233,6 +265,9 @@ class _PageIncludes:
         if mark.tag is not None:
             path = self._imports.get(mark.tag.name, "")
             return self._read(mark, path, self._context.library.text(path)) if path else None
+        if mark.kind is MarkClass.EXPRESSION:
+            path = self._raw_imports.get(mark.name, "")
+            return self._as_code(mark, path, self._context.library.text(path)) if path else None
         if mark.kind is not MarkClass.INCLUDE:
             return None
         if mark.name not in ("include", "rustdoc_include", "playground", "snippet"):
@@ -242,9 +277,26 @@ class _PageIncludes:
             path, text = self._text.section(
                 argument, self._source.file, lambda message, _: self._warn(message, mark.start)
             )
-            if path:
+            if path and mark.name == "playground":
+                pieces.extend(self._as_code(mark, path, text))
+            elif path:
                 self._extend(pieces, mark, self._read(mark, path, text))
         return pieces
+
+    def _as_code(self, mark: Mark, path: str, text: str | None) -> list[Piece]:
+        """Return a file that is shown as it is: a playground, a raw import."""
+        shown = (text or "").strip("\n").rstrip()
+        if not shown:
+            return []
+        self._context.partials.add(path)
+        runs = shown.replace("\n", RUN_BOUNDARY)
+        language = path.rpartition(".")[2]
+        return [
+            Piece(
+                BlockKind.CODE, shown, shown, mark.start, mark.end, runs,
+                language=language, included=path,
+            )
+        ]  # fmt: skip
 
     def _extend(self, pieces: list[Piece], mark: Mark, more: list[Piece]) -> None:
         """Add another file's pieces: behind the first piece all stand at the directive's end."""

@@ -4,32 +4,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from posixpath import normpath
 from urllib.parse import unquote
 
 from app.adapters.markdown.documents import PageDraft
 from app.adapters.markdown.includes import Library, folder_of
-from app.domain.document import BlockKind, SourceWarning
+from app.adapters.markdown.sites.layout import Layout
+from app.domain.document import BlockKind, Site, SourceWarning
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|[{<$]")
-_HTML_ID = re.compile(r"(?:\b(?:id|name|label)\s*=\s*[\"']|[{\s]#|^\[\^)([^\"'\s\]}]+)", re.M)
-_LABEL = re.compile(r"^\(([^()\n]+)\)=|^\s*:(?:label|name):\s*(\S+)", re.M)
+# Each begins with a literal, which the search finds fast.
+_GIVEN_IDS = (
+    re.compile(r"id=[\"'{]+([^\"'}\n]+)"),
+    re.compile(r"name=[\"']([^\"'\n]+)"),
+    re.compile(r"\n\(([^()\n]+)\)="),
+    re.compile(r":label:[ \t]*(\S+)"),
+    re.compile(r":name:[ \t]*(\S+)"),
+)
+_ATTRIBUTE_LIST = re.compile(r"\{[^{}\n]*\}")
+_LISTED_ID = re.compile(r"#([\w:.-]+)")
 _PAGE_SUFFIXES = (".md", ".mdx", ".markdown")
 
 
-def check_references(drafts: Sequence[PageDraft], library: Library) -> list[SourceWarning]:
+def check_references(
+    drafts: Sequence[PageDraft], library: Library, layout: Layout
+) -> list[SourceWarning]:
     """Return a warning for each link within the book that leads nowhere.
 
     Links to source files and to anchors of the page itself are checked, and of addresses those
     that mdBook writes, `page.html`. What a site's router makes of other addresses is not known.
     """
-    anchors = _Anchors(drafts)
+    targets = _Targets(drafts, library, layout)
     warnings: list[SourceWarning] = []
     for draft in drafts:
         reached: dict[str, int] = {}
         for target in draft.links:
             if _SCHEME.match(target):
                 continue
-            problem = _problem(target, draft.source.file, library, anchors)
+            problem = targets.problem(target, draft.source.file)
             if problem:
                 at = draft.source.flat.find(target, reached.get(target, 0))
                 reached[target] = at + 1
@@ -38,47 +50,68 @@ def check_references(drafts: Sequence[PageDraft], library: Library) -> list[Sour
     return warnings
 
 
-def _problem(target: str, file: str, library: Library, anchors: _Anchors) -> str:
-    path, _, anchor = unquote(target).partition("#")
-    path = path.partition("?")[0]
-    if not path:
-        known = not anchor or anchors.has(file, anchor)
-        return "" if known else f"link to an anchor that this page does not have: #{anchor}"
-    candidates = [path] if path.endswith(_PAGE_SUFFIXES) else []
-    if path.endswith(".html") and not path.startswith("/") and library.locate("", "book.toml"):
-        stem = path.removesuffix(".html")
-        candidates = [f"{stem}.md", f"{stem.removesuffix('index')}README.md"]
-    if not candidates or path.startswith(("@", "/")):
-        return ""
-    located = (library.locate(folder_of(file), candidate) for candidate in candidates)
-    found = next((candidate for candidate in located if candidate), None)
-    if found is None:
-        return f"link to a page that does not exist: {path}"
-    if anchor and anchors.knows(found) and not anchors.has(found, anchor):
-        return f"link to an anchor that {path} does not have: #{anchor}"
-    return ""
+class _Targets:
+    """What links may lead to: files, and the ids that each page offers."""
 
-
-class _Anchors:
-    """The ids that each page offers; found when first asked for."""
-
-    def __init__(self, drafts: Iterable[PageDraft]) -> None:
+    def __init__(self, drafts: Iterable[PageDraft], library: Library, layout: Layout) -> None:
         self._drafts = {draft.source.file: draft for draft in drafts}
+        self._library = library
+        self._layout = layout
         self._ids: dict[str, set[str]] = {}
+        self._inner_ids: dict[str, set[str]] = {}
 
-    def knows(self, file: str) -> bool:
-        return file in self._drafts
+    def problem(self, target: str, file: str) -> str:
+        """Say what is wrong with a link in `file`; "" if nothing is, as far as is known."""
+        path, _, anchor = unquote(target).partition("#")
+        path = path.partition("?")[0]
+        if not path:
+            known = not anchor or self._has(file, anchor)
+            return "" if known else f"link to an anchor that this page does not have: #{anchor}"
+        candidates = self._candidates(path, file)
+        if not candidates:
+            return ""
+        located = (self._library.locate("", candidate) for candidate in candidates)
+        found = next((candidate for candidate in located if candidate), None)
+        if found is None:
+            return f"link to a page that does not exist: {path}"
+        if anchor and found in self._drafts and not self._has(found, anchor):
+            return f"link to an anchor that {path} does not have: #{anchor}"
+        return ""
 
-    def has(self, file: str, anchor: str) -> bool:
+    def _candidates(self, path: str, file: str) -> list[str]:
+        """Return the files that a path may mean; none if it is no path to a source file."""
+        if path.startswith(("@", "/")):
+            return []
+        root, folder = self._layout.pages_root, folder_of(file)
+        if path.endswith(_PAGE_SUFFIXES):
+            bases = [folder, root] if self._layout.site is Site.DOCUSAURUS else [folder]
+            return [f"{base}/{path}" for base in bases]
+        if self._layout.site is not Site.MDBOOK or not path.endswith(".html"):
+            return []
+        inner = normpath(f"{folder}/{path}")
+        if root and not inner.startswith(f"{root}/"):
+            return []  # another book on the same server
+        stem = inner.removesuffix(".html")
+        return [f"{stem}.md", f"{stem.removesuffix('index')}README.md"]
+
+    def _has(self, file: str, anchor: str) -> bool:
         if file not in self._ids:
-            self._ids[file] = _ids_of(self._drafts[file])
-        return anchor in self._ids[file] or anchor.startswith(("fn", "user-content-", ":~:"))
+            self._ids[file] = _ids_of_blocks(self._drafts[file])
+        if anchor in self._ids[file] or anchor.startswith(("fn", "user-content-", ":~:")):
+            return True
+        if file not in self._inner_ids:
+            self._inner_ids[file] = _ids_in_markup(self._drafts[file].source.flat)
+        return anchor in self._inner_ids[file]
 
 
-def _ids_of(draft: PageDraft) -> set[str]:
-    text = draft.source.flat
+def _ids_of_blocks(draft: PageDraft) -> set[str]:
     ids = {piece.author_id for piece in draft.pieces}
-    ids |= {piece.anchor for piece in draft.pieces if piece.kind is BlockKind.HEADING}
-    ids |= {match.group(1) for match in _HTML_ID.finditer(text)}
-    ids |= {match.group(1) or match.group(2) for match in _LABEL.finditer(text)}
+    return ids | {piece.anchor for piece in draft.pieces if piece.kind is BlockKind.HEADING}
+
+
+def _ids_in_markup(text: str) -> set[str]:
+    """Return the ids that tags, attribute lists, labels and options give inside blocks."""
+    ids = {match.group(1) for pattern in _GIVEN_IDS for match in pattern.finditer(text)}
+    for match in _ATTRIBUTE_LIST.finditer(text):
+        ids.update(_LISTED_ID.findall(match.group()))
     return ids

@@ -29,6 +29,11 @@ SOLUTION_TITLE = re.compile(
 )
 
 
+_EXERCISE_TITLE = re.compile(
+    r"^\W*(?:exercises?|problem|challenge|task)\b(?:\W*$|\W*\d)", re.IGNORECASE
+)
+
+
 @dataclass(slots=True)
 class Scope:
     """An open container.
@@ -85,6 +90,13 @@ _UNTITLED = frozenset({"tabs", "tabitem", "tab", "codeblock", "codegroup"})
 """Components whose title is a label of the page's furniture."""
 
 
+def titled_kind(title: str) -> BlockKind:
+    """Return the kind of an admonition: its title may make it an exercise or a solution."""
+    if SOLUTION_TITLE.match(title):
+        return BlockKind.SOLUTION
+    return BlockKind.EXERCISE if _EXERCISE_TITLE.match(title) else BlockKind.ADMONITION
+
+
 def scope_of(mark: Mark) -> Scope:
     """Return the scope that `mark` opens."""
     if mark.tag is None:
@@ -106,6 +118,8 @@ def scope_of(mark: Mark) -> Scope:
 def _directive_scope(mark: Mark) -> Scope:
     name = mark.name.lower()
     kind = next((kind for names, kind in _DIRECTIVES if name in names), None)
+    if kind is BlockKind.ADMONITION:
+        kind = titled_kind(mark.argument)
     role = "table" if name in ("table", "list-table") else ""
     return Scope(
         mark.opens,

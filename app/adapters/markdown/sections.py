@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from app.adapters.markdown.pieces import Piece, merge
+from app.adapters.markdown.pieces import Piece, merge, split_list
 from app.domain.document import BlockKind
 
 _NUMBER = r"(?:\d[\d.]*[.:)]?\s+)?"
@@ -155,34 +155,16 @@ def _as_references(piece: Piece) -> list[Piece]:
     if piece.kind is BlockKind.PARAGRAPH:
         piece.kind = BlockKind.REFERENCE
     elif piece.kind is BlockKind.LIST:
-        return _split_list(piece, BlockKind.REFERENCE)
+        return split_list(piece, BlockKind.REFERENCE)
     return [piece]
 
 
 def _as_exercises(piece: Piece) -> list[Piece]:
     if piece.kind is BlockKind.LIST:
-        return _split_list(piece, BlockKind.EXERCISE)
+        return split_list(piece, BlockKind.EXERCISE)
     if piece.kind is BlockKind.PARAGRAPH and _NUMBERED.match(piece.text):
         piece.kind = BlockKind.EXERCISE
     return [piece]
-
-
-def _split_list(piece: Piece, kind: BlockKind) -> list[Piece]:
-    """Make each item of a list a block of its own."""
-    if not piece.parts or not piece.children:
-        piece.kind = kind
-        return [piece]
-    items: list[Piece] = []
-    for part in piece.parts:
-        inside = [child for child in piece.children if part.start <= child.start < part.end]
-        if not inside:
-            items.append(Piece(kind, "", "", part.start, part.end))
-            continue
-        item = merge(kind, inside)
-        item.start, item.end, item.parts = part.start, part.end, ()
-        item.text = part.text.removeprefix("- ").replace("\n  ", "\n")
-        items.append(item)
-    return items
 
 
 def _as_entry(piece: Piece) -> None:

@@ -12,9 +12,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from markdown_it import MarkdownIt
-from markdown_it.parser_block import RuleFuncBlockType
-from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 
 from app.adapters.markdown.marks import Dialect, Mark, MarkClass, RawElement
@@ -25,6 +22,7 @@ from app.adapters.markdown.tags import (
     VOID_NAMES,
     Tag,
     TagScanner,
+    string_literal,
 )
 
 Handler: TypeAlias = Callable[[StateBlock, int, int, int, bool], bool]
@@ -66,11 +64,16 @@ class StructureRule:
             handlers["{"] = self._brace
         if dialect.kramdown:
             handlers["^"] = self._end_of_block
-        if dialect.directives:
-            handlers[":"] = self._directive
+        if dialect.directives or dialect.definition_lists:
+            handlers[":"] = self._colon
         if dialect.math:
             handlers["$"] = self._math
         self._handlers = {**handlers, **more}
+
+    @property
+    def characters(self) -> frozenset[str]:
+        """The characters that this rule's blocks begin with."""
+        return frozenset(self._handlers)
 
     def __call__(self, state: StateBlock, start: int, end: int, silent: bool) -> bool:
         position = state.bMarks[start] + state.tShift[start]
@@ -143,7 +146,9 @@ class StructureRule:
             return False
         comment = state.src[position + 1 : stop].lstrip().startswith("/*")
         kind = MarkClass.COMMENT if comment else MarkClass.EXPRESSION
-        return silent or emit(state, Mark(kind, position, stop), start, end)
+        raw = state.src[position:stop]
+        mark = Mark(kind, position, stop, name=raw[1:-1].strip(), argument=string_literal(raw))
+        return silent or emit(state, mark, start, end)
 
     def _brace(self, state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
         if self._dialect.mdbook:
@@ -179,12 +184,11 @@ class StructureRule:
             return False
         return silent or emit(state, Mark(MarkClass.DIRECTIVE, position, position + 1), start, end)
 
-    def _directive(
-        self, state: StateBlock, position: int, start: int, end: int, silent: bool
-    ) -> bool:
-        match = _DIRECTIVE.match(state.src, position)
+    def _colon(self, state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+        match = _DIRECTIVE.match(state.src, position) if self._dialect.directives else None
         if match is None:
-            return False
+            stray = not silent and state.src[position + 1 : position + 2] in (" ", "\t")
+            return self._dialect.definition_lists and stray and stray_definition(state, start, end)
         if silent:
             return True
         name, title = match["name"] or "", (match["label"] or match["title"] or "").strip()
@@ -258,6 +262,35 @@ def emit(state: StateBlock, found: Mark | RawElement, start: int, end: int) -> b
     return True
 
 
+def stray_definition(state: StateBlock, start: int, end: int) -> bool:
+    """Read a `: definition` that more than one blank line parts from its term."""
+    position = state.bMarks[start] + state.tShift[start] + 1
+    text = position
+    while text < state.eMarks[start] and state.src[text] in " \t":
+        text += 1
+    if text >= state.eMarks[start]:
+        return False
+    token = state.push("definition_open", "dd", 1)
+    _indented(state, start, end, position, text, 2)
+    token.map = [start, state.line]
+    state.push("definition_close", "dd", -1)
+    return True
+
+
+def _indented(state: StateBlock, start: int, end: int, after: int, text: int, indent: int) -> None:
+    """Parse what begins behind a marker on line `start` and is indented below it."""
+    old = (state.bMarks[start], state.tShift[start], state.sCount[start], state.parentType)
+    state.bMarks[start], state.tShift[start] = after, text - after
+    state.blkIndent += indent
+    state.sCount[start] = state.blkIndent
+    state.parentType = "reference"
+    state.md.block.tokenize(state, start, end)
+    state.blkIndent -= indent
+    state.bMarks[start], state.tShift[start], state.sCount[start], state.parentType = old
+    if state.line <= start:
+        state.line = start + 1
+
+
 def footnote_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Read `[^label]: text` with its indented continuation as a container in its place."""
     position = state.bMarks[start] + state.tShift[start]
@@ -272,129 +305,9 @@ def footnote_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool
     text = after
     while text < state.eMarks[start] and state.src[text] in " \t":
         text += 1
-    old = (state.bMarks[start], state.tShift[start], state.sCount[start], state.parentType)
     token = state.push("footnote_open", "", 1)
     token.meta = {"label": match.group(1)}
-    state.bMarks[start], state.tShift[start] = after, text - after
-    state.blkIndent += 4
-    state.sCount[start] = state.blkIndent
-    state.parentType = "reference"
-    state.md.block.tokenize(state, start, end)
-    state.blkIndent -= 4
-    state.bMarks[start], state.tShift[start], state.sCount[start], state.parentType = old
-    if state.line <= start:
-        state.line = start + 1
+    _indented(state, start, end, after, text, 4)
     token.map = [start, state.line]
     state.push("footnote_close", "", -1)
     return True
-
-
-class PlainParagraph:
-    """CommonMark's paragraph rule for lines that begin with a letter, tried before all others.
-
-    No block construct begins with a letter but tables, underlined headings, definition lists and
-    ESM, which are looked for here; so most lines of a book need none of the other rules. It
-    finds the same lines as markdown-it's own rule, but makes one `paragraph` token of them.
-    """
-
-    def __init__(
-        self,
-        esm: bool,
-        two_line_blocks: bool,
-        definitions: RuleFuncBlockType | None,
-        max_nesting: int,
-    ) -> None:
-        # A list adds two levels at once.
-        self._deepest = max_nesting - 2
-        self._esm = esm
-        self._two_line_blocks = two_line_blocks
-        self._definitions = definitions
-
-    def __call__(self, state: StateBlock, start: int, end: int, silent: bool) -> bool:
-        first = state.bMarks[start] + state.tShift[start]
-        source = state.src
-        if state.level >= self._deepest:
-            return not silent and self._bottom(state, start, end)
-        if silent or not source[first : first + 1].isalpha() or state.is_code_block(start):
-            return False
-        if self._esm and source.startswith(("import", "export"), first):
-            return False
-        after = start + 1
-        if self._two_line_blocks and self._may_be_two_line_block(state, after, end):
-            return self._definitions is not None and self._definitions(state, start, end, False)
-        limit = state.lineMax
-        old_parent, state.parentType = state.parentType, "paragraph"
-        terminators = state.md.block.ruler.getRules("paragraph")
-        while after < limit:
-            begin = state.bMarks[after] + state.tShift[after]
-            if begin >= state.eMarks[after]:
-                break
-            if not source[begin].isalpha() or (
-                self._two_line_blocks and self._may_divide(state, after + 1, limit)
-            ):
-                indent = state.sCount[after]
-                if (
-                    indent - state.blkIndent <= 3
-                    and indent >= 0
-                    and any(rule(state, after, limit, True) for rule in terminators)
-                ):
-                    break
-            after += 1
-        state.parentType = old_parent
-        state.line = after
-        token = state.push("paragraph", "p", 0)
-        token.map = [start, after]
-        if after == start + 1:
-            token.content = content = source[first : state.eMarks[start]].rstrip()
-            token.meta["span"] = (first, first + len(content))
-        else:
-            token.content = state.getLines(start, after, state.blkIndent, False).strip()
-        return True
-
-    def _bottom(self, state: StateBlock, start: int, end: int) -> bool:
-        """Take what is nested too deeply as text: markdown-it would drop it."""
-        token = state.push("paragraph", "p", 0)
-        token.map = [start, end]
-        token.content = state.getLines(start, end, state.blkIndent, False).strip()
-        state.line = end
-        return True
-
-    def _may_be_two_line_block(self, state: StateBlock, after: int, end: int) -> bool:
-        """True if what follows may make the line a heading, a table's first row or a term."""
-        if after >= end:
-            return False
-        if not state.isEmpty(after):
-            return self._may_divide(state, after, end)
-        return after + 1 < end and self._begins_with(state, after + 1, ":~")
-
-    def _may_divide(self, state: StateBlock, line: int, end: int) -> bool:
-        return line < end and self._begins_with(state, line, "|:-=~")
-
-    def _begins_with(self, state: StateBlock, line: int, characters: str) -> bool:
-        begin = state.bMarks[line] + state.tShift[line]
-        return begin < state.eMarks[line] and state.src[begin] in characters
-
-
-def install(
-    md: MarkdownIt,
-    dialect: Dialect,
-    footnotes: bool,
-    two_line_blocks: bool,
-    more: Mapping[str, Handler],
-) -> None:
-    """Put the dialect's block rules into `md`.
-
-    `two_line_blocks`: the file may hold tables, underlined headings or definition lists.
-    """
-    alternatives: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    structure = StructureRule(dialect, more)
-    md.block.ruler.at("html_block", structure, alternatives)
-    if "`" in more:
-        md.block.ruler.before("fence", "directive", structure, alternatives)
-    if footnotes:
-        md.block.ruler.before("reference", "footnote", footnote_rule, alternatives)
-    rules = dict(zip(md.block.ruler.get_active_rules(), md.block.ruler.getRules(""), strict=True))
-    plain = PlainParagraph(
-        dialect.mdx, two_line_blocks, rules.get("deflist"), md.options["maxNesting"]
-    )
-    md.block.ruler.before("table", "plain_paragraph", plain)

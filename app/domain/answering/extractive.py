@@ -49,13 +49,19 @@ def extract(
     terms: Terms,
     split_sentences: SplitSentences,
     language: str = "en",
+    read: str = "",
 ) -> ExtractiveAnswer:
     """The best one to four units, in the order of the context; no text when none fits.
+
+    What stands in `read`, the text that the reader asks about, is not said again unless there is
+    nothing else.
 
     `weights` says of each of the question's terms how much it tells: its rarity in the book.
     """
     asked = Asked.of(question, weights, terms)
     found = list(units(context, split_sentences, language))
+    if read:
+        found = [unit for unit in found if _same(unit.text) not in _same(read)] or found
     scores = Relevance(asked, context, terms).scores(found)
     choice = _Choice(found, scores, context, terms)
     choice.take(asked)

@@ -16,6 +16,7 @@ _BEGINNINGS = {scheme[:end] for scheme in _SCHEMES for end in range(1, len(schem
 _UNFINISHED = re.compile(
     f"(?:{'|'.join(map(re.escape, sorted(_BEGINNINGS, reverse=True)))})\\Z", re.IGNORECASE
 )
+_LONGEST_BEGINNING = max(map(len, _SCHEMES))
 _TRAILING = ".,;:!?*_"
 
 
@@ -58,6 +59,9 @@ class ForeignLinkFilter:
 
 def _safe_end(text: str) -> int:
     """Up to where `text` holds nothing that the next piece could make an address, or longer."""
-    open_address = (found.start() for found in _ADDRESS.finditer(text) if found.end() == len(text))
-    unfinished = _UNFINISHED.search(text)
-    return next(open_address, unfinished.start() if unfinished else len(text))
+    for found in _ADDRESS.finditer(text):
+        if found.end() == len(text):
+            return found.start()
+    tail = max(0, len(text) - _LONGEST_BEGINNING)
+    unfinished = _UNFINISHED.search(text, tail)
+    return unfinished.start() if unfinished else len(text)

@@ -13,6 +13,13 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from app.domain.answering.definitions import (
+    SAYS_SOMETHING,
+    SAYS_WHAT_IT_IS,
+    defined_terms,
+    defines,
+    speaks_of,
+)
 from app.domain.answering.terms import Terms, words
 from app.domain.answering.units import Unit
 from app.domain.document import BlockKind
@@ -26,13 +33,6 @@ PASSAGE = 0.3
 WANTED_KIND = 0.3
 """Added to code and tables that are asked for, taken from those that are not."""
 
-_ASKS_DEFINITION = re.compile(
-    r"^\s*(?:what\s+(?:is|are|was|were)(?:\s+meant\s+by)?|what\s+does|define|explain|describe"
-    r"|who\s+(?:is|was|are|were)|qué\s+(?:es|son)|was\s+(?:ist|sind)|qu['\u2019]est-ce\s+que?"
-    r"|o\s+que\s+(?:é|são))\s+(?P<what>.+?)(?:\s+means?|\s+refers?\s+to|\s+stands?\s+for)?"
-    r"\s*[?.!]*\s*$",
-    re.IGNORECASE | re.DOTALL,
-)
 _ASKS_CODE = re.compile(
     r"\b(?:code|snippet|listing|syntax|program|command|example)s?\b|```"
     r"|\bhow (?:do|can) (?:i|you|we) (?:write|declare|define|implement|create|call)\b",
@@ -48,12 +48,6 @@ _ASKS_LIST = re.compile(
     r"|rules?|principles?|advantages?|reasons?|parts?)\b",
     re.IGNORECASE,
 )
-_SAYS_WHAT_IT_IS = re.compile(
-    r"\b(?:is|are|(?:was|were)\s+(?:an?|the|one)|means?|refers?\s+to|consists?\s+of|describes?|denotes?"
-    r"|es|son|ist|sind|est|sont|é|são)\b|:|\u2014|\s-\s",
-    re.IGNORECASE,
-)
-_LONGEST_SUBJECT = 80  # characters
 _POINTS_ELSEWHERE = re.compile(
     r"\((?:see )?(?:figure|fig\.|table|chapter|section|listing)\b|\b(?:in this (?:chapter|section)|"
     r"by the end of this|you will learn|next (?:chapter|section)|previous (?:chapter|section))\b",
@@ -80,11 +74,9 @@ class Asked:
     def of(cls, question: str, weights: Mapping[int, float], terms: Terms) -> Asked:
         """`weights` are of all its terms, in any unit."""
         total = sum(weights.values()) or 1.0
-        definition = _ASKS_DEFINITION.match(question)
-        what = terms(definition["what"]) if definition else frozenset()
         return cls(
             weights={term: weight / total for term, weight in weights.items()},
-            defined=what if len(what) <= 4 else frozenset(),
+            defined=defined_terms(question, terms),
             code=bool(_ASKS_CODE.search(question)),
             code_languages=frozenset(words(question) if _ASKS_TO_DO.search(question) else ()),
             table=bool(_ASKS_TABLE.search(question)),
@@ -145,13 +137,14 @@ class Relevance:
         if not asked:
             return 0.0
         passage = self.context[unit.passage].passage
-        marked = any(self.terms(term) == asked for term in passage.terms)
+        marked = defines(passage, asked, self.terms)
         if marked and passage.kind is BlockKind.GLOSSARY_ENTRY:
             return 1.2
-        subject = self.terms(_subject(unit.text))
-        if subject >= asked:
-            return (1.0 if marked else 0.75) / (1 + 0.5 * len(subject - asked))
-        return 0.5 if marked and asked <= own else 0.0
+        return max(
+            (1.0 if marked else 0.75) * speaks_of(asked, unit.text, SAYS_WHAT_IT_IS, self.terms),
+            (0.75 if marked else 0.2) * speaks_of(asked, unit.text, SAYS_SOMETHING, self.terms),
+            0.65 if marked and asked <= own else 0.0,
+        )
 
 
 def _share(term: int, own: frozenset[int], around: tuple[Set[int], ...]) -> float:
@@ -165,12 +158,6 @@ def _share(term: int, own: frozenset[int], around: tuple[Set[int], ...]) -> floa
         ),
         default=0.0,
     )
-
-
-def _subject(sentence: str) -> str:
-    """What stands before the first verb of being; "" without one near the start."""
-    found = _SAYS_WHAT_IT_IS.search(sentence)
-    return sentence[: found.start()] if found and found.start() <= _LONGEST_SUBJECT else ""
 
 
 def _form(unit: Unit, own: frozenset[int]) -> float:

@@ -51,6 +51,8 @@ def pieces_of(
     """
     if is_pulled(block, source):
         return _included(block, source, directive, limit, tools)
+    if block.start == block.end:
+        return []
     tokens = tools.count_tokens(source[block.start : block.end])
     if tokens <= limit:
         return [Piece(block, block.start, block.end, block.text, tokens)]

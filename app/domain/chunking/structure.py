@@ -41,7 +41,7 @@ class Placed:
 def chunk_by_structure(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
 ) -> list[Chunk]:
-    """Chunks of whole blocks; `report` names what always holds of them."""
+    """Chunks of whole blocks; `guarantees` names what always holds of them."""
     return chunk_in_structure(document, book, config, tools, StrategyName.STRUCTURE)
 
 
@@ -113,10 +113,11 @@ class _FilePacking:
 
     def _packed(self, placed: Sequence[Placed], levels: Sequence[int]) -> list[list[Draft]]:
         """Drafts in chains: within a chain each repeats something of the one before."""
-        if len(placed) == 1:
-            return [[Draft([placed[0].piece])]]
+        if len(placed) < 2:
+            return [[Draft([item.piece])] for item in placed]
         glued = list(_with_lead_ins(placed, self.config.maximum))
-        loads = [self._load(before, this, levels) for before, this in pairwise([None, *glued])]
+        loads = [_first_load(glued[0].piece)]
+        loads += [self._load(before, this, levels) for before, this in pairwise(glued)]
         slack = 0
         while True:
             ranges = pack(loads, self.config, slack)
@@ -125,12 +126,9 @@ class _FilePacking:
                 return chains
             slack += _SLACK_STEP
 
-    def _load(self, before: Placed | None, this: Placed | None, levels: Sequence[int]) -> Load:
-        assert this is not None  # noqa: S101 - only the first of a pair can be None
+    def _load(self, before: Placed, this: Placed, levels: Sequence[int]) -> Load:
         piece = this.piece
         head = piece.head.tokens + 2 if piece.head else 0
-        if before is None:
-            return Load(piece.tokens + 1, head, 0, 0.0, 1)
         if before.section != this.section:
             level = min(levels[before.section + 1 : this.section + 1])
             cut = _HEADING_CUTS.get(level, _DEEPER_HEADING_CUT)
@@ -178,8 +176,8 @@ class _FilePacking:
             if item.section != section:
                 break
             same.insert(0, item.piece)
-        if not same:
-            same = [placed[start - 1].piece]
+        if not same and last.piece.tokens > self.config.overlap * 2:
+            same = [last.piece]
         room = self.config.maximum - sum(piece.tokens + 1 for piece in pieces) - 2
         wanted = self.config.overlap
         return choose_overlap(same, wanted, room, self.renderer.source, self.language, self.tools)
@@ -194,6 +192,10 @@ class _FilePacking:
                 if len(pieces) > 1 and tokens > self.config.maximum:
                     return True
         return False
+
+
+def _first_load(piece: Piece) -> Load:
+    return Load(piece.tokens + 1, 0, 0, 0.0, 1)
 
 
 def _below(before: Piece, heading: Piece) -> Piece:

@@ -7,7 +7,7 @@ one paragraph that follow on each other become one. A passage is taken whole or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeAlias
@@ -40,7 +40,9 @@ def assemble(
             for passage in hit.chunk.passages:
                 if passage.kind is not BlockKind.HEADING:
                     context.offer(passage, hit, section_budget)
-    return _in_reading_order(context.kept())
+    return _in_reading_order(
+        context.kept(), {hit.chunk.chunk_id: hit.chunk.chunk_index for hit in hits}
+    )
 
 
 def _by_score(hit: Hit) -> tuple[float, str, int, int, str]:
@@ -48,14 +50,21 @@ def _by_score(hit: Hit) -> tuple[float, str, int, int, str]:
     return (-hit.score, chunk.book, chunk.position, chunk.chunk_index, chunk.chunk_id)
 
 
-def _in_reading_order(passages: Iterable[ContextPassage]) -> tuple[ContextPassage, ...]:
+def _in_reading_order(
+    passages: Iterable[ContextPassage], chunk_index: Mapping[str, int]
+) -> tuple[ContextPassage, ...]:
+    """Text that an include pulled in has one place for all its pieces: chunks tell their order."""
     listed = list(passages)
     best: dict[_Section, float] = {}
     for one in listed:
         best[_section(one)] = max(one.score, best.get(_section(one), 0.0))
-    return tuple(
-        sorted(listed, key=lambda one: (-best[_section(one)], _section(one), one.passage.start))
-    )
+
+    def key(one: ContextPassage) -> tuple[float, _Section, int, int, int]:
+        first_chunk = min(chunk_index[chunk_id] for chunk_id in one.chunk_ids)
+        place = (one.passage.start, one.passage.end, first_chunk)
+        return (-best[_section(one)], _section(one), *place)
+
+    return tuple(sorted(listed, key=key))
 
 
 def _section(one: ContextPassage) -> _Section:
@@ -112,6 +121,8 @@ class _Context:
     def _related(self, one: ContextPassage, other: ContextPassage) -> bool:
         """Whether the two overlap, or are pieces of one paragraph with nothing between them."""
         first, second = sorted((one.passage, other.passage), key=lambda piece: piece.start)
+        if _same_place(first, second):
+            return first.text in second.text or second.text in first.text
         if second.start < first.end:
             return True
         joint = (one.book, one.file, first.end, second.start)
@@ -153,8 +164,15 @@ def _brought_by(one: ContextPassage, other: ContextPassage) -> ContextPassage:
     )
 
 
+def _same_place(one: Passage, other: Passage) -> bool:
+    return (one.start, one.end) == (other.start, other.end)
+
+
 def _holds(outer: Passage, inner: Passage) -> bool:
-    return outer.start <= inner.start and inner.end <= outer.end
+    """Text from an included file has the directive's span, or an empty one, for every piece."""
+    if _same_place(outer, inner):
+        return inner.text in outer.text
+    return inner.start < inner.end and outer.start <= inner.start and inner.end <= outer.end
 
 
 def _union(one: Passage, other: Passage) -> Passage | None:

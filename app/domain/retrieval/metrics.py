@@ -48,9 +48,14 @@ class RankingScores:
     Chroma 2024, but for characters instead of tokens and always k chunks."""
     iou: float | None
     """The same, with the gold characters that were not found added to the denominator (ibid.)."""
+    first_page_hit: int
+    """Rank of the first chunk of a file that answers, wherever in it; or 0."""
 
     def hit(self, k: int) -> float:
         return float(0 < self.first_hit <= k)
+
+    def page_hit(self, k: int) -> float:
+        return float(0 < self.first_page_hit <= k)
 
     @property
     def reciprocal_rank(self) -> float:
@@ -76,6 +81,7 @@ def score_ranking(question: Question, ranking: Sequence[Retrieved], k: int) -> R
         else _ndcg_parts(found, len(question.gold)),
         precision=union_covered / retrieved_length if retrieved_length else 0.0,
         iou=union_covered / (retrieved_length + missed) if retrieved_length else 0.0,
+        first_page_hit=_first_page_hit(question, ranking),
     )
 
 
@@ -143,7 +149,13 @@ def _score_by_file(gold_file: str, ranking: Sequence[Retrieved], k: int) -> Rank
         ndcg=_ndcg_any(first_hit),
         precision=None,
         iou=None,
+        first_page_hit=first_hit,
     )
+
+
+def _first_page_hit(question: Question, ranking: Sequence[Retrieved]) -> int:
+    files = {gold.file for gold in question.gold}
+    return next((rank for rank, one in enumerate(ranking, 1) if one.file in files), 0)
 
 
 def _ndcg(question: Question, found: Sequence[frozenset[int]], first_hit: int) -> float:

@@ -102,3 +102,5 @@ class SearchQuery:
     filter: SearchFilter = field(default_factory=SearchFilter)
     history: Sequence[Turn] = ()
     rerank: bool = True
+    page_url: str = ""
+    """The page the reader is on: preferred, but never to the exclusion of a better answer."""

@@ -4,29 +4,23 @@ The first stage weighs a chunk as a bag of words. This one asks of each of the b
 of its sentences hold what is asked, does the author define a term there, do the question's words
 stand side by side, do the headings name them, and do other chunks of its page match too? All
 features are from 0 to 1 and are added to the fused score with fixed weights, found on the
-development sets (see `scripts/bench/ablation.py`); the optimum is flat.
+development sets (`scripts/bench/ablation.py`); the optimum is flat.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import pairwise
 from typing import TypeAlias
 
-from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.document import BlockKind
-from app.domain.retrieval.definitions import focuses, term_forms
+from app.domain.retrieval.chunk_terms import ChunkTerms
+from app.domain.retrieval.definitions import focuses
 from app.domain.retrieval.query import Hit
 
-TermsOf: TypeAlias = Callable[[str, str], Sequence[int]]
-"""(text, language) -> its term ids in order, repeats kept, stop words left out."""
-
-# Good enough to score by; never used to cut text that is shown.
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_Page: TypeAlias = tuple[str, str]
 
 _PAGE_DEPTH = 3
 """Chunks of a page that speak for it."""
@@ -38,30 +32,28 @@ class RescoringWeights:
 
     sentence: float = 0.5
     """Share of the question's term weight that the chunk's best sentence holds."""
-    definition: float = 0.5
-    """The same of its best sentence that holds a term the author marks as defined there."""
+    definition: float = 0.4
+    """The same of its best sentence that holds a term the author marks as defined."""
     pairs: float = 0.35
-    """Share of the question's neighbouring terms that are neighbours in the chunk."""
+    """Share of the question's pairs of neighbours that are neighbours in a sentence."""
     heading: float = 0.25
     """Share of the question's term weight that the heading path holds."""
     defined: float = 1.0
     """1 if the chunk defines just what is asked: "What is TERM?"."""
-    page: float = 0.5
+    glossary: float = 0.5
+    """1 if it does so in the glossary: the shortest answer goes first."""
+    page: float = 0.4
     """Sum of the page's best three scores, as a share of the best page's."""
+    here: float = 0.2
+    """1 if the chunk is on the page that the reader has open."""
     crowding: float = 0.12
     """Taken off for each chunk of the same page that ranks higher."""
 
     @property
     def total(self) -> float:
-        return (
-            1
-            + self.sentence
-            + self.definition
-            + self.pairs
-            + self.heading
-            + self.defined
-            + (self.page)
-        )
+        """The most that a chunk can have."""
+        found = self.sentence + self.definition + self.pairs + self.heading
+        return 1 + found + self.defined + self.glossary + self.page + self.here
 
 
 class AskedTerms:
@@ -76,15 +68,15 @@ class AskedTerms:
         """`terms` in order; one without a weight has weight 1; for `carriers` see `focuses`."""
         weights = weights or {}
         self._weights = {term: weights.get(term, 1.0) for term in terms}
+        self._distinct = frozenset(terms)
         self._whole = sum(self._weights.values()) or 1.0
         self._pairs = {(a, b): self._weights[a] + self._weights[b] for a, b in pairwise(terms)}
         self._all_pairs = sum(self._pairs.values()) or 1.0
-        self._focuses = focuses(terms, carriers)
+        self.focuses = focuses(terms, carriers)
 
     def share(self, terms: Iterable[int]) -> float:
         """Of the question's weight, the part that these terms hold, 0 to 1."""
-        weights = self._weights
-        return sum(weights[term] for term in weights.keys() & set(terms)) / self._whole
+        return sum(self._weights[term] for term in self._distinct.intersection(terms)) / self._whole
 
     def pairs(self, terms: Sequence[int]) -> set[tuple[int, int]]:
         """The question's pairs of neighbours that are neighbours here."""
@@ -93,92 +85,82 @@ class AskedTerms:
     def pair_share(self, pairs: Iterable[tuple[int, int]]) -> float:
         return sum(self._pairs[pair] for pair in pairs) / self._all_pairs
 
-    def asks_for(self, term: Sequence[int]) -> bool:
-        """Whether the question is just what this term is."""
-        return tuple(term) in self._focuses
-
 
 def rescore(
     hits: Sequence[Hit],
+    terms: Sequence[ChunkTerms],
     asked: Mapping[str, AskedTerms],
-    terms_of: TermsOf,
-    weights: RescoringWeights = RescoringWeights(),
+    weights: RescoringWeights,
+    page_url: str = "",
 ) -> list[Hit]:
     """The same hits in their new order, with scores from 0 to 1 that never rise.
 
-    `asked` has the question in each language that a hit's chunk has.
+    `terms` are those of the hits' chunks; `asked` has the question in each language of a chunk;
+    `page_url` is the page that the reader has open.
     """
-    scored = {
-        position: hit.score + _evidence(hit.chunk, asked[hit.chunk.language], terms_of, weights)
-        for position, hit in enumerate(hits)
-    }
-    pages = _pages(hits, scored)
-    top = max(pages.values(), default=0.0) or 1.0
+    scores = [
+        hit.score + _evidence(of_chunk, asked[hit.chunk.language], weights)
+        for hit, of_chunk in zip(hits, terms, strict=True)
+    ]
+    pages = _page_scores(hits, scores)
+    best = max(pages.values(), default=0.0) or 1.0
+    here = _address(page_url)
     for position, hit in enumerate(hits):
-        scored[position] += weights.page * pages[_page(hit)] / top
+        scores[position] += weights.page * pages[_page(hit)] / best
+        scores[position] += weights.here * (_address(hit.chunk.deep_link_url) == here != "")
     return [
         replace(hits[position], score=max(0.0, score) / weights.total)
-        for position, score in _spread(hits, scored, weights.crowding)
+        for position, score in _spread([_page(hit) for hit in hits], scores, weights.crowding)
     ]
 
 
-def _evidence(
-    chunk: Chunk, asked: AskedTerms, terms_of: TermsOf, weights: RescoringWeights
-) -> float:
+def _evidence(chunk: ChunkTerms, asked: AskedTerms, weights: RescoringWeights) -> float:
     sentence = definition = 0.0
     pairs: set[tuple[int, int]] = set()
-    defined = False
-    for passage in chunk.passages:
-        marked = [
-            terms_of(form, chunk.language) for term in passage.terms for form in term_forms(term)
-        ]
-        defined = defined or any(map(asked.asks_for, marked))
-        for text in _sentences(passage):
-            terms = terms_of(text, chunk.language)
-            share = asked.share(terms)
-            sentence = max(sentence, share)
-            if share > definition and any(set(term) <= set(terms) for term in marked if term):
-                definition = share
-            pairs |= asked.pairs(terms)
-    heading = asked.share(terms_of(" ".join(chunk.heading_path), chunk.language))
+    for one in chunk.sentences:
+        share = asked.share(one.terms)
+        if not share:
+            continue
+        sentence = max(sentence, share)
+        if one.defines:
+            definition = max(definition, share)
+        pairs |= asked.pairs(one.terms)
     return (
         weights.sentence * sentence
         + weights.definition * definition
         + weights.pairs * asked.pair_share(pairs)
-        + weights.heading * heading
-        + weights.defined * defined
+        + weights.heading * asked.share(chunk.heading)
+        + weights.defined * (not asked.focuses.isdisjoint(chunk.defined))
+        + weights.glossary * (not asked.focuses.isdisjoint(chunk.glossary))
     )
 
 
-def _sentences(passage: Passage) -> list[str]:
-    if passage.kind is BlockKind.HEADING:
-        return []
-    if passage.kind is BlockKind.CODE:
-        return [passage.text]
-    return _SENTENCE_END.split(passage.text)
-
-
-def _page(hit: Hit) -> tuple[str, str]:
+def _page(hit: Hit) -> _Page:
     return (hit.chunk.book, hit.chunk.file)
 
 
-def _pages(hits: Sequence[Hit], scored: Mapping[int, float]) -> dict[tuple[str, str], float]:
+def _address(url: str) -> str:
+    """Without fragment, query and closing slash."""
+    return url.partition("#")[0].partition("?")[0].rstrip("/")
+
+
+def _page_scores(hits: Sequence[Hit], scores: Sequence[float]) -> dict[_Page, float]:
     """Sum of each page's best scores."""
-    scores: dict[tuple[str, str], list[float]] = {}
-    for position, hit in enumerate(hits):
-        scores.setdefault(_page(hit), []).append(scored[position])
-    return {page: sum(nlargest(_PAGE_DEPTH, found)) for page, found in scores.items()}
+    by_page: dict[_Page, list[float]] = {}
+    for hit, score in zip(hits, scores, strict=True):
+        by_page.setdefault(_page(hit), []).append(score)
+    return {page: sum(nlargest(_PAGE_DEPTH, found)) for page, found in by_page.items()}
 
 
 def _spread(
-    hits: Sequence[Hit], scored: Mapping[int, float], crowding: float
+    pages: Sequence[_Page], scores: Sequence[float], crowding: float
 ) -> Iterator[tuple[int, float]]:
     """(position, score less what its page's higher chunks take off), best first."""
-    waiting = dict(scored)
-    taken: Counter[tuple[str, str]] = Counter()
-    while waiting:
-        scores = {at: score - crowding * taken[_page(hits[at])] for at, score in waiting.items()}
-        best = max(scores, key=lambda at: (scores[at], -at))
-        yield best, scores[best]
-        del waiting[best]
-        taken[_page(hits[best])] += 1
+    waiting = list(scores)
+    taken: Counter[_Page] = Counter()
+    left = set(range(len(waiting)))
+    while left:
+        best = max(left, key=lambda at: (waiting[at] - crowding * taken[pages[at]], -at))
+        yield best, waiting[best] - crowding * taken[pages[best]]
+        left.remove(best)
+        taken[pages[best]] += 1

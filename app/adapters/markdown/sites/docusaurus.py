@@ -18,6 +18,7 @@ from app.adapters.markdown.sites.layout import (
     markdown_files,
     site_base,
 )
+from app.adapters.markdown.sites.names import is_folder_page, strip_number, strip_numbers
 from app.adapters.markdown.sites.sidebars import Doc, order_docs
 from app.adapters.markdown.source import front_text, make_source
 from app.domain.document import Site, SourceWarning
@@ -33,9 +34,6 @@ CONFIG_NAMES = (
     "docusaurus.config.mts",
 )
 
-_DATE_LIKE = re.compile(r"^(?:\d{2}|\d{4})[-_.]\d{2}(?:[-_.](?:\d{2}|\d{4}))?.*$")
-_VERSION_LIKE = re.compile(r"^\d+[-_.]\d+.*$")
-_NUMBER_PREFIX = re.compile(r"^(?P<number>\d+)\s*[-_.]+\s*(?P<suffix>[^-_.\s].*)$")
 _VERSIONED = re.compile(r"^versioned_docs/version-(?P<version>[^/]+)/")
 _LOCALIZED = re.compile(
     r"^i18n/(?P<locale>[^/]+)/docusaurus-plugin-content-docs/(?:current|version-(?P<version>[^/]+))/"
@@ -64,21 +62,6 @@ class SiteConfig:
     def latest(self) -> str:
         """The version without a segment in its URLs; "current" where none is released."""
         return self.last_version or (self.versions[0] if self.versions else "current")
-
-
-def strip_number(name: str) -> tuple[str, int | None]:
-    """Split a number prefix from a file or folder name, as Docusaurus's default parser does."""
-    if _DATE_LIKE.match(name) and not re.match(r"^\d{2}[-_.]\d{2}(?!\d)(?![-_.]\d)", name):
-        return name, None
-    if _VERSION_LIKE.match(name):
-        return name, None
-    match = _NUMBER_PREFIX.match(name)
-    return (match["suffix"], int(match["number"])) if match else (name, None)
-
-
-def strip_numbers(path: str) -> str:
-    """Strip the number prefix of every folder in `path`."""
-    return "/".join(strip_number(part)[0] for part in path.split("/"))
 
 
 def find_config(library: Library) -> str | None:
@@ -117,6 +100,7 @@ def open_docusaurus(library: Library, base_url: str) -> Layout:
         config.locale,
         tuple(warnings),
         site_root=config.folder,
+        pages_root=_under(config.folder, config.docs_path),
     )
 
 
@@ -148,7 +132,7 @@ def read_config(library: Library) -> SiteConfig:
         _string(found.get("baseUrl")) or _scan(text, "baseUrl") or "/",
         _string(docs.get("path")) or "docs",
         _string(docs.get("routeBasePath")) if "routeBasePath" in docs else "docs",
-        _string(docs.get("sidebarPath")),
+        _string(docs.get("sidebarPath")) or _scan(text, "sidebarPath"),
         trailing if isinstance(trailing, bool) else None,
         (_string(locale) or "en").split("-")[0],
         _string(docs.get("lastVersion")),
@@ -182,7 +166,7 @@ def _string(value: Value) -> str:
 
 
 def _scan(text: str, key: str) -> str:
-    match = re.search(rf"^\s*{key}:\s*[\"'`]([^\"'`\n]*)", text, re.M)
+    match = re.search(rf"^\s*{key}:\s*(?:require\.resolve\()?[\"'`]([^\"'`\n]*)", text, re.M)
     return match.group(1) if match else ""
 
 
@@ -278,11 +262,6 @@ def _slug(stem: str, folder: str, clean_folder: str, base_id: str, front_slug: s
     if is_folder_page(stem, folder):
         return root
     return _resolve(root, base_id)
-
-
-def is_folder_page(stem: str, folder: str) -> bool:
-    """`index`, `README` and `<folder>/<folder>` are the page of their folder."""
-    return stem.lower() in ("index", "readme", folder.rpartition("/")[2].lower() or "index")
 
 
 def _resolve(root: str, target: str) -> str:

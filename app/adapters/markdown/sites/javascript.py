@@ -61,44 +61,56 @@ class _Reader:
                 return
 
     def value(self, depth: int) -> Value:
+        """Read an expression; leave the token behind it as the present one."""
+        value = self._primary(depth)
+        if self.kind == "end" or self.token in (",", "]", "}", ")", ";"):
+            return value
+        if depth == 0 and value is not None:
+            return value
+        self._skip()
+        return value if isinstance(value, (dict, list)) else None
+
+    def _primary(self, depth: int) -> Value:
         if depth > _MAX_DEPTH:
+            self.kind, self.token = "end", ""
             return None
-        value: Value = None
+        if self.token == "{":
+            return self._object(depth)
+        if self.token == "[":
+            return self._array(depth)
+        if self.token == "(":
+            self._next()
+            value = self.value(depth + 1)
+            if self.token == ")":
+                self._next()
+            return value
+        value = None
         if self.kind == "string":
             value = unescape_string(self.token[1:-1])
-            self._next()
         elif self.kind == "number":
             value = float(self.token)
-            self._next()
         elif self.kind == "name" and self.token in ("true", "false"):
             value = self.token == "true"
-            self._next()
-        elif self.token == "{":
-            value = self._object(depth)
-        elif self.token == "[":
-            value = self._array(depth)
-        if self.kind != "end" and self.token not in (",", "]", "}", ";"):
-            if depth == 0 and value is not None:
-                return value
-            self._skip()
-            return value if isinstance(value, (dict, list)) else None
+        else:
+            return None
+        self._next()
         return value
 
     def _object(self, depth: int) -> dict[str, Value]:
         result: dict[str, Value] = {}
         self._next()
         while self.kind != "end" and self.token != "}":
-            if self.token in (",", ";"):
-                self._next()
-                continue
+            before = self.position
             key = self.token[1:-1] if self.kind == "string" else self.token
             named = self.kind in ("string", "name", "number")
-            self._next()
+            if named:
+                self._next()
             if named and self.token == ":":
                 self._next()
                 result[key] = self.value(depth + 1)
-            else:
+            elif self.token not in (",", ";", "}"):
                 self._skip()
+            self._past_separator(before, "}")
         self._next()
         return result
 
@@ -106,12 +118,18 @@ class _Reader:
         result: list[Value] = []
         self._next()
         while self.kind != "end" and self.token != "]":
-            if self.token == ",":
-                self._next()
-                continue
-            result.append(self.value(depth + 1))
+            before = self.position
+            if self.token != ",":
+                result.append(self.value(depth + 1))
+            self._past_separator(before, "]")
         self._next()
         return result
+
+    def _past_separator(self, before: int, closing: str) -> None:
+        """Step over a comma, and over anything that did not move the reader."""
+        stuck = self.position == before and self.token != closing
+        if self.token in (",", ";") or (stuck and self.kind != "end"):
+            self._next()
 
     def _skip(self) -> None:
         """Skip to the end of the present expression."""
@@ -120,9 +138,9 @@ class _Reader:
             if self.token in ("{", "[", "("):
                 depth += 1
             elif self.token in ("}", "]", ")"):
-                if depth == 0 and self.token != ")":
+                if depth == 0:
                     return
                 depth -= 1
-            elif self.token == "," and depth <= 0:
+            elif self.token == "," and depth == 0:
                 return
             self._next()

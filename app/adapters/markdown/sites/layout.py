@@ -19,6 +19,8 @@ _SKIPPED_FOLDERS = frozenset(
     {"node_modules", "build", "dist", "_build", "site-packages", "__pycache__", "_site", "book"}
 )
 
+_PART = re.compile(r"(?:part|unit|volume|book|module|(?:front|back) ?matter|appendi)", re.I)
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -47,11 +49,16 @@ class Layout:
     warnings: tuple[SourceWarning, ...] = ()
     site_root: str = ""
     """The folder that `@site/` names, relative to the book's."""
+    pages_root: str = ""
+    """The folder that holds the pages, relative to the book's."""
 
 
 @dataclass(frozen=True, slots=True)
 class TocEntry:
-    """One line of a table of contents; `target` is "" for a heading without a page."""
+    """One line of a table of contents; `target` is "" for a heading without a page.
+
+    Depth 0 is that of parts, which hold chapters; what stands below one or alone has depth 1.
+    """
 
     target: str
     title: str
@@ -89,7 +96,8 @@ def walk(root: Path, folder: str = "") -> Iterator[str]:
 def chapters(entries: Sequence[TocEntry]) -> list[str]:
     """Return for each entry the title of the chapter it belongs to.
 
-    That is its topmost ancestor that is a page of its own, else the part that it stands in.
+    That is its topmost ancestor that is a page of its own, else the group that it stands in, else
+    the entry itself. A part ("Unit 2", or what stands at depth 0) is no chapter.
     """
     result: list[str] = []
     stack: list[TocEntry] = []
@@ -97,10 +105,14 @@ def chapters(entries: Sequence[TocEntry]) -> list[str]:
         while stack and stack[-1].depth >= entry.depth:
             stack.pop()
         linked = next((above.title for above in stack if above.target), "")
-        nearest = stack[-1].title if stack else ""
-        result.append(linked or (nearest or entry.title))
+        group = stack[-1].title if stack and not _is_part(stack[-1]) else ""
+        result.append(linked or group or entry.title)
         stack.append(entry)
     return result
+
+
+def _is_part(entry: TocEntry) -> bool:
+    return entry.depth == 0 or (not entry.target and _PART.match(entry.title) is not None)
 
 
 def join_url(base: str, path: str) -> str:

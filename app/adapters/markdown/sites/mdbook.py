@@ -54,6 +54,7 @@ def open_mdbook(library: Library, base_url: str) -> Layout:
         base.rstrip("/"),
         str(book.get("language") or "en"),
         tuple(warnings),
+        pages_root=folder,
     )
 
 

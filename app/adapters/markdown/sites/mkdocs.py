@@ -52,7 +52,7 @@ def open_mkdocs(library: Library, base_url: str) -> Layout:
 
     nav = config.get("nav")
     if isinstance(nav, list):
-        entries = list(_nav_entries(nav, 0, text))
+        entries = list(_nav_entries(nav, 1, text))
         toc = f"{docs}/{name}" if docs else name
         pages = pages_of(entries, library, toc, page_url, warnings, shown=name)
     else:
@@ -68,6 +68,7 @@ def open_mkdocs(library: Library, base_url: str) -> Layout:
         base.rstrip("/"),
         _language(config),
         tuple(warnings),
+        pages_root=docs,
     )
 
 

@@ -62,7 +62,7 @@ def open_myst(library: Library, base_url: str) -> Layout:
         if mystmd:
             project = _table(config.get("project"))
             title = str(project.get("title") or _table(config.get("site")).get("title") or "")
-            entries = list(_mystmd_entries(project.get("toc"), 0, text))
+            entries = list(_mystmd_entries(project.get("toc"), 1, text))
         else:
             entries = list(_jupyter_entries(config, text))
             book = _load(library.text(_in(folder, "_config.yml")) or "", _in(folder, "_config.yml"))
@@ -99,6 +99,7 @@ def open_myst(library: Library, base_url: str) -> Layout:
         base.rstrip("/"),
         language.split("_")[0].split("-")[0] or "en",
         tuple(warnings),
+        pages_root=folder,
     )
 
 
@@ -131,7 +132,7 @@ def _stem(file: str) -> str:
 
 
 def _mystmd_path(file: str) -> str:
-    """Return mystmd's page slug: the file's name alone, without a number in front, lower case."""
+    """Return mystmd's page slug: the file's name in lower case without a number in front."""
     stem = PurePosixPath(file).stem
     if stem.lower() == "index" and "/" not in file:
         return ""

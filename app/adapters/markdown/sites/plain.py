@@ -111,7 +111,8 @@ def summary_entries(text: str) -> list[TocEntry]:
             if number > 1 and part.lower() != "summary":
                 entries.append(TocEntry("", part, 0, number))
         elif re.match(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]", line):
-            entries.append(TocEntry("", re.sub(r"[\[\]*_`]|\(\)", "", rest).strip(), depth, number))
+            name = re.sub(r"[\[\]*_`]|\(\)", "", rest).strip()
+            entries.append(TocEntry("", name, depth, number))
     return entries
 
 

@@ -10,6 +10,8 @@ import yaml
 
 from app.adapters.markdown.includes import Library
 from app.adapters.markdown.sites.javascript import Value, read_literal
+from app.adapters.markdown.sites.layout import TocEntry, chapters
+from app.adapters.markdown.sites.names import is_folder_page, strip_number
 from app.domain.document import SourceWarning
 
 
@@ -35,17 +37,16 @@ def order_docs(
     library: Library, sidebar_file: str, docs: Sequence[Doc], warnings: list[SourceWarning]
 ) -> list[tuple[Doc, str]]:
     """Return (doc, chapter) in reading order; docs that no sidebar shows are left out."""
-    tree = _Tree(library, docs)
+    tree = _Tree(library, docs, sidebar_file, warnings)
     if sidebar_file:
-        text = library.text(sidebar_file) or ""
-        value = _parse(text, sidebar_file)
+        value = _parse(library.require(sidebar_file), sidebar_file)
         if isinstance(value, dict) and value:
             for sidebar in value.values():
-                tree.add_items(sidebar, "", sidebar_file, warnings)
-            return tree.ordered
+                tree.add_items(sidebar, 1)
+            return tree.ordered()
         warnings.append(SourceWarning("no sidebar could be read; pages by folder", sidebar_file, 1))
-    tree.add_folder("", "", ())
-    return tree.ordered
+    tree.add_folder("", 1)
+    return tree.ordered()
 
 
 def _parse(text: str, file: str) -> Value:
@@ -59,82 +60,87 @@ def _parse(text: str, file: str) -> Value:
 
 
 class _Tree:
-    """Collects pages in order, each once."""
+    """Collects pages and the groups they stand in, in order, each page once."""
 
-    def __init__(self, library: Library, docs: Sequence[Doc]) -> None:
+    def __init__(
+        self,
+        library: Library,
+        docs: Sequence[Doc],
+        sidebar_file: str,
+        warnings: list[SourceWarning],
+    ) -> None:
         self._library = library
         self._docs = docs
         self._by_id = {doc.id: doc for doc in docs}
-        self._seen: set[str] = set()
-        self.ordered: list[tuple[Doc, str]] = []
+        self._file = sidebar_file
+        self._warnings = warnings
+        self._found: list[tuple[TocEntry, Doc | None]] = []
 
-    def _add(self, doc: Doc, chapter: str) -> None:
-        if doc.file not in self._seen:
-            self._seen.add(doc.file)
-            self.ordered.append((doc, chapter or doc.label))
+    def ordered(self) -> list[tuple[Doc, str]]:
+        """Return each page with its chapter."""
+        seen: set[str] = set()
+        result: list[tuple[Doc, str]] = []
+        entries = [entry for entry, _ in self._found]
+        for (_, doc), chapter in zip(self._found, chapters(entries), strict=True):
+            if doc is not None and doc.file not in seen:
+                seen.add(doc.file)
+                result.append((doc, chapter or doc.label))
+        return result
 
-    def add_items(
-        self, items: Value, chapter: str, file: str, warnings: list[SourceWarning]
-    ) -> None:
+    def _add(self, doc: Doc | None, title: str, depth: int) -> None:
+        self._found.append((TocEntry(doc.file if doc else "", title, depth), doc))
+
+    def add_items(self, items: Value, depth: int) -> None:
         """Add a sidebar's items: ids, categories, shorthand `{label: [items]}`."""
         if isinstance(items, dict) and "type" not in items:
             for label, inner in items.items():
-                self.add_items(inner, chapter or label, file, warnings)
+                self._add(None, label, depth)
+                self.add_items(inner, depth + 1)
             return
         for item in items if isinstance(items, list) else [items]:
             if isinstance(item, str):
-                self._add_id(item, chapter, file, warnings)
+                self._add_id(item, "", depth)
             elif isinstance(item, dict):
-                self._add_object(item, chapter, file, warnings)
+                self._add_object(item, depth)
 
-    def _add_object(
-        self, item: dict[str, Value], chapter: str, file: str, warnings: list[SourceWarning]
-    ) -> None:
-        kind = item.get("type")
-        if kind in ("doc", "ref"):
-            identifier = item.get("id")
-            if kind == "doc" and isinstance(identifier, str):
-                self._add_id(identifier, chapter, file, warnings)
+    def _add_object(self, item: dict[str, Value], depth: int) -> None:
+        kind, label = item.get("type"), item.get("label")
+        name = label if isinstance(label, str) else ""
+        if kind == "doc" and isinstance(item.get("id"), str):
+            self._add_id(str(item["id"]), name, depth)
         elif kind == "category":
-            label = item.get("label")
-            name = chapter or (label if isinstance(label, str) else "")
             link = item.get("link")
-            if isinstance(link, dict) and isinstance(link.get("id"), str):
-                self._add_id(str(link["id"]), name, file, warnings)
-            self.add_items(item.get("items"), name, file, warnings)
+            linked = link.get("id") if isinstance(link, dict) else None
+            if isinstance(linked, str) and linked in self._by_id:
+                self._add(self._by_id[linked], name, depth)
+            else:
+                self._add(None, name, depth)
+            self.add_items(item.get("items"), depth + 1)
         elif kind == "autogenerated":
             folder = item.get("dirName")
-            self.add_folder(folder.strip("./") if isinstance(folder, str) else "", chapter, ())
+            self.add_folder(folder.strip("./") if isinstance(folder, str) else "", depth)
         elif kind is None:
-            self.add_items(item, chapter, file, warnings)
+            self.add_items(item, depth)
 
-    def _add_id(
-        self, identifier: str, chapter: str, file: str, warnings: list[SourceWarning]
-    ) -> None:
+    def _add_id(self, identifier: str, label: str, depth: int) -> None:
         doc = self._by_id.get(identifier)
-        if doc is None:
-            text = self._library.text(file) or ""
-            at = max(text.find(f"'{identifier}'"), text.find(f'"{identifier}"'), 0)
-            message = f"listed in the sidebar but missing: {identifier}"
-            warnings.append(SourceWarning(message, file, text.count("\n", 0, at) + 1))
-        else:
-            self._add(doc, chapter)
+        if doc is not None:
+            self._add(doc, label or doc.label, depth)
+            return
+        text = self._library.text(self._file) or ""
+        at = max(text.find(f"'{identifier}'"), text.find(f'"{identifier}"'), 0)
+        message = f"listed in the sidebar but missing: {identifier}"
+        self._warnings.append(SourceWarning(message, self._file, text.count("\n", 0, at) + 1))
 
-    def add_folder(self, folder: str, chapter: str, trail: tuple[str, ...]) -> None:
+    def add_folder(self, folder: str, depth: int) -> None:
         """Add a folder's pages and subfolders by position, then by name."""
-        from app.adapters.markdown.sites.docusaurus import (  # noqa: PLC0415
-            is_folder_page,
-            strip_number,
-        )
-
         prefix = f"{folder}/" if folder else ""
         entries: list[tuple[tuple[float, str], Doc | str]] = []
         folders: set[str] = set()
         for doc in self._docs:
             if doc.folder == folder:
-                if is_folder_page(doc.stem, folder) and folder:
-                    continue
-                if not doc.unlisted:
+                own_page = bool(folder) and is_folder_page(doc.stem, folder)
+                if not own_page and not doc.unlisted:
                     entries.append(((_rank(doc.position), doc.stem), doc))
             elif doc.folder.startswith(prefix):
                 folders.add(doc.folder[len(prefix) :].split("/")[0])
@@ -145,35 +151,22 @@ class _Tree:
             entries.append(((rank, name), f"{prefix}{name}"))
         for _, entry in sorted(entries, key=lambda pair: pair[0]):
             if isinstance(entry, Doc):
-                self._add(entry, chapter)
+                self._add(entry, entry.label, depth)
             else:
-                self._add_subfolder(entry, chapter, trail)
+                self._add_subfolder(entry, depth)
 
-    def _add_subfolder(self, folder: str, chapter: str, trail: tuple[str, ...]) -> None:
-        from app.adapters.markdown.sites.docusaurus import (  # noqa: PLC0415
-            is_folder_page,
-            strip_number,
-        )
-
+    def _add_subfolder(self, folder: str, depth: int) -> None:
         label = self._category(folder)[0]
-        page = next(
-            (
-                doc
-                for doc in self._docs
-                if doc.folder == folder and is_folder_page(doc.stem, folder)
-            ),
-            None,
-        )
+        inside = (doc for doc in self._docs if doc.folder == folder)
+        page = next((doc for doc in inside if is_folder_page(doc.stem, folder)), None)
         name = label or (page.label if page else "") or strip_number(folder.rpartition("/")[2])[0]
-        if page is not None:
-            self._add(page, chapter or name)
-        self.add_folder(folder, chapter or name, trail)
+        self._add(page, name, depth)
+        self.add_folder(folder, depth + 1)
 
     def _category(self, folder: str) -> tuple[str, float | None]:
         """Return the label and position in a folder's `_category_` file."""
-        sample = next(
-            (doc for doc in self._docs if f"{doc.folder}/".startswith(f"{folder}/")), None
-        )
+        inside = (doc for doc in self._docs if f"{doc.folder}/".startswith(f"{folder}/"))
+        sample = next(inside, None)
         if sample is None:
             return "", None
         depth = len(sample.folder.split("/")) - len(folder.split("/"))
@@ -185,6 +178,8 @@ class _Tree:
             try:
                 loaded = yaml.safe_load(text)
             except (yaml.YAMLError, ValueError, RecursionError):
+                message = "is no YAML or JSON: label and position are not known"
+                self._warnings.append(SourceWarning(message, f"{base}/{name}", 1))
                 continue
             if isinstance(loaded, dict):
                 position = loaded.get("position")

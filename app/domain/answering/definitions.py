@@ -1,0 +1,105 @@
+"""Questions that ask what something is, and the places where the book says it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from app.domain.answering.terms import Terms
+from app.domain.chunking.chunk import Passage
+from app.domain.document import BlockKind
+from app.domain.retrieval.query import Hit
+
+POOL = 30
+"""Hits among which the place that defines a term is looked for."""
+PLACES = 2
+"""Of those, how many are moved to the front."""
+
+_NOWHERE = 4
+_PROSE = frozenset({BlockKind.PARAGRAPH, BlockKind.ADMONITION, BlockKind.QUOTE, BlockKind.LIST})
+
+_LONGEST_TERM = 4
+_ASKS_DEFINITION = re.compile(
+    r"^\s*(?:what\s+(?:is|are|was|were)(?:\s+meant\s+by)?|what\s+does|define|explain|describe"
+    r"|who\s+(?:is|was|are|were)|qué\s+(?:es|son)|was\s+(?:ist|sind)|qu['\u2019]est-ce\s+que?"
+    r"|o\s+que\s+(?:é|são))\s+(?P<what>.+?)(?:\s+means?|\s+refers?\s+to|\s+stands?\s+for)?$",
+    re.IGNORECASE | re.DOTALL,
+)
+
+_KIND_FOLLOWS = (
+    r"(?=\s+(?:an?|the|any|one|when|what|how|un[ae]?|l[ae]|el|eine?|d(?:er|ie|as)|uma?)\b)"
+)
+SAYS_WHAT_IT_IS = re.compile(
+    rf"\b(?:(?:is|are|was|were|es|son|ist|sind|est|sont|é|são){_KIND_FOLLOWS}"
+    r"|means?|refers?\s+to|consists?\s+of|describes?|denotes?)\b|:|\u2014|\s-\s",
+    re.IGNORECASE,
+)
+SAYS_SOMETHING = re.compile(r"\b(?:is|are|es|son|ist|sind|est|sont|é|são)\b", re.IGNORECASE)
+_LONGEST_SUBJECT = 80  # characters
+_POINTS_AT = re.compile(r"\s*(?:this|that|these|those)\b", re.IGNORECASE)
+_SENTENCE_BEGINS = re.compile(r"[.!?]\s+|\n")
+
+
+def asks_definition(question: str) -> bool:
+    return _what(question) is not None
+
+
+def defined_terms(question: str, terms: Terms) -> frozenset[int]:
+    """The terms of X in "what is X?"; empty for other questions, and when X is long."""
+    what = terms(_what(question) or "")
+    return what if len(what) <= _LONGEST_TERM else frozenset()
+
+
+def _what(question: str) -> str | None:
+    asked = _ASKS_DEFINITION.match(question.strip(" \t\n?.!"))
+    return asked["what"] if asked else None
+
+
+def defines(passage: Passage, asked: frozenset[int], terms: Terms) -> bool:
+    """Whether the author marks a term of just these words as defined in the passage."""
+    return any(terms(term) == asked for term in passage.terms)
+
+
+def definitions_first(hits: Sequence[Hit], asked: frozenset[int], terms: Terms) -> list[Hit]:
+    """The hits with those that define the term in front, glossary before text, scored as the best.
+
+    A term that stands everywhere in a book leaves its definition anywhere in the ranking.
+    """
+    if not asked or not hits:
+        return list(hits)
+    ranked = [(_defining(hit, asked, terms), at) for at, hit in enumerate(hits)]
+    places = [at for rank, at in sorted(ranked) if rank < _NOWHERE][:PLACES]
+    best = max(hit.score for hit in hits)
+    front = [replace(hits[at], score=best) for at in places]
+    return front + [hit for at, hit in enumerate(hits) if at not in places]
+
+
+def speaks_of(asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms: Terms) -> float:
+    """1 if what stands before the verb is just what was asked for, less if it is more, or 0."""
+    found = verb.search(sentence)
+    if not found or found.start() > _LONGEST_SUBJECT or _POINTS_AT.match(sentence):
+        return 0.0
+    subject = terms(sentence[: found.start()])
+    return 1 / (1 + len(subject - asked)) if subject >= asked else 0.0
+
+
+def _defining(hit: Hit, asked: frozenset[int], terms: Terms) -> int:
+    """0: a glossary entry for the term; 1: text where it is marked; 2: a sentence that says what
+    it is; 3: a section named so; 4: none of these.
+    """
+    passages = hit.chunk.passages
+    found = [one for one in passages if defines(one, asked, terms)]
+    if found:
+        return 0 if any(one.kind is BlockKind.GLOSSARY_ENTRY for one in found) else 1
+    if any(_says_what_it_is(one.text, asked, terms) for one in passages if one.kind in _PROSE):
+        return 2
+    path = hit.chunk.heading_path
+    return 3 if path and terms(path[-1]) == asked else _NOWHERE
+
+
+def _says_what_it_is(text: str, asked: frozenset[int], terms: Terms) -> bool:
+    return any(
+        speaks_of(asked, sentence, SAYS_WHAT_IT_IS, terms) == 1.0
+        for sentence in _SENTENCE_BEGINS.split(text)
+    )

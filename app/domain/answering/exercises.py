@@ -1,0 +1,77 @@
+"""Questions that are exercises of the book: help to solve them, and when to show the solution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import StrEnum
+
+from app.domain.answering.languages import guess_language
+from app.domain.answering.terms import Terms
+from app.domain.chunking.chunk import Passage
+from app.domain.document import BlockKind
+from app.domain.retrieval.query import ContextPassage, Hit
+
+SAME_TERMS = 0.75
+"""Share of the terms of question and exercise, taken together, that both must have."""
+FEWEST_TERMS = 3
+
+_READ_FIRST = {
+    "en": "This is an exercise of the book. Read the paragraphs below first.",
+    "es": "Este es un ejercicio del libro. Lea primero los párrafos de abajo.",
+    "de": "Das ist eine Übung des Buchs. Lesen Sie zuerst die Absätze unten.",
+    "fr": "C'est un exercice du livre. Lisez d'abord les paragraphes ci-dessous.",
+    "pt": "Este é um exercício do livro. Leia primeiro os parágrafos abaixo.",
+    "it": "Questo è un esercizio del libro. Legga prima i paragrafi qui sotto.",
+}
+
+
+class Solutions(StrEnum):
+    """What a reader who asks an exercise of the book gets."""
+
+    HIDE = "hide"
+    """The paragraphs to read first."""
+    HINT = "hint"
+    """Sentences of those paragraphs too."""
+    SHOW = "show"
+    """An answer as to any question, from the book's solution as well."""
+
+
+def asked_exercise(question: str, hits: Sequence[Hit], terms: Terms) -> str:
+    """The paragraph id of the exercise that the question repeats; "" if it is none."""
+    asked = terms(question)
+    if len(asked) < FEWEST_TERMS:
+        return ""
+    exercises = [
+        passage
+        for hit in hits
+        for passage in hit.chunk.passages
+        if passage.kind is BlockKind.EXERCISE
+    ]
+    likeness = {one.paragraph_id: _likeness(asked, one, terms) for one in exercises}
+    best = max(likeness, key=lambda paragraph_id: likeness[paragraph_id], default="")
+    return best if best and likeness[best] >= SAME_TERMS else ""
+
+
+def for_solving(
+    context: Sequence[ContextPassage], solutions: Solutions
+) -> tuple[ContextPassage, ...]:
+    """The context without solutions; with them, quotable as any paragraph, to be shown."""
+    if solutions is not Solutions.SHOW:
+        return tuple(one for one in context if one.passage.kind is not BlockKind.SOLUTION)
+    return tuple(
+        replace(one, passage=replace(one.passage, kind=BlockKind.PARAGRAPH))
+        if one.passage.kind is BlockKind.SOLUTION
+        else one
+        for one in context
+    )
+
+
+def read_first(question: str) -> str:
+    """What is said in place of an answer, in the question's language where that is known."""
+    return _READ_FIRST.get(guess_language(question), _READ_FIRST["en"])
+
+
+def _likeness(asked: frozenset[int], exercise: Passage, terms: Terms) -> float:
+    own = terms(exercise.text)
+    return len(asked & own) / len(asked | own)

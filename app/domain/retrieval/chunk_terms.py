@@ -1,0 +1,65 @@
+"""A chunk as the second stage sees it: the terms of its sentences, headings and definitions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.document import BlockKind
+from app.domain.retrieval.definitions import term_forms
+
+TermsOf: TypeAlias = Callable[[str, str], Sequence[int]]
+"""(text, language) -> its term ids in order, repeats kept, stop words left out."""
+
+# Good enough to score by; never used to cut text that is shown.
+_SENTENCE_END = re.compile(r"[.!?]\s+|[。！？]|\n+")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    terms: tuple[int, ...]
+    defines: bool
+    """Whether a term that the author marks as defined stands in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkTerms:
+    sentences: tuple[Sentence, ...]
+    heading: tuple[int, ...]
+    defined: frozenset[tuple[int, ...]]
+    """Every form of every term that the author defines in the chunk."""
+    glossary: frozenset[tuple[int, ...]]
+    """Those of them that have an entry of the glossary in the chunk."""
+
+
+def chunk_terms(chunk: Chunk, terms_of: TermsOf) -> ChunkTerms:
+    sentences: list[Sentence] = []
+    defined: set[tuple[int, ...]] = set()
+    glossary: set[tuple[int, ...]] = set()
+    for passage in chunk.passages:
+        marked = {
+            tuple(terms_of(form, chunk.language))
+            for term in passage.terms
+            for form in term_forms(term)
+        } - {()}
+        defined |= marked
+        if passage.kind is BlockKind.GLOSSARY_ENTRY:
+            glossary |= marked
+        sentences += [
+            Sentence(terms, any(set(terms).issuperset(term) for term in marked))
+            for text in _sentences(passage)
+            if (terms := tuple(terms_of(text, chunk.language)))
+        ]
+    heading = tuple(terms_of(" ".join(chunk.heading_path), chunk.language))
+    return ChunkTerms(tuple(sentences), heading, frozenset(defined), frozenset(glossary))
+
+
+def _sentences(passage: Passage) -> list[str]:
+    if passage.kind is BlockKind.HEADING:
+        return []
+    if passage.kind is BlockKind.CODE:
+        return [passage.text]
+    return _SENTENCE_END.split(passage.text)

@@ -1,0 +1,60 @@
+"""Suggest what to ask next: only questions that the index shows the book can answer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Protocol
+
+from app.domain.answering.refusal import LEXICAL, THRESHOLD, answerability, evidence
+from app.domain.answering.suggestions import suggestions
+from app.domain.errors import RagError
+from app.domain.retrieval.query import Hit, SearchFilter, SearchMode, SearchQuery
+from app.services.retrieve import SearchResult
+from app.services.term_ceilings import TermCeilings
+
+FOLLOW_UPS = 3
+TRIED = 6
+"""Questions that are checked at most: each costs a search."""
+_HITS = 8
+
+_log = logging.getLogger(__name__)
+
+
+class Searcher(Protocol):
+    async def search(self, query: SearchQuery) -> SearchResult: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestFollowUps:
+    """Checked by BM25 alone: a suggestion must not cost a call to a provider."""
+
+    retrieve: Searcher
+    ceilings: TermCeilings
+
+    async def after(
+        self, question: str, hits: Sequence[Hit], scope: SearchFilter, language: str
+    ) -> tuple[str, ...]:
+        """Return up to three questions; none when the index fails, since the answer stands."""
+        terms = partial(self.ceilings.terms, language=language)
+        found: list[str] = []
+        try:
+            for suggested in islice(suggestions(question, hits, terms, language), TRIED):
+                if await self._answerable(suggested.about, scope, language):
+                    found.append(suggested.question)
+                if len(found) == FOLLOW_UPS:
+                    break
+        except RagError as error:
+            _log.warning("answer.follow_ups_failed", extra={"error": error.code})
+            return ()
+        return tuple(found)
+
+    async def _answerable(self, about: str, scope: SearchFilter, language: str) -> bool:
+        query = SearchQuery(about, k=_HITS, mode=SearchMode.SPARSE, filter=scope, rerank=False)
+        found = await self.retrieve.search(query)
+        asked = self.ceilings.terms(about, language)
+        ceilings = await self.ceilings.of(asked, scope.books)
+        return answerability(evidence(found.hits, ceilings), LEXICAL) >= THRESHOLD

@@ -1,0 +1,397 @@
+"""What answering costs beside search and generator: one reader, many at once, memory.
+
+    python scripts/bench/chat.py [--offline] [--streams 200] [--answers 10000]
+        [--book BOOK_DIR --site SITE --questions QUESTIONS.jsonl]
+
+Starts the server (as `serve` does) and the tests' Cohere double in processes of their own, ingests
+the sample book or another one, and prints:
+
+- one reader: the time to the first delta of a streamed answer, and what is left of it without the
+  search (`POST /v1/search` less an empty request) and without the generator (the same call by
+  Cohere's SDK alone, from this process). With --offline there is no generator: what is left is
+  choosing the sentences.
+- many readers: the same with so many streams open at a time, each begun as soon as another ends;
+  the generator writes for `--seconds` each. Overhead is the time to the first delta less search and
+  generator of one reader alone. Then all streams begun in the same moment.
+- memory: the server's resident memory after each tenth of the answers.
+
+The rates that Cohere allows a key are lifted. All processes share this machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))  # the double is one of the tests
+
+QUESTIONS = (
+    "What is an inverted index?",
+    "Why do postings lists store gaps?",
+    "How does BM25 treat long documents?",
+    "What does recall measure?",
+    "What is a dense vector?",
+    "How are two ranked lists fused?",
+    "Why do chunks overlap?",
+    "What is a stop word?",
+    "How does Zipf's law describe words?",
+    "What is query expansion?",
+    "What does an embedding model learn?",
+    "When should an answer be refused?",
+)
+FIRST_PAUSE = 0.3
+"""Seconds until the double's first event: about what a hosted model takes."""
+EVENTS = 25
+"""Of one streamed answer of the double, about."""
+
+
+# --- the server and the double, each in a process of its own --------------------------------------
+
+
+def run_double(first_pause: float, pause: float) -> None:
+    from tests.cohere_double import CohereDouble  # noqa: PLC0415 - for this process alone
+
+    with CohereDouble(pieces=2, first_pause=first_pause, pause=pause) as double:
+        print(double.url, flush=True)
+        while True:
+            time.sleep(1)
+            double.requests.clear()
+
+
+def run_server() -> None:
+    import uvicorn  # noqa: PLC0415 - for this process alone
+
+    import app.bootstrap  # noqa: PLC0415
+    from app.adapters.cohere.limiter import RateLimits  # noqa: PLC0415
+    from app.main import create_app  # noqa: PLC0415
+    from app.settings import Settings  # noqa: PLC0415
+
+    app.bootstrap.default_limits = lambda *_: RateLimits()  # type: ignore[attr-defined]
+    settings = Settings(_env_file=None, questions_per_minute=0)
+    uvicorn.run(create_app(settings), host="127.0.0.1", port=settings.port, log_level="warning")
+
+
+@contextmanager
+def child(*arguments: str, env: dict[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, __file__, *arguments]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, **(env or {})}, cwd=ROOT
+    )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@contextmanager
+def double(first_pause: float, pause: float) -> Iterator[str]:
+    """Yield the address of a Cohere double."""
+    with child("--role", "double", str(first_pause), str(pause)) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+
+
+@dataclass(frozen=True)
+class Server:
+    port: int
+    pid: int
+
+    def resident_megabytes(self) -> float:
+        status = Path(f"/proc/{self.pid}/status").read_text("ascii")
+        line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
+        return int(line.split()[1]) / 1024
+
+
+@contextmanager
+def server(env: dict[str, str]) -> Iterator[Server]:
+    port = int(env["RAG_PORT"])
+    with child("--role", "server", env=env) as process:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                asyncio.run(request(port, "GET", "/readyz"))
+                break
+            except OSError:
+                assert process.poll() is None, "the server did not start"
+                assert time.monotonic() < deadline, "the server does not answer"
+                time.sleep(0.1)
+        yield Server(port, process.pid)
+
+
+# --- a client that costs little ------------------------------------------------------------------
+
+
+async def request(port: int, method: str, path: str, body: object = None) -> bytes:
+    """Return the response, status line and all."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(_head(method, path, body))
+        return await reader.read()
+    finally:
+        writer.close()
+
+
+def _head(method: str, path: str, body: object) -> bytes:
+    data = b"" if body is None else json.dumps(body).encode()
+    lines = (
+        f"{method} {path} HTTP/1.1",
+        "Host: 127.0.0.1",
+        "Content-Type: application/json",
+        f"Content-Length: {len(data)}",
+        "Connection: close",
+    )
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + data
+
+
+async def first_delta(port: int, question: str) -> float:
+    """Ask, read the answer to its end; return the seconds to its first delta (or its end, when it
+    has none). Raises RuntimeError when it is not an answer.
+    """
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        start = time.perf_counter()
+        writer.write(_head("POST", "/v1/chat", {"question": question, "stream": True}))
+        received, first = b"", 0.0
+        while data := await reader.read(65_536):
+            received += data
+            if not first and b"event: delta" in received:
+                first = time.perf_counter() - start
+    finally:
+        writer.close()
+    if b"event: end" not in received:
+        message = received[:300].decode(errors="replace") + " ... " + received[-300:].decode()
+        raise RuntimeError(message)
+    return first or time.perf_counter() - start
+
+
+async def timed(port: int, method: str, path: str, body: object = None) -> float:
+    start = time.perf_counter()
+    response = await request(port, method, path, body)
+    assert response.startswith(b"HTTP/1.1 200"), response[:300]
+    return time.perf_counter() - start
+
+
+# --- the measurements ----------------------------------------------------------------------------
+
+
+def p(values: Sequence[float], percent: int) -> float:
+    """Return the percentile in milliseconds."""
+    ordered = sorted(values)
+    return 1_000 * ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
+
+
+@dataclass(frozen=True)
+class Alone:
+    """Seconds, of one reader at a time: the medians."""
+
+    search: float
+    generator: float
+
+
+async def one_reader(port: int, questions: Sequence[str], url: str) -> Alone:
+    generator = await generator_alone(url, port, questions) if url else [0.0]
+    asked = [questions[at % len(questions)] for at in range(max(60, len(questions)))]
+    for question in asked[: len(questions)]:
+        await first_delta(port, question)
+    empty = statistics.median([await timed(port, "GET", "/healthz") for _ in asked])
+    search = [
+        await timed(port, "POST", "/v1/search", {"question": question, "k": 8}) - empty
+        for question in asked
+    ]
+    first = [await first_delta(port, question) for question in asked]
+    alone = Alone(statistics.median(search), statistics.median(generator))
+    own = [
+        all_in - at_search - alone.generator
+        for all_in, at_search in zip(first, search, strict=True)
+    ]
+    print(f"one reader, {len(asked)} questions (ms)          p50     p95")
+    for name, values in (
+        ("time to the first delta", first),
+        ("  search", search),
+        ("  generator, the SDK alone", generator),
+        ("  our own", own),
+    ):
+        print(f"  {name:32} {p(values, 50):9.1f} {p(values, 95):7.1f}")
+    return alone
+
+
+async def many_readers(
+    port: int, questions: Sequence[str], streams: int, answers: int, alone: Alone, ramp: float
+) -> None:
+    """Keep `streams` answers open, begun over `ramp` seconds, until there were `answers`."""
+    waiting = iter(range(answers))
+    over: list[float] = []
+    errors: list[str] = []
+
+    async def reader(number: int) -> None:
+        await asyncio.sleep(ramp * number / streams)
+        for at in waiting:
+            try:
+                first = await first_delta(port, questions[at % len(questions)])
+                over.append(first - alone.search - alone.generator)
+            except (OSError, RuntimeError) as error:
+                errors.append(str(error))
+
+    start = time.perf_counter()
+    await asyncio.gather(*(reader(number) for number in range(streams)))
+    spent = time.perf_counter() - start
+    how = f"begun over {ramp:g} s" if ramp else "begun at once"
+    print(f"{streams} streams at a time, {how}, {answers} answers in {spent:.1f} s")
+    print(f"  errors {len(errors)}; overhead p50 {p(over, 50):.0f} ms, p95 {p(over, 95):.0f} ms")
+    for error in errors[:3]:
+        print(f"    {error}")
+
+
+async def memory(served: Server, questions: Sequence[str], answers: int) -> None:
+    print(f"memory over {answers} answers (MB): {served.resident_megabytes():.0f}", end="")
+    start = time.perf_counter()
+    for _ in range(10):
+        waiting = iter(range(answers // 10))
+
+        async def reader(waiting: Iterator[int] = waiting) -> None:
+            for at in waiting:
+                await first_delta(served.port, questions[at % len(questions)])
+
+        await asyncio.gather(*(reader() for _ in range(8)))
+        print(f" {served.resident_megabytes():.0f}", end="", flush=True)
+    print(f"; {answers / (time.perf_counter() - start):.0f} answers a second")
+
+
+async def generator_alone(url: str, port: int, questions: Sequence[str]) -> list[float]:
+    """Return the seconds to the first text when the SDK alone asks, with as many documents."""
+    from cohere import AsyncClientV2  # noqa: PLC0415 - not needed offline
+
+    times = []
+    async with AsyncClientV2(api_key="test-key", base_url=url) as client:
+        for question in questions:
+            response = await request(port, "POST", "/v1/search", {"question": question, "k": 8})
+            hits = json.loads(response.partition(b"\r\n\r\n")[2])["hits"]
+            documents = [{"id": hit["chunk_id"], "data": {"text": hit["text"]}} for hit in hits]
+            start = time.perf_counter()
+            async for event in client.chat_stream(
+                model="command-a-03-2025",
+                messages=[{"role": "user", "content": question}],
+                documents=documents,
+            ):
+                if event.type == "content-delta":
+                    times.append(time.perf_counter() - start)
+                    break
+    return times[1:]  # the first one opens the connection
+
+
+# --- putting it together --------------------------------------------------------------------------
+
+
+def free_port() -> int:
+    import socket  # noqa: PLC0415
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def environment(home: Path, cohere: str) -> dict[str, str]:
+    env = {
+        "RAG_HOME": str(home),
+        "RAG_PORT": str(free_port()),
+        "RAG_EMBEDDER": "cohere" if cohere else "local",
+        "RAG_GENERATOR": "cohere" if cohere else "extractive",
+        "RAG_COHERE_EMBED_DIMENSION": "256",
+        "QDRANT_URL": "",
+        "PYTHONPATH": str(ROOT),
+    }
+    if cohere:
+        env |= {"CO_API_KEY": "test-key", "RAG_COHERE_BASE_URL": cohere}
+        env |= {"RAG_COHERE_TIER": "production"}
+    return env
+
+
+def ingest(options: argparse.Namespace, env: dict[str, str]) -> None:
+    if options.book is None:
+        arguments = ["demo", "--no-serve"]
+    else:
+        arguments = ["ingest", str(options.book), "--site", options.site]
+        arguments += ["--base-url", "https://book.example", "--json"]
+    subprocess.run(
+        [sys.executable, "-m", "app.cli", *arguments],
+        check=True,
+        env={**os.environ, **env},
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def read_questions(path: Path | None) -> list[str]:
+    if path is None:
+        return list(QUESTIONS)
+    lines = path.read_text("utf-8").split("\n")
+    asked = [json.loads(line)["question"] for line in lines if line]
+    return asked[:: max(1, len(asked) // 60)]
+
+
+def measure(options: argparse.Namespace, home: Path) -> None:
+    questions = read_questions(options.questions)
+    pause = (options.seconds - FIRST_PAUSE) / EVENTS
+    with provider(options, 0.0, 0.0) as url:
+        ingest(options, environment(home, url))
+    with provider(options, FIRST_PAUSE, 0.0) as url, server(environment(home, url)) as served:
+        alone = asyncio.run(one_reader(served.port, questions, url))
+    with provider(options, FIRST_PAUSE, pause) as url, server(environment(home, url)) as served:
+        if url:
+            paced = asyncio.run(generator_alone(url, served.port, questions[:6]))
+            alone = Alone(alone.search, statistics.median(paced))
+        for ramp, rounds in ((options.seconds, 3), (0.0, 1)):
+            answers = options.streams * rounds
+            asyncio.run(many_readers(served.port, questions, options.streams, answers, alone, ramp))
+    if options.answers:
+        with provider(options, 0.0, 0.0) as url, server(environment(home, url)) as served:
+            asyncio.run(memory(served, questions, options.answers))
+
+
+@contextmanager
+def provider(options: argparse.Namespace, first_pause: float, pause: float) -> Iterator[str]:
+    """Yield the address of the Cohere double; "" when offline."""
+    if options.offline:
+        yield ""
+    else:
+        with double(first_pause, pause) as url:
+            yield url
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    arguments.add_argument("--role", nargs="+", help=argparse.SUPPRESS)
+    arguments.add_argument("--offline", action="store_true")
+    arguments.add_argument("--streams", type=int, default=200)
+    arguments.add_argument("--seconds", type=float, default=8.0)
+    arguments.add_argument("--answers", type=int, default=10_000)
+    arguments.add_argument("--book", type=Path)
+    arguments.add_argument("--site", default="plain")
+    arguments.add_argument("--questions", type=Path)
+    options = arguments.parse_args()
+    if options.role:
+        role, *rest = options.role
+        if role == "double":
+            run_double(*map(float, rest))
+        else:
+            run_server()
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        measure(options, Path(folder) / "rag")
+
+
+if __name__ == "__main__":
+    main()

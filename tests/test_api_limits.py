@@ -1,0 +1,116 @@
+"""What the server refuses to give one client, and what it refuses to wait for."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.api.rate_limit import MAX_CLIENTS, RateLimit, client_key
+from tests.owl_server import QUESTION, assert_problem, events_of
+from tests.serving import ScriptedGenerator, offline_settings, serving
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.time = 50.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+def test_a_bucket_gives_its_burst_and_then_its_rate() -> None:
+    clock = Clock()
+    limit = RateLimit(per_minute=30, burst=3, clock=clock)
+    assert [limit.admit("a") for _ in range(4)] == [0, 0, 0, 2]
+    assert limit.admit("b") == 0, "another client has a bucket of its own"
+    clock.time += 1.5
+    assert limit.admit("a") == 0.5
+    clock.time += 0.5
+    assert [limit.admit("a") for _ in range(2)] == [0, 2]
+    clock.time += 3_600
+    assert [limit.admit("a") for _ in range(4)] == [0, 0, 0, 2]
+
+
+def test_no_limit_is_no_limit() -> None:
+    limit = RateLimit(per_minute=0, burst=1)
+    assert [limit.admit("a") for _ in range(5)] == [0] * 5
+
+
+def test_clients_beyond_the_memory_are_forgotten_oldest_first() -> None:
+    limit = RateLimit(per_minute=1, burst=1, clock=Clock())
+    for number in range(MAX_CLIENTS):
+        assert limit.admit(str(number)) == 0
+    assert limit.admit("0") > 0
+    assert limit.admit("newcomer") == 0
+    assert limit.admit("0") > 0
+    assert limit.admit("1") == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("10.0.0.1", "10.0.0.1", True),
+        ("10.0.0.1", "10.0.0.2", False),
+        ("10.0.0.1", "::ffff:10.0.0.1", True),
+        ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", True),
+        ("2001:db8:1:2::1", "2001:db8:1:3::1", False),
+        ("fe80::1%eth0", "fe80::2%eth1", True),
+        ("testclient", "testclient", True),
+        ("testclient", "", False),
+    ],
+)
+def test_a_client_is_an_address_or_an_ipv6_site(one: str, other: str, same: bool) -> None:
+    assert (client_key(one) == client_key(other)) == same
+
+
+@pytest.fixture(scope="module")
+def generator() -> ScriptedGenerator:
+    return ScriptedGenerator()
+
+
+@pytest.fixture(scope="module")
+def strict(
+    owl_home: Path, generator: ScriptedGenerator, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[httpx.Client]:
+    """A client of a server that takes four questions and waits 0.2 s for an answer."""
+    home = tmp_path_factory.mktemp("strict") / "rag"
+    settings = offline_settings(
+        Path(shutil.copytree(owl_home, home)),
+        questions_per_minute=1,
+        questions_burst=4,
+        answer_timeout_seconds=0.2,
+    )
+    with (
+        serving(settings, generator.open) as address,
+        httpx.Client(base_url=address, timeout=30) as client,
+    ):
+        yield client
+
+
+def test_an_answer_takes_so_long_and_no_longer_and_a_client_gets_so_many(
+    strict: httpx.Client, generator: ScriptedGenerator
+) -> None:
+    generator.play("The flight makes ", hangs=True)
+    events = events_of(strict.post("/v1/chat", json={"question": QUESTION, "stream": True}))
+    assert [name for name, _ in events] == ["start", "sources", "delta", "error"]
+    assert events[-1][1]["code"] == "provider_unavailable"
+    assert generator.cancelled.wait(20)
+    generator.play("The flight makes ", hangs=True)
+    whole = strict.post("/v1/chat", json={"question": QUESTION})
+    assert_problem(whole, 503, "provider_unavailable")
+    assert generator.cancelled.wait(20)
+
+    assert strict.post("/v1/search", json={"question": QUESTION}).status_code == 200
+    generator.play("No sound.")
+    assert strict.post("/v1/chat", json={"question": QUESTION}).status_code == 200
+    for path in ("/v1/chat", "/v1/search"):
+        refused = strict.post(path, json={"question": QUESTION})
+        problem = assert_problem(refused, 429, "too_many_requests")
+        assert 50 < problem["retry_after"] <= 60
+        assert problem["retry_after"] <= int(refused.headers["retry-after"]) <= 60
+    for path in ("/v1/books", "/v1/glossary?page=/owls", "/readyz"):
+        assert strict.get(path).status_code == 200

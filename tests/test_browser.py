@@ -1,0 +1,221 @@
+"""The demo site in a real browser: ask, read the streamed answer, follow its citation."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+
+from app.api.schemas import ErrorEvent
+from app.api.wire_events import frame, wire_events
+from app.bootstrap import sample_request
+from app.domain.answer import (
+    Answer,
+    AnswerEvent,
+    AnswerMode,
+    Citation,
+    Finished,
+    Started,
+    TextDelta,
+)
+from tests.serving import ingest, offline_settings, serving
+
+_CHROMIUM = next(
+    (
+        path
+        for name in ("chromium", "chromium-browser", "google-chrome")
+        if (path := shutil.which(name))
+    ),
+    None,
+)
+pytestmark = pytest.mark.skipif(
+    _CHROMIUM is None, reason="no Chromium on this machine (looked for it on PATH)"
+)
+_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--no-first-run",
+]
+QUESTION = "What is an inverted index?"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=_ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve the sample book, read for another address than it is served at."""
+    settings = offline_settings(tmp_path_factory.mktemp("home"))
+    ingest(settings, sample_request(settings))
+    with serving(settings) as address:
+        yield address
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """Return a page on which a script error fails the test."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    errors: list[str] = []
+
+    def keep_error(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            errors.append(message.text)
+
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", keep_error)
+    yield page
+    context.close()
+    assert errors == []
+
+
+def ask(page: Page, question: str) -> None:
+    """Ask by keyboard alone and wait for the end of the answer."""
+    if page.get_by_role("button", name="Ask this book").is_visible():
+        page.get_by_role("button", name="Ask this book").focus()
+        page.keyboard.press("Enter")
+    expect(page.get_by_label("Your question")).to_be_focused()
+    page.keyboard.type(question)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
+
+
+def fulfill(page: Page, *events: AnswerEvent | ErrorEvent) -> None:
+    """Answer the page's next question with these events instead of the server's."""
+    named = [
+        pair
+        for event in events
+        for pair in ([("error", event)] if isinstance(event, ErrorEvent) else wire_events(event))
+    ]
+    body = b"".join(frame(name, data, f"run:{n}") for n, (name, data) in enumerate(named))
+    page.route(
+        "**/v1/chat",
+        lambda route: route.fulfill(status=200, content_type="text/event-stream", body=body),
+    )
+
+
+def letters(text: str) -> str:
+    """Return letters and digits: what mark-up and punctuation between elements cannot change."""
+    return "".join(char for char in text.casefold() if char.isalnum())
+
+
+def test_a_citation_opens_the_page_at_the_very_paragraph(page: Page, site: str) -> None:
+    page.goto(f"{site}/docs/evaluation-of-search")
+    ask(page, QUESTION)
+    expect(page.locator(".tbr-mode")).to_have_text("Quoted from the book, word for word:")
+    answer = page.locator(".tbr-answer")
+    expect(answer).to_contain_text("index")
+    quote = page.locator(".tbr-quote").first.inner_text()
+    assert len(letters(quote)) > 20
+    mark = answer.get_by_role("link").first
+    assert mark.get_attribute("rel") == "noopener"
+    mark.click()
+    cited = page.locator(".cited").first
+    expect(cited).to_be_in_viewport()
+    assert f"cite={cited.get_attribute('data-paragraph-id')}" in page.url
+    assert page.url.startswith(site)
+    # A definition is two elements, term and meaning: both are marked.
+    marked = "".join(page.locator(".cited").all_inner_texts())
+    assert letters(quote) in letters(marked)
+
+
+def test_the_conversation_goes_on_on_the_next_page(page: Page, site: str) -> None:
+    page.goto(f"{site}/docs/evaluation-of-search")
+    ask(page, QUESTION)
+    first = page.locator(".tbr-answer").inner_text()
+    page.locator(".tbr-answer").get_by_role("link").first.click()
+    expect(page.locator(".cited").first).to_be_visible()
+    expect(page.locator(".tbr-answer")).to_have_text(first)
+    page.get_by_label("Your question").focus()
+    with page.expect_request("**/v1/chat") as request:
+        page.keyboard.type("What is a posting?")
+        page.keyboard.press("Enter")
+    sent = json.loads(request.value.post_data or "")
+    assert [turn["role"] for turn in sent["history"]] == ["user", "assistant"]
+    assert sent["history"][0]["content"] == QUESTION
+    page.get_by_role("button", name="Clear").click()
+    expect(page.locator(".tbr-answer")).to_have_count(0)
+
+
+def test_a_cited_paragraph_in_closed_details_is_opened(page: Page, site: str) -> None:
+    page.goto(f"{site}/docs/why-search")
+    inside = page.locator("details [data-paragraph-id], details[data-paragraph-id]").first
+    paragraph_id = inside.get_attribute("data-paragraph-id")
+    page.goto(f"{site}/docs/why-search?cite={paragraph_id}")
+    cited = page.locator(".cited").first
+    expect(cited).to_be_in_viewport()
+    expect(cited).to_be_focused()
+    expect(page.locator("details[open]")).to_have_count(1)
+
+
+def test_a_refusal_shows_the_nearest_sections(page: Page, site: str) -> None:
+    page.goto(f"{site}/docs/why-search")
+    ask(page, "Who won the football championship in Argentina in 1978?")
+    expect(page.locator(".tbr-mode")).to_have_text("Not answered from the book:")
+    nearest = page.locator(".tbr-citations a")
+    expect(page.get_by_text("Nearest sections", exact=True)).to_be_visible()
+    nearest.first.click()
+    assert page.url.startswith(f"{site}/docs/")
+
+
+def test_a_problem_is_told_in_the_box(page: Page, site: str) -> None:
+    page.goto(f"{site}/docs/why-search")
+    fulfill(page, ErrorEvent(code="internal", message="It broke."))
+    ask(page, QUESTION)
+    expect(page.locator(".tbr-error")).to_have_text("It broke.")
+
+
+def test_escape_closes_the_box_and_returns_to_the_button(page: Page, site: str) -> None:
+    page.goto(f"{site}/docs/why-search")
+    button = page.get_by_role("button", name="Ask this book")
+    button.click()
+    expect(page.get_by_role("dialog", name="Ask this book")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="Ask this book")).to_be_hidden()
+    expect(button).to_be_focused()
+
+
+def test_markup_in_an_answer_stays_text_and_offsets_count_code_points(
+    page: Page, site: str
+) -> None:
+    claim = "🦉🦉 <img src=x onerror=alert(1)> Owls hunt."
+    text = f"{claim} <b>Bold</b>\n\n```python\nhunt('<i>')\n```\n\nDone."
+    citation = Citation(
+        1, 0, len(claim), "p-1", "javascript:alert(1)", "T", ("T",), "<u>q</u>", "b", "f.md", ()
+    )
+    answer = Answer(text, AnswerMode.GENERATED, False, (citation,))
+    fulfill(page, Started(AnswerMode.GENERATED, ()), TextDelta(text), Finished(answer))
+    page.goto(f"{site}/docs/why-search")
+    ask(page, QUESTION)
+    expect(page.locator(".tbr-mode")).to_have_text("Written by a language model from the book:")
+    shown = page.locator(".tbr-answer")
+    assert shown.evaluate("e => e.textContent") == (
+        f"{claim}[1] <b>Bold</b>\n\nhunt('<i>')\n\nDone."
+    )
+    expect(page.locator(".tbr-log").locator("img, b, i, u, a")).to_have_count(0)
+    expect(shown.locator("pre")).to_have_text("hunt('<i>')")
+    expect(page.locator(".tbr-quote")).to_have_text("“<u>q</u>”")
+
+
+def test_on_a_narrow_screen_the_box_makes_way_for_the_paragraph(
+    browser: Browser, site: str
+) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 780})
+    page = context.new_page()
+    page.goto(f"{site}/docs/why-search")
+    ask(page, QUESTION)
+    page.locator(".tbr-answer").get_by_role("link").first.click()
+    expect(page.locator(".cited").first).to_be_in_viewport()
+    expect(page.get_by_role("dialog", name="Ask this book")).to_be_hidden()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    context.close()

@@ -1,0 +1,62 @@
+"""What embedding takes: calls, minutes at the rate limits, money."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.cost import FREE, Pace, Tariff, pack
+
+TRIAL = Pace(
+    texts_per_call=96,
+    tokens_per_call=9_000,
+    calls_per_minute=100,
+    inputs_per_minute=2_000,
+    tokens_per_minute=100_000,
+)
+
+
+@pytest.mark.parametrize(
+    ("counts", "batches", "minutes"),
+    [
+        ([], 0, 0.0),
+        ([10] * 96, 1, 96 / 2_000),
+        ([10] * 97, 2, 97 / 2_000),
+        ([10] * 4_000, 42, 2.0),
+        ([400] * 5_000, 228, 20.0),
+        ([9_000] * 50, 50, 4.5),
+    ],
+    ids=["nothing", "one call", "a text more", "inputs", "tokens", "long texts"],
+)
+def test_the_tightest_limit_decides_the_minutes(
+    counts: list[int], batches: int, minutes: float
+) -> None:
+    cost = Tariff(TRIAL, 0.12).estimate(counts)
+    assert (cost.texts, cost.tokens, cost.batches) == (len(counts), sum(counts), batches)
+    assert cost.minutes == pytest.approx(minutes)
+    assert cost.usd == pytest.approx(sum(counts) * 0.12 / 1e6)
+
+
+def test_a_model_in_this_process_costs_nothing_and_has_no_limit() -> None:
+    cost = FREE.estimate([500] * 10_000)
+    assert (cost.batches, cost.minutes, cost.usd) == (1, 0.0, 0.0)
+
+
+def test_an_unknown_price_is_not_guessed() -> None:
+    assert Tariff(TRIAL, None).estimate([5]).usd is None
+
+
+@given(
+    st.lists(st.integers(0, 30), max_size=40),
+    st.none() | st.integers(1, 5),
+    st.none() | st.integers(1, 20),
+)
+def test_packing_takes_every_text_once_in_order_within_the_limits(
+    counts: list[int], texts: int | None, tokens: int | None
+) -> None:
+    spans = list(pack(counts, texts, tokens))
+    assert [place for start, end in spans for place in range(start, end)] == [*range(len(counts))]
+    for start, end in spans:
+        assert texts is None or end - start <= texts
+        assert tokens is None or end - start == 1 or sum(counts[start:end]) <= tokens

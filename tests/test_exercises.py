@@ -1,0 +1,77 @@
+"""Exercises of the book: hints and paragraphs to read; the solution only when it is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from app.domain.answer import Answer, AnswerMode
+from app.domain.answering.exercises import Solutions, asked_exercise
+from app.domain.document import BlockKind
+from app.domain.retrieval.query import Hit
+from app.services.answer import AskRequest
+from tests.answer_fakes import FakeGenerator, World, chunk, passage, terms
+
+TASK = "Explain why photosynthesis in leaves stops at night."
+LIGHT = passage("Photosynthesis in leaves needs light, which plants take in by day.", "p-light")
+EXERCISE = passage(TASK, "p-task", BlockKind.EXERCISE)
+SOLUTION = passage(
+    "Photosynthesis in leaves stops at night because no photons arrive.",
+    "p-solution",
+    BlockKind.SOLUTION,
+)
+
+
+def ask(solutions: Solutions, generator: FakeGenerator | None = None) -> Answer:
+    world = World((LIGHT, EXERCISE, SOLUTION))
+    use_case = world.answering(generator, refusal_threshold=0.0)
+    return asyncio.run(use_case.answer(AskRequest(TASK, solutions=solutions)))
+
+
+@pytest.mark.parametrize(
+    ("question", "exercise"),
+    [
+        (TASK, "p-task"),
+        ("explain why photosynthesis in the leaves stops at night", "p-task"),
+        ("What is photosynthesis?", ""),
+        ("Why do leaves fall at night in autumn?", ""),
+        ("Explain why.", ""),
+    ],
+)
+def test_a_question_is_an_exercise_when_it_repeats_its_words(question: str, exercise: str) -> None:
+    assert asked_exercise(question, [Hit(chunk((LIGHT, EXERCISE)), 1.0)], terms) == exercise
+
+
+def test_hidden_only_the_paragraphs_to_read_are_named() -> None:
+    answer = ask(Solutions.HIDE)
+    assert answer.answer == "This is an exercise of the book. Read the paragraphs below first."
+    assert (answer.exercise, answer.refused, answer.citations) == ("p-task", False, ())
+    assert "p-light" in {one.paragraph_id for one in answer.sources}
+    assert "p-solution" not in {one.paragraph_id for one in answer.sources}
+
+
+def test_a_hint_quotes_the_book_but_no_generator_solves_it() -> None:
+    generator = FakeGenerator(["Because no photons arrive."])
+    answer = ask(Solutions.HINT, generator)
+    assert generator.contexts == []
+    assert (answer.mode, answer.exercise) == (AnswerMode.EXTRACTIVE, "p-task")
+    assert answer.answer == LIGHT.text
+    assert {one.paragraph_id for one in answer.citations} == {"p-light"}
+
+
+def test_the_solution_is_quoted_when_it_is_asked_for() -> None:
+    answer = ask(Solutions.SHOW)
+    assert SOLUTION.text in answer.answer
+    assert "p-solution" in {one.paragraph_id for one in answer.citations}
+
+
+def test_a_generator_sees_solutions_only_when_they_are_to_be_shown() -> None:
+    seen = []
+    for solutions in (Solutions.HINT, Solutions.SHOW):
+        generator = FakeGenerator(["Leaves need light."])
+        use_case = World((LIGHT, EXERCISE, SOLUTION)).answering(generator)
+        request = AskRequest("What do leaves need?", solutions=solutions)
+        asyncio.run(use_case.answer(request))
+        seen.append({one.passage.paragraph_id for one in generator.contexts[0]})
+    assert seen == [{"p-light", "p-task"}, {"p-light", "p-task", "p-solution"}]

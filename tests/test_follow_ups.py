@@ -1,0 +1,94 @@
+"""Questions suggested after an answer: near what was found, and answerable."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from app.domain.answering.suggestions import suggestions
+from app.domain.chunking.chunk import Passage
+from app.domain.document import BlockKind
+from app.domain.errors import StorageError
+from app.domain.retrieval.query import Hit, SearchFilter, SearchQuery
+from app.services.answer import AskRequest
+from app.services.follow_ups import SuggestFollowUps
+from app.services.retrieve import SearchResult
+from tests.answer_fakes import World, chunk, passage, terms
+
+LIGHT = passage(
+    "Photosynthesis turns light energy into chemical energy. Chlorophyll takes the light in.",
+    "p-light",
+    terms=("Photosynthesis", "Chlorophyll"),
+    heading_path=("Plants", "2.1 Energy from light"),
+)
+
+
+def suggested(question: str, *passages: Passage) -> list[str]:
+    hit = Hit(chunk(passages), 1.0)
+    return [one.question for one in suggestions(question, [hit, hit], terms, "en")]
+
+
+def test_terms_and_section_of_what_was_found_are_suggested_once_and_not_what_was_asked() -> None:
+    assert suggested("What is photosynthesis?", LIGHT) == [
+        'What does "Chlorophyll" mean?',
+        'What does the book say about "Energy from light"?',
+    ]
+
+
+def test_a_heading_that_asks_is_taken_as_it_is() -> None:
+    asks = passage("Because.", heading_path=("Why do leaves fall in autumn?",))
+    assert suggested("What is rain?", asks) == ["Why do leaves fall in autumn?"]
+
+
+@pytest.mark.parametrize("heading", ["Summary", "1. The", "x" * 90 + " yz", "3D"])
+def test_a_heading_that_names_no_subject_is_not_suggested(heading: str) -> None:
+    assert suggested("What is rain?", passage("Because.", heading_path=(heading,))) == []
+
+
+def test_terms_of_an_exercise_are_not_suggested() -> None:
+    exercise = passage(
+        "Say what a stoma is.", kind=BlockKind.EXERCISE, terms=("stoma",), heading_path=("Tasks",)
+    )
+    assert suggested("What is rain?", exercise) == []
+
+
+def test_they_are_asked_in_the_readers_language_about_the_books_words() -> None:
+    found = suggested("¿Qué es la fotosíntesis y cómo es que la luz se usa en las hojas?", LIGHT)
+    assert "¿Qué significa «Chlorophyll»?" in found
+
+
+def test_an_answer_ends_with_them_and_a_refusal_does_not() -> None:
+    use_case = World((LIGHT,)).answering()
+    answer = asyncio.run(use_case.answer(AskRequest("What does photosynthesis turn light into?")))
+    assert not answer.refused
+    assert 'What does "Chlorophyll" mean?' in answer.follow_ups
+    refusal = asyncio.run(use_case.answer(AskRequest("Who won the hockey cup in Ottawa?")))
+    assert (refusal.refused, refusal.follow_ups) == (True, ())
+
+
+def after(world: World, hits: list[Hit]) -> tuple[str, ...]:
+    suggest = SuggestFollowUps(world.retriever, world.answering().ceilings)
+    return asyncio.run(suggest.after("What is rain?", hits, SearchFilter(), "en"))
+
+
+def test_what_the_book_cannot_answer_is_not_suggested() -> None:
+    foreign = passage("Goals.", terms=("hockey",), heading_path=("Sports",))
+    assert after(World((LIGHT,)), [Hit(chunk([foreign]), 1.0)]) == ()
+
+
+def test_there_are_at_most_three_and_no_provider_is_asked() -> None:
+    text = "Alpha beta gamma delta epsilon."
+    many = passage(text, terms=tuple(text.rstrip(".").split()), heading_path=("Greek",))
+    world = World((many,), error=AssertionError("embedded"))
+    assert len(after(world, [Hit(chunk([many]), 1.0)])) == 3
+
+
+def test_an_index_that_fails_costs_only_the_suggestions() -> None:
+    class Failing:
+        async def search(self, query: SearchQuery) -> SearchResult:
+            raise StorageError(query.question)
+
+    suggest = SuggestFollowUps(Failing(), World((LIGHT,)).answering().ceilings)
+    hits = [Hit(chunk([LIGHT]), 1.0)]
+    assert asyncio.run(suggest.after("What is rain?", hits, SearchFilter(), "en")) == ()

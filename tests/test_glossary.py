@@ -1,0 +1,203 @@
+"""The terms of the glossary that stand on a page."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import httpx
+import pytest
+
+from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.document import BlockKind
+from app.domain.errors import BookNotFound
+from app.domain.glossary import TermFinder, glossary_terms
+from app.services.glossary import LookUpTerms, PageGlossary, page_key
+from tests.answer_fakes import passage
+from tests.owl_server import ORIGIN, assert_problem
+from tests.retrieval_fakes import FakeIndex, make_chunk, make_manifest
+
+
+def entry(term: str, text: str = "", paragraph_id: str = "") -> Passage:
+    return passage(
+        text or f"{term}: meaning of {term}",
+        paragraph_id or f"p-{term}",
+        BlockKind.GLOSSARY_ENTRY,
+        terms=(term,),
+    )
+
+
+def found(text: str, *terms: str) -> list[tuple[str, tuple[str, ...]]]:
+    entries = [one for term in terms for one in glossary_terms(entry(term))]
+    on_page = TermFinder.of(entries).find([passage(text, "p-text")])
+    return [(one.entry.term, one.forms) for one in on_page]
+
+
+@pytest.mark.parametrize(
+    ("text", "terms", "expected"),
+    [
+        ("A posting list.", ["posting"], [("posting", ("posting",))]),
+        ("Postings and postings.", ["posting"], [("posting", ("Postings", "postings"))]),
+        ("Two indexes", ["index"], [("index", ("indexes",))]),
+        ("many entries", ["entry"], [("entry", ("entries",))]),
+        ("Reposting is not imposting.", ["posting"], []),
+        ("A stop word is stopped.", ["stop word", "stop"], [("stop word", ("stop word",))]),
+        ("It will stop. Word has it.", ["stop word"], []),
+        ("Inverted\n  index", ["inverted index"], [("inverted index", ("Inverted\n  index",))]),
+        ("tf-idf, not idf alone", ["idf"], [("idf", ("idf",))]),
+        ("tf-idf is a weight", ["idf", "tf-idf"], [("tf-idf", ("tf-idf",))]),
+        ("it is; IT is", ["IT"], [("IT", ("IT",))]),
+        ("DNAs and dna", ["DNA"], [("DNA", ("DNAs",))]),
+        ("Zipf's law", ["Zipf"], [("Zipf", ("Zipf",))]),
+        ("die Größe", ["Größe"], [("Größe", ("Größe",))]),
+        ("b, then a", ["a", "b"], [("b", ("b",)), ("a", ("a",))]),
+        ("anything", ["?!"], []),
+        ("", ["posting"], []),
+    ],
+)  # fmt: skip
+def test_terms_are_found_as_whole_words(
+    text: str, terms: Sequence[str], expected: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    assert found(text, *terms) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "definition"),
+    [
+        ("posting\nan entry of a list", "an entry of a list"),
+        ("Posting: an entry", "an entry"),
+        ("posting \u2013 an entry", "an entry"),
+        ("An entry of a list is a posting", "An entry of a list is a posting"),
+    ],
+)
+def test_the_definition_is_the_entry_without_its_term(text: str, definition: str) -> None:
+    (term,) = glossary_terms(entry("posting", text))
+    assert term.definition == definition
+
+
+def test_only_entries_of_the_glossary_define() -> None:
+    assert list(glossary_terms(passage("posting: an entry", terms=("posting",)))) == []
+
+
+def test_an_entry_does_not_count_as_a_use_of_its_own_term() -> None:
+    finder = TermFinder.of(glossary_terms(entry("posting")))
+    assert finder.find([entry("posting")]) == []
+    assert len(finder.find([entry("list", "list: of postings")])) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("https://book.example/docs/a#part", "/docs/a"),
+        ("http://localhost:3000/docs/a?cite=p-1#x", "/docs/a/"),
+        ("/docs/a.html", "/docs/a"),
+        ("/docs/a/index.html", "/docs/a/"),
+        ("/docs/caf%C3%A9", "/docs/café"),
+        ("https://book.example", "/"),
+        ("/index.html", "/"),
+    ],
+)
+def test_the_addresses_of_one_page_are_one(one: str, other: str) -> None:
+    assert page_key(one) == page_key(other)
+    assert page_key(one) != page_key("/docs/b")
+
+
+def glossary_chunk(page: str, *passages: Passage, book: str = "book", index: int = 0) -> Chunk:
+    return replace(
+        make_chunk("", file=page, book=book, index=index),
+        passages=passages,
+        deep_link_url=f"https://{book}.example/{page}#glossary:~:text=x",
+    )
+
+
+@dataclass
+class CountingIndex(FakeIndex):
+    reads: int = 0
+
+    async def fetch(self, book: str, chunk_ids: Sequence[str]) -> list[Chunk]:
+        self.reads += 1
+        return await super().fetch(book, chunk_ids)
+
+
+def look_up(terms: LookUpTerms, page: str, book: str = "") -> PageGlossary | None:
+    return asyncio.run(terms.on_page(page, book))
+
+
+def definitions(glossary: PageGlossary | None) -> list[tuple[str, str]]:
+    assert glossary is not None
+    return [(one.entry.term, one.entry.definition) for one in glossary.terms]
+
+
+def test_what_the_page_itself_defines_goes_before_another_page() -> None:
+    index = FakeIndex(
+        [
+            glossary_chunk("a", entry("valve", "valve: of the heart", "p-a"), passage("A valve.")),
+            glossary_chunk("b", entry("valve", "valve: of a vein", "p-b"), passage("Valves.")),
+            glossary_chunk("c", passage("A valve.")),
+        ]
+    )
+    terms = LookUpTerms(index)
+    assert definitions(look_up(terms, "/a")) == [("valve", "of the heart")]
+    assert definitions(look_up(terms, "/b")) == [("valve", "of a vein")]
+    assert definitions(look_up(terms, "/c")) == [("valve", "of the heart")]
+
+
+def test_a_book_is_read_once_a_generation_and_a_page_once() -> None:
+    index = CountingIndex([glossary_chunk("a", entry("valve"), passage("A valve."))])
+    terms = LookUpTerms(index)
+    look_up(terms, "/a")
+    reads = index.reads
+    look_up(terms, "/a")
+    assert index.reads == reads
+    index.manifests = [replace(make_manifest(), generation=2)]
+    index.stored = [glossary_chunk("a", entry("flap"), passage("A flap."))]
+    assert definitions(look_up(terms, "/a")) == [("flap", "meaning of flap")]
+
+
+def test_a_url_asks_the_book_of_its_site_first() -> None:
+    stored = [
+        glossary_chunk("a", entry("valve", f"valve: in {book}"), passage("A valve."), book=book)
+        for book in ("one", "two")
+    ]
+    manifests = [
+        replace(make_manifest(book), base_url=f"https://{book}.example") for book in ("one", "two")
+    ]
+    terms = LookUpTerms(FakeIndex(stored, manifests))
+    assert definitions(look_up(terms, "https://two.example/a")) == [("valve", "in two")]
+    assert definitions(look_up(terms, "/a")) == [("valve", "in one")]
+    assert definitions(look_up(terms, "https://one.example/a", "two")) == [("valve", "in two")]
+    assert look_up(terms, "/nothing") is None
+    with pytest.raises(BookNotFound, match="'three'"):
+        look_up(terms, "/a", "three")
+
+
+# --- over the wire ------------------------------------------------------------------------------
+
+
+def test_a_page_lists_its_terms_with_definition_and_place(client: httpx.Client) -> None:
+    page = f"{ORIGIN}/owls.html?x=1#silent-flight"
+    body = client.get("/v1/glossary", params={"page": page}).json()
+    assert body["book"] == "owls"
+    by_term = {one["term"]: one for one in body["terms"]}
+    assert list(by_term) == ["Skull", "Fringe"]
+    fringe = by_term["Fringe"]
+    assert fringe["definition"] == "Threads at an edge."
+    assert fringe["forms"] == ["fringe"]
+    assert fringe["url"].startswith(f"{ORIGIN}/")
+    assert fringe["paragraph_id"]
+
+
+@pytest.mark.parametrize(
+    ("params", "status", "code"),
+    [
+        ({"page": "/nothing"}, 404, "page_not_found"),
+        ({"page": "/owls", "book": "hawks"}, 404, "book_not_found"),
+        ({"page": ""}, 422, "invalid_request"),
+        ({}, 422, "invalid_request"),
+    ],
+)
+def test_a_page_that_is_not_there_is_a_problem(
+    client: httpx.Client, params: dict[str, str], status: int, code: str
+) -> None:
+    assert_problem(client.get("/v1/glossary", params=params), status, code)

@@ -1,0 +1,78 @@
+"""Paragraph ids: the hash of what is written, nothing of where it stands."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.adapters.markdown import read_text
+from app.domain.document import Site
+from app.domain.identity import assign_ids, content_id, norm
+
+VECTORS = json.loads(
+    (Path(__file__).parent / "data" / "site-vectors.json").read_text(encoding="utf-8")
+)["paragraph_id"]
+
+
+@pytest.mark.parametrize("case", VECTORS, ids=[case["norm"] for case in VECTORS])
+def test_ids_agree_with_the_site_plugins(case: dict[str, str]) -> None:
+    assert norm(case["text"]) == case["norm"]
+    assert content_id(case["text"]) == case["id"]
+
+
+@given(st.text())
+def test_norm_is_nfkc_lower_case_letters_and_digits(text: str) -> None:
+    folded = unicodedata.normalize("NFKC", text).lower()
+    assert norm(text) == "".join(char for char in folded if unicodedata.category(char)[0] in "LN")
+
+
+def test_repeats_get_a_number_in_reading_order() -> None:
+    first = content_id("Same.")
+    pairs = [("Same.", ""), ("Other.", ""), ("same", ""), ("Same", "")]
+    assert assign_ids(pairs) == [first, content_id("Other."), f"{first}-2", f"{first}-3"]
+
+
+def test_an_authors_id_wins_where_it_is_the_only_one() -> None:
+    pairs = [("A", "intro"), ("B", "setup"), ("C", "intro")]
+    assert assign_ids(pairs) == [content_id("A"), "setup", content_id("C")]
+
+
+def test_an_authors_id_is_never_given_to_another_paragraph() -> None:
+    taken = content_id("B")
+    assert assign_ids([("A", taken), ("B", "")]) == [taken, f"{taken}-2"]
+
+
+def test_text_without_letters_still_has_an_id() -> None:
+    assert content_id("🚀") != content_id("---")
+    assert content_id("🚀").startswith("p-")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("A word, *then* another.", "A **word** then [another](https://x.org)"),
+        ("With $x^2$ inside.", "With inside."),
+        ("With a note[^1] inside.\n\n[^1]: n", "With a note inside.\n\n[^1]: n"),
+        ("With {version} inside.", "With inside."),
+        ("With ![a picture](x.png) inside.", "With inside."),
+        ("Water is H<sub>2</sub>O.", "Water is H2O."),
+        ('Straight "quotes" -- and dashes', "Straight “quotes” — and dashes"),
+    ],
+)
+def test_an_id_leaves_markup_maths_and_pictures_out(one: str, other: str) -> None:
+    ids = [
+        read_text(source, site=Site.DOCUSAURUS, file="p.mdx").blocks[0].paragraph_id
+        for source in (one, other)
+    ]
+    assert ids[0] == ids[1]
+
+
+def test_an_id_does_not_depend_on_place() -> None:
+    alone = read_text("The paragraph.\n").blocks[0]
+    moved = read_text("# Title\n\n## Section\n\n> quoted\n\nThe paragraph.\n").blocks[-1]
+    assert alone.paragraph_id == moved.paragraph_id

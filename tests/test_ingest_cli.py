@@ -1,0 +1,201 @@
+"""What a person sees of an ingest, and the commands that keep the books."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.adapters.qdrant.edge import EdgeIndex
+from app.cli.output import TerminalProgress, duration, remark_each
+from tests.command_line import Run, runner
+from tests.index_points import quick_folder
+from tests.ingesting import edit, make_book
+from tests.qdrant_double import Reply, qdrant_double
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    with quick_folder() as folder:
+        yield folder
+
+
+@pytest.fixture
+def run(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(home, monkeypatch, capsys)
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    return make_book(tmp_path / "lamps")
+
+
+def test_the_summary_says_what_changed_what_was_left_out_and_why(run: Run, book: Path) -> None:
+    (book / "page1.md").write_text("# Page 1\n\n```py\nlamp = 1\n```\n\nA lamp.\n")
+    first = run("ingest", book, "--exclude-kinds", "code")
+    assert first.code == 0
+    assert "4 files, 7 chunks" in first.out
+    assert "left out  1 code as asked" in first.out
+    assert "7 were added, 0 changed, 0 removed" in first.out
+    assert "7 were embedded, 0 reused" in first.out
+    assert "published as generation 1" in first.out
+    assert "unchanged" in run("ingest", book, "--exclude-kinds", "code").out
+    edit(book / "page2.md", "Page2 part0", "Newer words")
+    dry = run("ingest", book, "--exclude-kinds", "code", "--dry-run").out
+    assert "0 would be added, 1 changed, 0 removed" in dry
+    assert "1 would be embedded, 6 reused" in dry
+    assert "published" not in dry
+
+
+def test_warnings_name_file_and_line_and_a_long_list_is_cut(run: Run, book: Path) -> None:
+    (book / "book.toml").write_text('[book]\ntitle = "Lamps"\n')
+    (book / "src").mkdir()
+    (book / "src" / "SUMMARY.md").write_text("# Summary\n\n- [Page](page.md)\n")
+    lines = "".join(f"{{{{#include gone{number}.rs}}}}\n\n" for number in range(25))
+    (book / "src" / "page.md").write_text(f"# Page\n\nA lamp.\n\n{lines}")
+    result = run("ingest", book, "--json")
+    assert result.code == 0
+    warnings = result.json()["warnings"]
+    assert len(warnings) == 25
+    assert warnings[0].startswith("src/page.md:5: ")
+    told = [line for line in result.err.splitlines() if line.startswith("warning: ")]
+    assert told[:20] == [f"warning: {warning}" for warning in warnings[:20]]
+    assert told[20:] == ["warning: and 5 more (--json lists all)"]
+    again = run("ingest", book, "--json")
+    assert again.json()["unchanged"]
+    assert again.json()["warnings"] == warnings
+
+
+def test_progress_is_a_line_a_phase_and_quiet_is_quiet(run: Run, book: Path) -> None:
+    phases = [line.split(":")[0] for line in run("ingest", book).err.splitlines()]
+    assert phases == ["embedder", "read", "chunk", "embed", "index", "publish"]
+    edit(book / "page2.md", "Page2 part0", "Newer words")
+    quiet = run("ingest", book, "--quiet", "--json")
+    assert quiet.err == ""
+    assert quiet.json()["embedded"] == 1
+
+
+def test_a_long_phase_tells_rate_and_time_left_every_ten_seconds(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    now = 0.0
+    with TerminalProgress(clock=lambda: now) as progress:
+        progress.start("embed", 1_200, "texts")
+        for _ in range(12):
+            now += 4
+            progress.advance("embed", 100)
+        progress.finish("embed")
+        progress.start("publish", 0, "")
+        now += 90
+        progress.finish("publish")
+    assert capsys.readouterr().err.splitlines() == [
+        "embed: 300 of 1,200 texts, 25/s, 36.0 s left",
+        "embed: 600 of 1,200 texts, 25/s, 24.0 s left",
+        "embed: 900 of 1,200 texts, 25/s, 12.0 s left",
+        "embed: 1,200 of 1,200 texts, 25/s, 0.0 s left",
+        "embed: 1,200 texts in 48.0 s (25/s)",
+        "publish: 2 min",
+    ]
+
+
+def test_a_short_list_is_told_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    remark_each("warning", [str(number) for number in range(20)])
+    assert len(capsys.readouterr().err.splitlines()) == 20
+    assert [duration(seconds) for seconds in (3, 59.94, 61, 3599, 7200)] == [
+        "3.0 s",
+        "59.9 s",
+        "1 min",
+        "60 min",
+        "2.0 h",
+    ]
+
+
+def test_a_second_ingest_is_told_who_runs_the_first(run: Run, book: Path, home: Path) -> None:
+    async def hold() -> None:
+        writer = await EdgeIndex(home / "state").begin("lamps", 8)
+        refused = await asyncio.to_thread(run, "ingest", book)
+        assert refused.code == 2
+        line = refused.err.splitlines()[-1]
+        assert line.startswith("textbook-rag: book 'lamps' is being written by another run")
+        assert f"process {os.getpid()}, started 20" in line
+        await writer.abandon()
+
+    asyncio.run(hold())
+    assert run("books", "--json").out == ""
+
+
+def test_rollback_goes_back_and_forth(run: Run, book: Path) -> None:
+    run("ingest", book)
+    refused = run("rollback", "lamps")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "no generation to go back to" in refused.err
+    edit(book / "page0.md", "Page0 part0", "Newer words")
+    new = run("ingest", book, "--json").json()
+    back = run("rollback", "lamps", "--json").json()
+    assert (back["generation"], back["chunks"]) == (1, 8)
+    assert back["book_version"] != new["book_version"]
+    assert "Newer words" not in run("search", "page0 part0", "--json").out
+    assert "generation 2" in run("rollback", "lamps").out
+    assert "Newer words" in run("search", "page0 part0", "--json").out
+
+
+def test_books_are_listed_each_with_version_chunks_model_time_and_size(
+    run: Run, book: Path, tmp_path: Path
+) -> None:
+    run("ingest", book)
+    run("ingest", make_book(tmp_path / "towers", pages=2))
+    listed = [json.loads(line) for line in run("books", "--json").out.splitlines()]
+    assert [(one["book"], one["chunks"], one["generation"]) for one in listed] == [
+        ("lamps", 8, 1),
+        ("towers", 4, 1),
+    ]
+    text = run("books").out.splitlines()
+    for one, line in zip(listed, text, strict=True):
+        for shown in (one["book"], one["book_version"], one["model"], one["created_at"]):
+            assert shown in line
+        assert f"{one['size_bytes'] / 1e6:.1f} MB" in line
+
+
+def test_a_question_goes_to_one_book_or_several_or_all(
+    run: Run, book: Path, tmp_path: Path
+) -> None:
+    for name in ("lamps", "towers", "yards"):
+        run("ingest", make_book(tmp_path / name, pages=2))
+
+    def asked(*options: str) -> set[str]:
+        hits = run("search", "page0 part0", "--k", "12", *options, "--json").json()["hits"]
+        return {hit["book"] for hit in hits}
+
+    assert asked() == {"lamps", "towers", "yards"}
+    assert asked("--book", "towers") == {"towers"}
+    assert asked("--book", "towers", "--book", "lamps") == {"lamps", "towers"}
+
+
+def test_the_settings_lay_out_a_collection_on_a_server(run: Run, book: Path) -> None:
+    settings = {
+        "RAG_QDRANT_SHARDS": "6",
+        "RAG_QDRANT_REPLICAS": "2",
+        "RAG_QDRANT_WRITE_CONSISTENCY": "2",
+        "RAG_QDRANT_QUANTIZATION": "int8",
+        "RAG_QDRANT_ON_DISK_VECTORS": "true",
+    }
+    with qdrant_double() as double:
+        double.routes = {
+            "GET /aliases": lambda _: Reply(result={"aliases": []}),
+            "GET /collections": lambda _: Reply(result={"collections": []}),
+            "PUT /collections/": lambda _: Reply(500, None, "as far as this test goes"),
+        }
+        result = run("ingest", book, QDRANT_URL=double.url, **settings)
+        (body,) = double.bodies("PUT /collections/textbook_lamps_v1")
+    assert result.code == 1
+    assert "as far as this test goes" in result.err
+    assert (body["shard_number"], body["replication_factor"]) == (6, 2)
+    assert body["write_consistency_factor"] == 2
+    vectors = body["vectors"]["dense"]  # type: ignore[index]
+    assert vectors["on_disk"] is True
+    assert vectors["quantization_config"]["scalar"]["type"] == "int8"
+    assert body["strict_mode_config"]["enabled"] is True  # type: ignore[index]

@@ -1,0 +1,223 @@
+"""Ingest is killed at random moments of every phase, while readers ask all the while."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count, pairwise
+from pathlib import Path
+
+import pytest
+
+from app.adapters.bm25 import Bm25Encoder
+from app.adapters.embedding_cache import SqliteEmbeddingCache
+from app.adapters.qdrant.edge import EdgeIndex
+from app.adapters.tokens import token_counter
+from app.bootstrap import chunk_book, read_source
+from app.domain.retrieval.query import SearchFilter
+from app.services.ingest import IngestRequest
+from app.services.ports import IndexPoint
+from tests.cohere_double import CohereDouble
+from tests.conftest import ROOT
+from tests.index_points import quick_folder
+from tests.ingesting import BOOK, URL, edit, make_book
+from tests.serving import offline_settings
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs Linux")
+
+KILLS = 50
+PHASES = ("read", "chunk", "embed", "index", "publish")
+DIMENSION = 256
+PAGES = 8
+QUERY = Bm25Encoder().encode_query("page", "en")
+
+
+@pytest.fixture
+def double() -> Iterator[CohereDouble]:
+    with CohereDouble(count_tokens=token_counter()) as running:
+        yield running
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    with quick_folder() as folder:
+        yield folder
+
+
+def write_version(folder: Path, version: int) -> frozenset[str]:
+    """Write the book with another beginning of every page's last paragraph; return its chunks."""
+    make_book(folder, PAGES)
+    for number in range(PAGES if version else 0):
+        old = f"Page{number} part1"
+        edit(folder / f"page{number}.md", old, f"Version{version} {old.lower()}")
+    request = IngestRequest(folder, book=BOOK, base_url=URL)
+    return frozenset(one.embedding_text for one in chunk_book(read_source(request), request))
+
+
+class Worker:
+    """`tests.crash_worker` and the child that it has running."""
+
+    def __init__(self, folder: Path, home: Path, double: CohereDouble) -> None:
+        settings = offline_settings(
+            home,
+            embedder="cohere",
+            cohere_api_key=double.key,
+            cohere_base_url=double.url,
+            cohere_embed_dimension=DIMENSION,
+            cohere_tier="production",
+            cohere_batch_tokens=1_000,
+        ).model_dump(mode="json")
+        settings["cohere_api_key"] = double.key
+        self._command = json.dumps({"folder": str(folder), "settings": settings})
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.crash_worker"],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        )
+
+    def start(self) -> int:
+        """Begin an ingest; return the id of its process."""
+        self._write(self._command)
+        return int(self.next_line())
+
+    def end(self) -> int:
+        """The child's exit code, when it is over."""
+        self._write("")
+        line = self.next_line()
+        while not line.startswith("ended "):
+            line = self.next_line()
+        return int(line.split()[1])
+
+    def run(self) -> dict[str, float]:
+        """Ingest to the end; return the seconds of each phase."""
+        self.start()
+        began = [(phase, time.monotonic()) for phase in iter(self.next_line, "done")]
+        began.append(("done", time.monotonic()))
+        assert self.end() == 0
+        return {phase: end - start for (phase, start), (_, end) in pairwise(began)}
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def _write(self, line: str) -> None:
+        assert self._process.stdin
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+
+    def next_line(self) -> str:
+        assert self._process.stdout
+        line = self._process.stdout.readline()
+        assert line, "the worker is gone: see stderr"
+        return line.strip()
+
+
+@dataclass
+class Reader:
+    """Asks for the whole book without a pause; each answer must be one of the `allowed` whole."""
+
+    home: Path
+    allowed: set[frozenset[str]]
+    answers: int = 0
+    wrong: list[object] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._ask()))
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    async def _ask(self) -> None:
+        index = EdgeIndex(self.home)
+        while not self._stop.is_set():
+            try:
+                answer = await ask(index)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is no answer
+                self.wrong.append(error)
+                return
+            self.answers += 1
+            await asyncio.sleep(0.02)
+            if answer not in self.allowed:
+                self.wrong.append(answer)
+
+
+async def ask(index: EdgeIndex) -> frozenset[str]:
+    found = await index.search(None, QUERY, 1_000, SearchFilter(books=(BOOK,)))
+    chunks = await index.fetch(BOOK, [hit.chunk_id for hit in found.sparse])
+    return frozenset(one.embedding_text for one in chunks)
+
+
+def cached(home: Path, texts: frozenset[str]) -> frozenset[str]:
+    cache = SqliteEmbeddingCache(home / "embeddings.sqlite")
+    return texts - set(asyncio.run(cache.missing("embed-v4.0", DIMENSION, sorted(texts))))
+
+
+async def points(home: Path) -> list[IndexPoint]:
+    return [point async for page in EdgeIndex(home).points(BOOK) for point in page]
+
+
+def test_fifty_kills_lose_nothing_and_cost_nothing_twice(
+    home: Path, tmp_path: Path, double: CohereDouble
+) -> None:
+    """A version is tried again until it is published; what was kept of it is not paid again."""
+    folder, state, chance = tmp_path / "lamps", home / "state", random.Random(2026)
+    worker = Worker(folder, state, double)
+    try:
+        write_version(folder, 0)
+        worker.run()
+        clean = asyncio.run(points(state))
+        before = published = write_version(folder, 1)
+        seconds = worker.run()
+        reader = Reader(state, {published})
+        try:
+            versions = count(2)
+            version = published
+            killed, paid = Counter[str](dict.fromkeys(PHASES, 0)), Counter[str]()
+            while killed.total() < KILLS:
+                if version == published:
+                    version = write_version(folder, next(versions))
+                    # A reader may be half a second behind.
+                    reader.allowed = {before, published, version}
+                kept = cached(state, version)
+                possible = [phase for phase in PHASES if phase != "embed" or version - kept]
+                phase = min(possible, key=killed.__getitem__)
+                process = worker.start()
+                if phase in iter(worker.next_line, "done"):
+                    time.sleep(chance.uniform(0, seconds[phase]))
+                os.kill(process, signal.SIGKILL)
+                killed[phase] += worker.end() == -signal.SIGKILL
+                now = asyncio.run(ask(EdgeIndex(state)))
+                assert now in {published, version}
+                if now != published:
+                    before, published = published, now
+                assert {text: double.billed[text] for text in paid} == paid
+                paid += {text: double.billed[text] for text in cached(state, version) - paid.keys()}
+            final = write_version(folder, 0)
+            reader.allowed |= {published, final}
+            worker.run()
+        finally:
+            reader.stop()
+    finally:
+        worker.close()
+    assert reader.wrong == []
+    assert reader.answers > KILLS
+    assert min(killed.values()) >= 3, killed
+    assert {text: double.billed[text] for text in paid} == paid
+    assert all(double.billed[point.chunk.embedding_text] == 1 for point in clean)
+    assert asyncio.run(points(state)) == clean

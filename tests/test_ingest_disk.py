@@ -1,0 +1,137 @@
+"""A full disk and a read-only state folder: one clear line, and the old index answers on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import Result, Run, runner
+from tests.conftest import ROOT
+from tests.index_points import quick_folder
+from tests.ingesting import edit, make_book
+
+FREE = 3 * 2**20
+"""Bytes: less than the new generation takes, more than SQLite's journals."""
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A tmpfs, where that is allowed."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=200m", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("needs root that may mount")
+    try:
+        yield folder
+    finally:
+        os.chdir("/")
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.fixture
+def memory() -> Iterator[Path]:
+    with quick_folder() as folder:
+        yield folder
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    return make_book(tmp_path / "lamps")
+
+
+def in_process_of_its_own(home: Path, *arguments: str | Path, before: str = "") -> Result:
+    """Run a command after the statements of `before`: it may be limited, or die."""
+    given = [str(argument) for argument in arguments]
+    script = f"""
+import resource, sys
+from app.cli import main
+{before}
+sys.exit(main({given!r}))
+"""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=home.parent,
+        env={**kept, "PYTHONPATH": str(ROOT), "RAG_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+def assert_one_line(done: Result, *parts: str) -> None:
+    assert (done.code, done.out) == (1, "")
+    line = done.err.splitlines()[-1]
+    assert line.startswith("textbook-rag: ")
+    for part in parts:
+        assert part in line
+    assert "Traceback" not in done.err
+
+
+def assert_answers(run: Run, word: str) -> None:
+    done = run("search", "page0 part0", "--json")
+    assert done.code == 0, done.err
+    assert word in done.out
+
+
+def test_a_full_disk(
+    disk: Path, book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = runner(disk, monkeypatch, capsys)
+    assert run("ingest", book).code == 0
+    edit(book / "page0.md", "Page0 part0", "Newer words")
+    filler = disk / "filler"
+    with filler.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, shutil.disk_usage(disk).free - FREE)
+    # Writing into a file's hole on a full disk would kill the process.
+    assert_one_line(in_process_of_its_own(disk / "state", "ingest", book), str(disk), "disk full")
+    assert_answers(run, "Page0 part0")
+    filler.unlink()
+    assert run("ingest", book).code == 0
+    assert_answers(run, "Newer words")
+
+
+def test_a_quota_that_runs_out_in_the_embedding_cache(
+    memory: Path, book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = runner(memory, monkeypatch, capsys)
+    assert run("ingest", book).code == 0
+    for number in range(4):
+        edit(book / f"page{number}.md", f"Page{number} part0", "Newer words")
+    home = memory / "state"
+    size = (home / "embeddings.sqlite").stat().st_size // 4
+    limit = f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))"
+    assert_one_line(in_process_of_its_own(home, "ingest", book, before=limit), "embeddings.sqlite")
+    assert_answers(run, "Page0 part0")
+    assert run("ingest", book).code == 0
+    assert_answers(run, "Newer words")
+
+
+def test_a_read_only_state_folder(
+    disk: Path, book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = runner(disk, monkeypatch, capsys)
+    assert run("ingest", book).code == 0
+    edit(book / "page0.md", "Page0 part0", "Newer words")
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    assert_one_line(run("ingest", book), str(disk), "Read-only file system")
+    edit(book / "page0.md", "Newer words", "Page0 part0")
+    assert "unchanged" in run("ingest", book).out
+    subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
+    assert_answers(run, "Page0 part0")
+
+
+def test_a_state_folder_that_cannot_be_made(
+    tmp_path: Path, book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = runner(tmp_path, monkeypatch, capsys)
+    (tmp_path / "state").write_text("a file")
+    assert_one_line(run("ingest", book), str(tmp_path / "state"))

@@ -1,0 +1,131 @@
+"""Deep links: a fragment quotes words of one clean run that the page has once."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from app.adapters.markdown import read_book, read_text
+from app.domain.document import BlockKind, Document, Site
+from app.domain.links import clean_runs, deep_link, encode_fragment, page_links
+
+BOOKS = Path(__file__).parent / "fixtures" / "books"
+
+
+def directive(link: str) -> tuple[str, str]:
+    """Return a link's quoted text and suffix, decoded; ("", "") without a text fragment."""
+    _, found, value = link.partition(":~:text=")
+    if not found:
+        return "", ""
+    text, _, suffix = value.partition(",-")
+    return unquote(text), unquote(suffix)
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
+
+
+def occurrences(needle: list[str], page: Document) -> int:
+    everything = [word for block in page.blocks for run in clean_runs(block) for word in words(run)]
+    size = len(needle)
+    return sum(everything[at : at + size] == needle for at in range(len(everything) - size + 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "encoded"),
+    [
+        ("state-of-the-art", "state%2Dof%2Dthe%2Dart"),
+        ("comma, and & more", "comma%2C%20and%20%26%20more"),
+        ("100 % sure?", "100%20%25%20sure%3F"),
+        ("اردو", "%D8%A7%D8%B1%D8%AF%D9%88"),
+    ],
+)
+def test_the_syntax_of_text_directives_is_encoded(text: str, encoded: str) -> None:
+    assert encode_fragment(text) == encoded
+
+
+@pytest.mark.parametrize(
+    ("url", "text", "suffix", "link"),
+    [
+        ("https://x.org/p", "a b", "", "https://x.org/p#:~:text=a%20b"),
+        ("https://x.org/p#s", "a b", "", "https://x.org/p#s:~:text=a%20b"),
+        ("https://x.org/p#s", "a b", "c", "https://x.org/p#s:~:text=a%20b,-c"),
+        ("https://x.org/p#s", "", "", "https://x.org/p#s"),
+    ],
+)
+def test_a_deep_link_is_address_anchor_and_fragment(
+    url: str, text: str, suffix: str, link: str
+) -> None:
+    assert deep_link(url, text, suffix) == link
+
+
+HAZARDS = [
+    ("a paragraph with **bold words** and more text after it", "and more text after"),
+    ("inline math $E = mc^2$ sits in the middle of this", "sits in the middle"),
+    ("a footnote[^1] interrupts this paragraph of text", "interrupts this paragraph of"),
+    ("two -- dashes split what one may quote here", "dashes split what one"),
+    ("line one  \ncontinues on a second line of text", "continues on a second"),
+    ("soft wrapped line\ncontinues on the source line", "soft wrapped line continues"),
+    ("a :rocket: shortcode becomes a picture there", "shortcode becomes a picture"),
+    ("an expression {1 + 1} stands inside of this", "stands inside of this"),
+    ("with ![alt text here](x.png) in the middle of it", "in the middle of"),
+    ("中文段落没有空格", "中文段落没有空格"),
+    ("| a cell | another cell |\n|---|---|\n| x | y |", "a cell"),
+    ("```py\ndef f(x):\n    return x + 1\n```", "def f(x"),
+]
+
+
+@pytest.mark.parametrize(("source", "quoted"), HAZARDS, ids=[row[1] for row in HAZARDS])
+def test_a_quote_bridges_nothing_that_the_page_shows_otherwise(source: str, quoted: str) -> None:
+    page = read_text(f"{source}\n\n[^1]: Note.\n", site=Site.DOCUSAURUS, file="p.mdx")
+    text, suffix = directive(page_links(page)[0])
+    assert text == quoted
+    assert any(text in run for run in clean_runs(page.blocks[0]))
+    assert suffix == ""
+
+
+def test_the_shortest_run_that_is_unique_is_quoted() -> None:
+    page = read_text("One two three four five.\n\nOne two three four six.\n")
+    assert [directive(link)[0] for link in page_links(page)] == [
+        "two three four five",
+        "two three four six",
+    ]
+
+
+def test_a_repeated_paragraph_is_told_apart_by_what_follows() -> None:
+    page = read_text("The same words twice.\n\nApples here.\n\nThe same words twice.\n\nPears.\n")
+    links = page_links(page)
+    assert directive(links[0]) == ("The same words twice", "Apples")
+    assert directive(links[2]) == ("The same words twice", "Pears")
+
+
+def test_a_heading_needs_its_anchor_only() -> None:
+    page = read_text("# Title\n\n## Part\n\nText of it.\n", site=Site.MDBOOK)
+    assert page_links(page)[:2] == ["#title", "#part"]
+
+
+def test_a_figure_is_reached_by_its_own_id() -> None:
+    page = read_text("Text.\n\n![Alt](x.png){: #fig-1}\n")
+    assert page_links(page)[1] == "#fig-1"
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in BOOKS.iterdir() if path.is_dir()))
+def test_every_quote_is_clean_and_unique_in_its_page(name: str) -> None:
+    for page in read_book(BOOKS / name).documents:
+        for block, link in zip(page.blocks, page_links(page), strict=True):
+            text, suffix = directive(link)
+            assert link.startswith((block.url, page.url))
+            if block.kind is BlockKind.HEADING:
+                assert link == block.url
+            if text:
+                assert any(text in run for run in clean_runs(block))
+                assert occurrences(words(f"{text} {suffix}"), page) == 1
+                assert not set(link.partition(":~:text=")[2].replace(",-", "")) & set("-,& ")
+
+
+def test_a_page_of_equal_paragraphs_is_linked_in_linear_steps() -> None:
+    page = read_text("The very same sentence stands here.\n\n" * 3000)
+    assert len(set(page_links(page))) == 1

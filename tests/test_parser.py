@@ -1,0 +1,103 @@
+"""Small books of every site generator, read whole: each block as a reader sees it.
+
+`fixtures/books/NAME/` is a book; `fixtures/books/NAME.jsonl` says what comes out: one line a
+page, one a block, then orphans and warnings. After a change that is meant, write them anew with
+`python -m tests.test_parser` and read the difference.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.adapters.markdown import read_book
+from app.domain.document import BlockKind, Book
+from tests.parser_invariants import assert_sound
+
+BOOKS = Path(__file__).parent / "fixtures" / "books"
+NAMES = sorted(path.name for path in BOOKS.iterdir() if path.is_dir())
+
+
+def described(book: Book) -> Iterator[object]:
+    """Yield what the book holds as values that fit a line of JSON."""
+    yield {"book": book.title, "site": book.site.value, "base_url": book.base_url}
+    for page in book.documents:
+        yield {"page": page.file, "title": page.title, "chapter": page.chapter, "url": page.url}
+        for block in page.blocks:
+            facts = {
+                "level": block.level,
+                "language": block.language,
+                "title": block.title,
+                "terms": list(block.terms),
+                "included": block.included,
+                "author_id": block.author_id,
+                "parts": len(block.parts),
+            }
+            shown = {name: value for name, value in facts.items() if value}
+            yield [block.kind.value, block.anchor, block.text, shown]
+    yield {"orphans": list(book.orphans)}
+    for warning in book.warnings:
+        yield str(warning)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_book_comes_out_as_its_reader_sees_it(name: str) -> None:
+    lines = (BOOKS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    assert list(described(read_book(BOOKS / name))) == [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_character_of_a_book_is_in_a_block_or_known_markup(name: str) -> None:
+    book = read_book(BOOKS / name, include_orphans=True)
+    assert book.coverage == 1.0
+    for page in book.documents:
+        assert_sound(page, library=BOOKS / name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_book_gives_the_same_ids_and_version(name: str) -> None:
+    first, second = read_book(BOOKS / name), read_book(BOOKS / name)
+    assert first == second
+
+
+def test_orphans_are_taken_when_asked_for() -> None:
+    book = read_book(BOOKS / "mdbook", include_orphans=True)
+    assert book.documents[-1].file == "src/orphan.md"
+    assert book.orphans == ()
+
+
+def test_ids_are_unique_in_a_book() -> None:
+    ids = [block.paragraph_id for block in read_book(BOOKS / "docusaurus").blocks()]
+    assert len(ids) == len(set(ids))
+    assert all(ids)
+
+
+def test_a_heading_path_runs_from_the_title_to_the_section() -> None:
+    book = read_book(BOOKS / "docusaurus")
+    blocks = {block.text: block for block in book.blocks()}
+    assert blocks["Inside a widget."].heading_path == ("Introduction", "Choices", "Set x")
+    assert blocks["Set x"].heading_path == ("Introduction", "Choices", "Set x")
+    assert blocks["First"].heading_path == ("First",)
+
+
+def test_a_single_file_is_a_book(tmp_path: Path) -> None:
+    path = tmp_path / "note.md"
+    path.write_text("# Note\n\nOne paragraph.\n", encoding="utf-8")
+    book = read_book(path)
+    assert (book.id, book.title) == ("note", "Note")
+    assert [block.kind for block in book.blocks()] == [BlockKind.HEADING, BlockKind.PARAGRAPH]
+
+
+def main() -> None:
+    for name in NAMES:
+        lines = [
+            json.dumps(line, ensure_ascii=False) for line in described(read_book(BOOKS / name))
+        ]
+        (BOOKS / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

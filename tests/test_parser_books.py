@@ -1,0 +1,124 @@
+"""The development books, read whole: nothing lost, every kind where the author put it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from app.adapters.markdown import read_book
+from app.domain.document import BlockKind, Book
+from tests.parser_invariants import assert_sound
+
+NAMES = ("openstax-biology", "redux-docs", "hf-course", "rust-book-quizzes")
+
+
+@pytest.fixture(scope="module")
+def books(shared_data: Path) -> dict[str, Book]:
+    """Return each development book, read once."""
+    return {name: read_book(shared_data / "books" / name) for name in NAMES}
+
+
+def sources(book: Book) -> str:
+    return "\n".join(page.source for page in book.documents)
+
+
+def kinds(book: Book) -> Counter[BlockKind]:
+    return Counter(block.kind for block in book.blocks())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_of_a_real_book_is_lost_or_invented(name: str, books: dict[str, Book]) -> None:
+    assert books[name].coverage == 1.0
+    for page in books[name].documents:
+        if not any(block.included for block in page.blocks):
+            assert_sound(page)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ids_of_a_real_book_are_unique(name: str, books: dict[str, Book]) -> None:
+    ids = [block.paragraph_id for block in books[name].blocks()]
+    assert len(ids) == len(set(ids))
+
+
+def test_every_exercise_solution_and_entry_of_biology_has_its_kind(
+    books: dict[str, Book],
+) -> None:
+    book = books["openstax-biology"]
+    text, found = sources(book), kinds(book)
+    assert found[BlockKind.EXERCISE] == text.count('data-type="problem"')
+    assert found[BlockKind.SOLUTION] == text.count('data-type="solution"')
+    glossaries = re.findall(r'data-type="glossary".*?</div>', text, re.S)
+    entries = sum(len(re.findall(r"^: ", glossary, re.M)) for glossary in glossaries)
+    assert found[BlockKind.GLOSSARY_ENTRY] == entries
+    assert found[BlockKind.FOOTNOTE] == text.count('data-type="footnote-ref" ')
+
+
+def test_biology_reads_in_the_order_of_its_table_of_contents(books: dict[str, Book]) -> None:
+    book = books["openstax-biology"]
+    assert [page.title for page in book.documents[:3]] == [
+        "Preface",
+        "Introduction",
+        "The Science of Biology",
+    ]
+    assert book.documents[2].chapter == "The Study of Life"
+    assert set(book.orphans) == {"ABOUT.md", "README.md"}
+
+
+def test_terms_of_biology_are_the_ones_its_author_marked(books: dict[str, Book]) -> None:
+    terms = {
+        term
+        for block in books["openstax-biology"].blocks()
+        if block.kind is not BlockKind.GLOSSARY_ENTRY
+        for term in block.terms
+    }
+    assert "Matter" in terms
+    assert "electronegativity" in terms
+    assert not any(term.startswith("Salmonella") for term in terms)
+
+
+def test_text_inside_the_components_of_the_course_is_there(books: dict[str, Book]) -> None:
+    book = books["hf-course"]
+    quizzes = [block for block in book.blocks() if block.kind is BlockKind.EXERCISE]
+    assert len(quizzes) == sources(book).count("<Question")
+    text = "\n".join(block.text for block in book.blocks())
+    assert "Look again on the roberta-large-mnli page." in text
+    assert "How Flash Attention Works" in text
+    assert "Youtube" not in " ".join(block.text for block in quizzes)
+
+
+def test_explicit_anchors_of_the_course_are_used(books: dict[str, Book]) -> None:
+    book = books["hf-course"]
+    explicit = re.findall(r"^#+ .*\[\[([^\]]+)\]\][ \t]*$", sources(book), re.M)
+    made = Counter(block.anchor for block in book.blocks() if block.kind is BlockKind.HEADING)
+    assert not Counter(explicit) - made
+    assert {page.language for page in book.documents} == {"en"}
+
+
+def test_each_missing_listing_of_the_rust_book_is_one_warning(books: dict[str, Book]) -> None:
+    book = books["rust-book-quizzes"]
+    warned = Counter(
+        (warning.file, warning.line)
+        for warning in book.warnings
+        if "included file not found" in warning.message
+    )
+    written = Counter(
+        (page.file, number)
+        for page in book.documents
+        for number, line in enumerate(page.source.splitlines(), 1)
+        if re.search(r"\{\{#(?:rustdoc_)?include ", line)
+    )
+    assert warned == written
+    assert not any("quizzes" in page.file for page in book.documents)
+
+
+def test_redux_pages_stand_where_the_site_has_them(books: dict[str, Book]) -> None:
+    book = books["redux-docs"]
+    addresses = {page.file: page.url for page in book.documents}
+    assert addresses["docs/tutorials/essentials/part-2-app-structure.md"] == (
+        "https://redux.js.org/tutorials/essentials/part-2-app-structure"
+    )
+    assert addresses["docs/usage/index.md"] == "https://redux.js.org/usage/"
+    assert "docs/components/_FundamentalsWarning.mdx" not in (*addresses, *book.orphans)

@@ -1,0 +1,196 @@
+"""Whatever stands in a file: a result or one clear error, never a crash, in linear time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.adapters.markdown import read_book, read_text
+from app.domain.document import BlockKind, Site
+from app.domain.errors import BookError
+from tests.parser_invariants import assert_sound
+
+SNIPPETS = """\
+# H|## T {#id}|### A[[b]]|para text|more `code` here|*em* and **bold** term|- item|1. one|2) two
+> quote|```rust|```|~~~|````md|    indented|\ttab|| a | b ||---|---||| 1 | 2 ||---|***|===|<div>
+</div>|<div data-type="exercise">|<div data-type="problem" markdown="1">|<div data-type="solution">
+<Tip title="x">|</Tip>|<details>|<summary>Solution</summary>|</details>|<table><tr><td>a</td></tr>
+</table>|<table>|<pre>|</pre>|<!-- c|-->|<!-- x -->|{/* c */}|{expr}|{unclosed|export const a = {
+import X from "./y.mdx"|}|:::tip Title|:::|::::note|!!! note "T"|    body|??? warning|=== "Tab"
+```{note} arg|:::{exercise}|:label: x|```{glossary}|term|  def|: def|~ def2|^|{: #x .y}
+{: data-type="term"}|[^1]: foot|text[^1]|[link](u "t")|![alt](i "ti")|[ref][r]|[r]: http://x
+$x^2$|$$|$$ y $$|\\begin{align}|\\end{align}|\\\\(a\\\\)|&amp; &lt; &#x41;|(label)=|% comm|+++
+{{#include x.rs:a}}|{{#quiz q}}|--8<-- "f.md"|{% tag %}|{{< sc >}}|[TOC]|*[HTML]: Hyper|<a <b <c
+<a b="|<Foo {...p} a={b => <c/>}>|<br/>|<img src="x" alt="pic">|a\\||  |\x00
+\ufeff|ü中文🚀\u200fعربي
+\r|\x0b\x0c|word word word|
+<Question choices={[{text: "A", explain: "b \\"c\\""}]} />|</|<|>|{|`
+``x|[|](|**|_|~~s~~|::|Exercise 1.1|## Exercises|## References|## Glossary|### Solution 2
+*Figure 1: cap*|<figure>|<figcaption>cap</figcaption>|</figure>|<h2 id="q">Raw</h2>|<ul><li>a
+</ul>|<dl><dt>t<dd>d</dl>|<math><mi>x</mi></math>|<script>
+{term}`foo bar`
+{ref}`x <y>`"""
+PIECES = [piece for line in SNIPPETS.splitlines() for piece in line.split("|")]
+
+LINES = st.builds(
+    lambda indents, pieces: "".join(indents) + " ".join(pieces),
+    st.lists(st.sampled_from(["", "> ", "- ", "    ", "  ", "1. "]), max_size=2),
+    st.lists(st.sampled_from(PIECES), min_size=1, max_size=3),
+)
+TEXTS = st.builds(
+    lambda end, lines: end.join(lines),
+    st.sampled_from(["\n", "\n\n", "\r\n"]),
+    st.lists(LINES, min_size=1, max_size=12),
+)
+
+
+def check(text: str, site: Site) -> None:
+    file = "page.mdx" if site is Site.DOCUSAURUS else "page.md"
+    assert_sound(read_text(text, site=site, file=file))
+
+
+@pytest.mark.parametrize("site", list(Site))
+@settings(max_examples=150, deadline=None)
+@given(text=TEXTS)
+def test_any_mixture_of_markup_is_read_whole(site: Site, text: str) -> None:
+    check(text, site)
+
+
+@pytest.mark.parametrize("site", list(Site))
+@settings(max_examples=60, deadline=None)
+@given(text=st.text(max_size=200))
+def test_any_text_is_read_whole(site: Site, text: str) -> None:
+    check(text.encode("utf-8", "replace").decode(), site)
+
+
+HARD: dict[str, Callable[[int], str]] = {
+    "quotes": lambda n: ">" * n + " a",
+    "quoted lines": lambda n: "\n".join("> " * min(at, 1000) + "x" for at in range(n // 20)),
+    "nested lists": lambda n: "\n".join("  " * at + "- x" for at in range(min(n, 1000))),
+    "brackets": lambda n: "[" * n,
+    "links": lambda n: "[a](" * n,
+    "images": lambda n: "![" * n,
+    "emphasis": lambda n: "**a _b " * n,
+    "backticks": lambda n: "".join("`" * at + " " for at in range(1, min(200, n))),
+    "tags": lambda n: "<div>" * n + "</div>" * n,
+    "tag lines": lambda n: "<div>\n" * n + "</p>\n" * n,
+    "open tags": lambda n: '<a b="' * n,
+    "open braces": lambda n: "<Foo a={\n" * n,
+    "comments": lambda n: "<!--\n" * n,
+    "tables": lambda n: "<table>\n" * n,
+    "lists": lambda n: "<ul><li>a\n" * n,
+    "directives": lambda n: ":::note\n" * n,
+    "fenced directives": lambda n: "```{note}\n" * n,
+    "admonitions": lambda n: "".join("    " * at + "!!! note\n" for at in range(min(n, 500))),
+    "summaries": lambda n: "<details><summary>Solution</summary>\n" * n,
+    "formulas": lambda n: "\\\\( " * n + "$$\n" * n,
+    "environments": lambda n: "\\begin{align}\n" * n,
+    "expressions": lambda n: "{\n" * n,
+    "headings": lambda n: "# A\n" * n,
+    "definitions": lambda n: "a\n: b\n\n" * n,
+    "footnotes": lambda n: "[^1]: a\n" * n,
+    "fences": lambda n: "".join("`" * (3 + at % 200) + "\n" for at in range(n)),
+    "imports": lambda n: "import {\n\n" * n,
+    "quiz": lambda n: "<Question choices={[" + '{text:"a' * n,
+}
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_what_is_deep_or_never_closed_is_read_whole(name: str) -> None:
+    """Quadratic or recursive work on these would not end within the suite's time."""
+    text = HARD[name](1500)
+    for site in Site:
+        page = read_text(text, site=site, file="page.mdx")
+        assert page.covered == page.nonblank
+
+
+def test_what_is_nested_too_deeply_is_kept_as_text() -> None:
+    page = read_text("> " * 1000 + "the innermost words")
+    assert "the innermost words" in page.blocks[0].text
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_ends_are_counted_as_they_are(end: str) -> None:
+    source = end.join(["# Title", "", "First *line*", "second line.", "", "```py", "x = 1", "```"])
+    page = read_text(source)
+    assert [block.text for block in page.blocks] == ["Title", "First line second line.", "x = 1"]
+    written = [source[block.start : block.end] for block in page.blocks]
+    assert written[1] == f"First *line*{end}second line."
+    assert written[2].endswith("```")
+
+
+def test_a_byte_order_mark_counts_as_one_character() -> None:
+    page = read_text("\ufeff---\ntitle: T\n---\n\n# Head\n")
+    assert page.title == "Head"
+    assert page.source[page.blocks[0].start :] == "# Head\n"
+
+
+def test_nul_is_a_character_like_any_other() -> None:
+    page = read_text("One\0two.\n")
+    assert (page.blocks[0].start, page.blocks[0].end) == (0, 8)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["عربي **غامق** نص", "中文**段落**没有空格", "👩‍👩‍👧 family *emoji*", "e\u0301 combining"],
+)
+def test_scripts_of_all_directions_are_read(text: str) -> None:
+    check(text, Site.DOCUSAURUS)
+    assert read_text(text).blocks[0].kind is BlockKind.PARAGRAPH
+
+
+def write(folder: Path, file: str, data: bytes) -> Path:
+    path = folder / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("file", "data", "message"),
+    [
+        ("page.md", b"# A\n\nbad \xff byte\n", "page.md:3: not UTF-8 (byte 0xff)"),
+        ("SUMMARY.md", b"- [A](\xfe)\n", "SUMMARY.md:1: not UTF-8 (byte 0xfe)"),
+        ("book.toml", b"[book\n", "book.toml"),
+        ("mkdocs.yml", b"nav: [\n", "mkdocs.yml:2: is no YAML"),
+        ("_toc.yml", b"root: [\n", "_toc.yml:2: is no YAML"),
+        ("notes.txt", b"no Markdown here", "no text found"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line_with_file_and_line(
+    file: str, data: bytes, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BookError) as error:
+        read_book(write(tmp_path, file, data))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BookError, match="no such file or folder"):
+        read_book(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("target", ["../secret.txt", "/etc/passwd", "../../etc/passwd"])
+def test_an_include_never_leaves_the_book(target: str, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("secret")
+    book_folder = tmp_path / "book"
+    write(book_folder, "book.toml", b"")
+    write(book_folder, "src/SUMMARY.md", b"[A](a.md)\n")
+    write(book_folder, "src/a.md", f"# A\n\n```\n{{{{#include ../{target}}}}}\n```\n".encode())
+    book = read_book(book_folder)
+    assert not any(block.included for block in book.blocks())
+    assert [warning.line for warning in book.warnings] == [4]
+
+
+def test_a_link_out_of_the_book_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("secret\n")
+    folder = write(tmp_path / "book", "SUMMARY.md", b"- [A](a.md)\n- [S](link.md)\n")
+    write(folder, "a.md", b"# A\n\nText.\n")
+    (folder / "link.md").symlink_to(tmp_path / "secret.md")
+    book = read_book(folder)
+    assert [page.file for page in book.documents] == ["a.md"]

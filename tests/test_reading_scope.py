@@ -1,0 +1,172 @@
+"""What may answer, as seen from the reader's page and selection."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from app.adapters.sentences import split_sentences
+from app.domain.answer import Answer
+from app.domain.answering.scope import Place, Scope, narrowed, page_preferred
+from app.domain.answering.selection import Selection
+from app.domain.chunking.chunk import Chunk
+from app.domain.errors import QuestionError
+from app.domain.retrieval.query import Hit, SearchFilter
+from app.services.answer import AnswerQuestion, AskRequest
+from app.services.reading_places import ReadingPlaces
+from app.services.retrieve import Retrieve
+from app.services.term_ceilings import TermCeilings
+from tests.answer_fakes import FakeGenerator, SpyRetriever
+from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk
+
+PLACE = Place("book", "b.md", "Two", 4)
+
+
+def page(name: str, position: int, chapter: str, text: str) -> Chunk:
+    chunk = make_chunk(text, file=f"{name}.md")
+    url = f"https://example.org/book/{name}.html#p0:~:text=x"
+    passages = tuple(replace(one, url=url) for one in chunk.passages)
+    return replace(chunk, position=position, chapter=chapter, deep_link_url=url, passages=passages)
+
+
+CHUNKS = [
+    page("a", 0, "One", "Stacks are last in, first out, as plates are."),
+    page("b", 1, "Two", "Queues are first in, first out, as in shops. Shops close at night."),
+    page("c", 2, "Two", "Deques are open at both ends, as tunnels are."),
+    page("d", 3, "Three", "Heaps keep the smallest item at the root of a tree."),
+    page("e", 4, "Two", "A queue of shops is a street."),
+]
+
+
+class Reader:
+    """Asks a book of five pages, and knows what the search was given."""
+
+    def __init__(self, generator: FakeGenerator | None = None) -> None:
+        index, sparse = FakeIndex(CHUNKS), FakeSparse()
+        retrieve = Retrieve(FakeEmbedder(), sparse, index, None, lambda text: len(text.split()))
+        self.retriever = SpyRetriever(retrieve)
+        self.places = ReadingPlaces(index)
+        self.use_case = AnswerQuestion(
+            retrieve=self.retriever,
+            generator=generator,
+            split_sentences=split_sentences,
+            ceilings=TermCeilings(index, sparse),
+            places=self.places,
+            embedding_model="fake",
+            refusal_threshold=0.0,
+        )
+
+    def ask(self, question: str, **request: object) -> Answer:
+        ask = replace(AskRequest(question), **request)  # type: ignore[arg-type]  # by name
+        return asyncio.run(self.use_case.answer(ask))
+
+    @property
+    def filter(self) -> SearchFilter:
+        return self.retriever.asked[-1].filter
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.org/book/b.html",
+        "https://example.org/book/b/?q=1#p0",
+        "http://localhost:3000/book/b",
+        "/book/b",
+    ],
+)
+def test_a_page_is_found_by_its_address_however_it_is_written(url: str) -> None:
+    assert asyncio.run(Reader().places.page(url)) == Place("book", "b.md", "Two", 2)
+
+
+@pytest.mark.parametrize("url", ["/book/z", "https://example.org/", "/b", "\x00"])
+def test_an_address_that_is_no_page_of_the_book_is_no_place(url: str) -> None:
+    assert asyncio.run(Reader().places.page(url)) is None
+
+
+@pytest.mark.parametrize(
+    ("scope", "expected"),
+    [
+        (None, SearchFilter()),
+        (Scope.BOOK, SearchFilter(books=("book",))),
+        (Scope.PAGE, SearchFilter(books=("book",), files=("b.md",))),
+        (Scope.CHAPTER, SearchFilter(books=("book",), chapters=("Two",))),
+        (Scope.SO_FAR, SearchFilter(books=("book",), max_position=2)),
+    ],
+)
+def test_the_scope_narrows_what_is_searched(scope: Scope | None, expected: SearchFilter) -> None:
+    reader = Reader()
+    reader.ask("What are queues?", page_url="/book/b", scope=scope)
+    assert reader.filter == expected
+
+
+def test_a_page_without_a_chapter_is_its_own_chapter() -> None:
+    found = narrowed(SearchFilter(), Scope.CHAPTER, replace(PLACE, chapter=""))
+    assert found == SearchFilter(books=("book",), files=("b.md",))
+
+
+def test_the_readers_page_decides_between_near_equals_only() -> None:
+    a, b, c = (Hit(chunk, score) for chunk, score in zip(CHUNKS, (0.9, 0.85, 0.5), strict=False))
+    assert page_preferred([a, b, c], PLACE)[0].chunk is b.chunk
+    on_c = page_preferred([a, b, c], replace(PLACE, file="c.md"))
+    assert [hit.chunk for hit in on_c] == [a.chunk, b.chunk, c.chunk]
+
+
+@pytest.mark.parametrize("scope", [Scope.PAGE, Scope.CHAPTER, Scope.SO_FAR])
+@pytest.mark.parametrize("url", ["", "/nowhere"])
+def test_a_scope_counted_from_no_page_is_an_error(scope: Scope, url: str) -> None:
+    with pytest.raises(QuestionError, match=f"scope {scope}"):
+        Reader().ask("What are queues?", scope=scope, page_url=url)
+
+
+def test_an_unknown_page_without_a_scope_is_ignored() -> None:
+    reader = Reader()
+    assert not reader.ask("What are queues?", page_url="/nowhere").refused
+    assert reader.filter == SearchFilter()
+
+
+HEAPS = "p-book-d.md-0"
+
+
+@pytest.mark.parametrize("paragraph_id", [HEAPS, ""], ids=["told", "found by its text"])
+def test_scope_selection_answers_from_the_selected_paragraph_alone(paragraph_id: str) -> None:
+    answer = Reader().ask(
+        "What does this mean?",
+        scope=Scope.SELECTION,
+        selection=Selection("the  smallest item at\nthe root", paragraph_id),
+    )
+    assert {one.paragraph_id for one in answer.citations} == {HEAPS}
+    assert {one.paragraph_id for one in answer.sources} == {HEAPS}
+
+
+def test_scope_selection_without_its_paragraph_in_the_book_is_a_refusal() -> None:
+    answer = Reader().ask(
+        "What does this mean?", scope=Scope.SELECTION, selection=Selection("no such words")
+    )
+    assert answer.refused
+
+
+def test_scope_selection_without_a_selection_is_an_error() -> None:
+    with pytest.raises(QuestionError, match="selection"):
+        Reader().ask("What?", scope=Scope.SELECTION)
+
+
+def test_a_selection_is_searched_with_and_explained_by_what_stands_around_it() -> None:
+    reader = Reader()
+    selected = Selection("Queues are first in, first out, as in shops.", "p-book-b.md-0")
+    answer = reader.ask("What does that tell about shops?", selection=selected)
+    assert "Queues are first in" in reader.retriever.asked[-1].question
+    assert answer.sources[0].paragraph_id == "p-book-b.md-0"
+    assert len(answer.sources) > 1
+    assert selected.text not in answer.answer
+    assert "Shops close at night." in answer.answer
+
+
+def test_a_generator_is_shown_the_selection_as_a_quotation() -> None:
+    generator = FakeGenerator(["Shops close at night.", (0, 21, ("p-book-b.md-0",))])
+    answer = Reader(generator).ask("Why?", selection=Selection("as in shops.\nShops close"))
+    assert [one.paragraph_id for one in answer.citations] == ["p-book-b.md-0"]
+    (question,) = generator.questions
+    assert question.startswith("Why?\n\n")
+    assert question.endswith(":\n> as in shops.\n> Shops close")

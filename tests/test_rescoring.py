@@ -1,0 +1,204 @@
+"""The second stage's features, each shown by a chunk that wins because of it."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.chunking.chunk import Chunk
+from app.domain.document import BlockKind
+from app.domain.retrieval.chunk_terms import chunk_terms
+from app.domain.retrieval.definitions import focuses, term_forms
+from app.domain.retrieval.query import Hit
+from app.domain.retrieval.rescoring import AskedTerms, RescoringWeights, rescore
+from tests.retrieval_fakes import make_chunk
+
+NOTHING = RescoringWeights(0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+
+def terms_of(text: str, language: str = "en") -> list[int]:
+    return [zlib.crc32(word.strip(".,?!()").encode()) for word in text.lower().split()]
+
+
+def order(
+    question: str,
+    hits: Sequence[Hit],
+    weights: RescoringWeights,
+    *,
+    carriers: str = "",
+    rare: str = "",
+    page_url: str = "",
+) -> list[str]:
+    asked = AskedTerms(
+        terms_of(question), dict.fromkeys(terms_of(rare), 5.0), frozenset(terms_of(carriers))
+    )
+    terms = [chunk_terms(hit.chunk, terms_of) for hit in hits]
+    return [
+        hit.chunk.text_content for hit in rescore(hits, terms, {"en": asked}, weights, page_url)
+    ]
+
+
+def defining(chunk: Chunk, term: str, kind: BlockKind = BlockKind.PARAGRAPH) -> Chunk:
+    (passage,) = chunk.passages
+    return replace(chunk, passages=(replace(passage, terms=(term,), kind=kind),))
+
+
+def pages(*texts: str) -> list[Hit]:
+    """Each on a page of its own, by falling fused score."""
+    return [
+        Hit(make_chunk(text, file=f"{number}.md"), 0.5 - number / 100)
+        for number, text in enumerate(texts)
+    ]
+
+
+def test_words_in_one_sentence_beat_the_same_words_spread_over_two() -> None:
+    hits = pages("stack. grows.", "stack grows. x")
+    assert order("stack grows", hits, replace(NOTHING, sentence=0.5))[0] == "stack grows. x"
+
+
+def test_a_rare_term_weighs_more_than_a_common_one() -> None:
+    hits = pages("stack a", "b heap")
+    assert order("stack heap", hits, replace(NOTHING, sentence=0.5), rare="heap")[0] == "b heap"
+
+
+def test_words_side_by_side_beat_the_same_words_apart() -> None:
+    hits = pages("red x black y tree", "x y red black tree")
+    assert order("red black tree", hits, replace(NOTHING, pairs=0.5))[0] == "x y red black tree"
+
+
+def test_headings_that_name_what_is_asked_count() -> None:
+    first, second = pages("a", "b")
+    second = replace(second, chunk=replace(second.chunk, heading_path=("Stacks", "Growth")))
+    weights = replace(NOTHING, heading=0.5)
+    assert order("growth of stacks", [first, second], weights)[0] == "b"
+
+
+def test_a_sentence_that_holds_its_marked_term_counts_as_a_definition() -> None:
+    plain, marked = pages("storage by last in first out", "stack is storage by last in first out")
+    marked = replace(marked, chunk=defining(marked.chunk, "stack"))
+    weights = replace(NOTHING, definition=0.5)
+    assert order("storage by last in first out", [plain, marked], weights)[0].startswith("stack")
+
+
+def test_a_sentence_without_the_marked_term_is_no_definition() -> None:
+    plain, marked = pages("storage", "stack rocks. storage")
+    marked = replace(marked, chunk=defining(marked.chunk, "stack"))
+    assert order("storage", [plain, marked], replace(NOTHING, definition=0.5))[0] == "storage"
+
+
+@pytest.mark.parametrize(
+    ("question", "term", "wins"),
+    [
+        ("stack", "stack", True),
+        ("define stack", "stack", True),
+        ("mean", "mean", True),  # a carrier that is itself the term
+        ("DNA", "deoxyribonucleic acid (DNA)", True),
+        ("deoxyribonucleic acid", "deoxyribonucleic acid (DNA)", True),
+        ("stack frame", "stack", False),
+        ("stack", "stack frame", False),
+        ("acid deoxyribonucleic", "deoxyribonucleic acid", False),
+    ],
+)
+def test_the_place_that_defines_just_what_is_asked_goes_first(
+    question: str, term: str, wins: bool
+) -> None:
+    user, definer = pages("user", "definer")
+    definer = replace(definer, chunk=defining(definer.chunk, term))
+    weights = replace(NOTHING, defined=1.0)
+    found = order(question, [user, definer], weights, carriers="define mean")
+    assert (found[0] == "definer") is wins
+
+
+def test_the_glossary_goes_before_the_place_that_introduces_the_term() -> None:
+    place, entry = pages("place", "entry")
+    place = replace(place, chunk=defining(place.chunk, "stack"))
+    entry = replace(entry, chunk=defining(entry.chunk, "stack", BlockKind.GLOSSARY_ENTRY))
+    weights = replace(NOTHING, defined=1.0, glossary=0.5)
+    assert order("stack", [place, entry], weights) == ["entry", "place"]
+
+
+def same_page(*scores: float, file: str) -> list[Hit]:
+    return [
+        Hit(make_chunk(f"{file} {index}", file=file, index=index), score)
+        for index, score in enumerate(scores)
+    ]
+
+
+def test_a_page_with_several_good_chunks_lifts_them() -> None:
+    hits = same_page(0.6, file="lone.md") + same_page(0.55, 0.5, 0.5, file="rich.md")
+    assert order("x", hits, replace(NOTHING, page=0.5))[0] == "rich.md 0"
+
+
+def test_chunks_of_one_page_make_room_for_another() -> None:
+    hits = same_page(0.9, 0.8, 0.7, file="crowd.md") + same_page(0.65, file="other.md")
+    found = order("x", hits, replace(NOTHING, crowding=0.12))
+    assert found == ["crowd.md 0", "crowd.md 1", "other.md 0", "crowd.md 2"]
+
+
+@pytest.mark.parametrize(
+    "page_url", ["https://example.org/b.md", "https://example.org/b.md/?q=1#part"]
+)
+def test_the_page_the_reader_is_on_is_preferred(page_url: str) -> None:
+    hits = same_page(0.6, file="a.md") + same_page(0.5, file="b.md")
+    assert order("x", hits, replace(NOTHING, here=0.2), page_url=page_url)[0] == "b.md 0"
+
+
+def test_headings_inside_a_chunk_are_no_sentences_and_code_is_one() -> None:
+    chunk = make_chunk("let a. let b")
+    (passage,) = chunk.passages
+    code = replace(chunk, passages=(replace(passage, kind=BlockKind.CODE),))
+    heading = replace(chunk, passages=(replace(passage, kind=BlockKind.HEADING),))
+    assert len(chunk_terms(chunk, terms_of).sentences) == 2
+    assert len(chunk_terms(code, terms_of).sentences) == 1
+    assert chunk_terms(heading, terms_of).sentences == ()
+
+
+def test_a_term_goes_by_its_abbreviation_too() -> None:
+    assert term_forms("adenosine triphosphate (ATP)") == (
+        "adenosine triphosphate (ATP)",
+        "adenosine triphosphate",
+        "ATP",
+    )
+    assert term_forms("f(x)") == ("f(x)", "f", "x")
+    assert term_forms("stack") == ("stack",)
+
+
+def test_a_question_of_nothing_but_carriers_asks_for_their_own_definition() -> None:
+    assert focuses([1, 2], {1, 2}) == {(1, 2)}
+    assert focuses([], {1}) == frozenset()
+
+
+_texts = st.lists(st.sampled_from("stack heap tree grows. rocks".split()), min_size=1).map(" ".join)
+_hits = st.lists(
+    st.builds(
+        lambda text, file, index, score: Hit(make_chunk(text, file=file, index=index), score),
+        _texts,
+        st.sampled_from(["a.md", "b.md"]),
+        st.integers(0, 9),
+        st.floats(0, 1),
+    ),
+    max_size=8,
+)
+
+
+@given(_hits, _texts)
+def test_no_hit_is_lost_and_scores_stay_from_0_to_1_and_never_rise(
+    hits: list[Hit], question: str
+) -> None:
+    terms = [chunk_terms(hit.chunk, terms_of) for hit in hits]
+    asked = {"en": AskedTerms(terms_of(question))}
+    found = rescore(hits, terms, asked, RescoringWeights())
+    assert sorted(hit.chunk.chunk_id for hit in found) == sorted(h.chunk.chunk_id for h in hits)
+    scores = [hit.score for hit in found]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+
+
+def test_a_question_without_terms_keeps_the_fused_order() -> None:
+    hits = pages("a", "b", "c")
+    assert order("", hits, RescoringWeights()) == ["a", "b", "c"]

@@ -1,0 +1,85 @@
+"""Follow-up questions made to stand alone by rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.domain.retrieval.query import SparseVector, Turn
+from app.domain.retrieval.standalone import (
+    ASSISTANT_WEIGHT,
+    INDEPENDENT,
+    USER_WEIGHTS,
+    blend,
+    standalone,
+)
+
+HISTORY = (
+    Turn("user", "What is a stack?"),
+    Turn("assistant", "Last in, first out."),
+    Turn("user", "And a queue?"),
+    Turn("assistant", "First in, first out."),
+)
+
+
+def test_without_history_a_question_stands_as_it_is() -> None:
+    found = standalone("Why is it slow?", (), 1, "en")
+    assert (found.question, found.background) == ("Why is it slow?", ())
+
+
+def test_a_question_that_leans_on_the_last_one_is_embedded_with_it() -> None:
+    found = standalone("Why is it slow?", HISTORY, 1, "en")
+    assert found.question == "And a queue?\nWhy is it slow?"
+    assert found.background == (
+        ("And a queue?", USER_WEIGHTS[0]),
+        ("What is a stack?", USER_WEIGHTS[1]),
+        ("First in, first out.", ASSISTANT_WEIGHT),
+    )
+
+
+def test_an_independent_question_is_embedded_alone_and_its_background_counts_less() -> None:
+    question = "Which sorting algorithm compares neighbouring elements?"
+    found = standalone(question, HISTORY, 5, "en")
+    assert found.question == question
+    assert found.background[0] == ("And a queue?", INDEPENDENT * USER_WEIGHTS[0])
+
+
+@pytest.mark.parametrize(
+    ("question", "own_terms", "language", "leans"),
+    [
+        ("How much memory do they need in practice today?", 5, "en", True),
+        ("How much memory do arrays need in practice today?", 5, "en", False),
+        ("Library parking", 2, "en", True),  # hardly any term of its own
+        ("¿Cuánta memoria necesitan ellas en la práctica hoy?", 5, "es", True),
+        ("¿Cuánta memoria necesitan las listas en la práctica hoy?", 5, "es", False),
+        ("Wie viel Speicher brauchen dieselben Felder heute dafür?", 5, "de", True),
+        ("Combien de mémoire leur faut-il en pratique ?", 5, "fr", True),
+        ("Quanta memória elas precisam na prática hoje?", 5, "pt", True),
+        ("Сколько памяти им нужно на практике?", 5, "ru", False),  # no list: few terms decide
+        ("Itinerary planning for theses", 4, "en", False),  # parts of words are no pronouns
+    ],
+)
+def test_pronouns_and_few_terms_tell_a_question_that_leans(
+    question: str, own_terms: int, language: str, leans: bool
+) -> None:
+    found = standalone(question, HISTORY, own_terms, language)
+    assert (found.question != question) is leans
+
+
+def test_a_conversation_that_the_assistant_began_has_nothing_to_put_in_front() -> None:
+    found = standalone("Why?", (Turn("assistant", "Ask me."),), 0, "en")
+    assert found.question == "Why?"
+    assert found.background == (("Ask me.", ASSISTANT_WEIGHT),)
+
+
+def test_blending_keeps_the_questions_own_weights_and_the_best_of_the_background() -> None:
+    question = SparseVector((5, 9), (1.0, 1.0))
+    background = [
+        (SparseVector((2, 5), (1.0, 1.0)), 0.4),
+        (SparseVector((2, 7), (1.0, 2.0)), 0.2),
+    ]
+    assert blend(question, background) == SparseVector((2, 5, 7, 9), (0.4, 1.0, 0.4, 1.0))
+
+
+def test_blending_with_nothing_changes_nothing() -> None:
+    question = SparseVector((5, 9), (1.0, 0.5))
+    assert blend(question, []) == question
