@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect, sync_playwright
 
 from app.api.schemas import ErrorEvent
 from app.api.wire_events import frame, wire_events
@@ -18,7 +18,9 @@ from app.domain.answer import (
     AnswerMode,
     Citation,
     Finished,
+    Source,
     Started,
+    Statement,
     TextDelta,
 )
 from tests.serving import ingest, offline_settings, serving
@@ -91,17 +93,18 @@ def ask(page: Page, question: str) -> None:
 
 
 def fulfill(page: Page, *events: AnswerEvent | ErrorEvent) -> None:
-    """Answer the page's next question with these events instead of the server's."""
+    """Answer the page's questions with these events instead of the server's."""
+    page.route("**/v1/chat", lambda route: stream(route, *events))
+
+
+def stream(route: Route, *events: AnswerEvent | ErrorEvent) -> None:
     named = [
         pair
         for event in events
         for pair in ([("error", event)] if isinstance(event, ErrorEvent) else wire_events(event))
     ]
-    body = b"".join(frame(name, data, f"run:{n}") for n, (name, data) in enumerate(named))
-    page.route(
-        "**/v1/chat",
-        lambda route: route.fulfill(status=200, content_type="text/event-stream", body=body),
-    )
+    body = b"".join(frame(name, data, f"run:{n}") for n, (name, data) in enumerate(named, 1))
+    route.fulfill(status=200, content_type="text/event-stream", body=body)
 
 
 def letters(text: str) -> str:
@@ -205,6 +208,59 @@ def test_markup_in_an_answer_stays_text_and_offsets_count_code_points(
     expect(page.locator(".tbr-log").locator("img, b, i, u, a")).to_have_count(0)
     expect(shown.locator("pre")).to_have_text("hunt('<i>')")
     expect(page.locator(".tbr-quote")).to_have_text("“<u>q</u>”")
+
+
+def test_a_broken_stream_goes_on_after_the_last_event(page: Page, site: str) -> None:
+    source = Source("p-1", f"{site}/docs/why-search", "How owls hunt", ("Owls",), 1.0)
+    answer = Answer("They listen.", AnswerMode.GENERATED, refused=False)
+    parts: list[list[AnswerEvent]] = [
+        [TextDelta("listen."), Finished(answer)],
+        [Started(AnswerMode.GENERATED, (source,))],
+    ]
+    last_ids: list[str | None] = []
+
+    def answer_in_parts(route: Route) -> None:
+        last_ids.append(route.request.headers.get("last-event-id"))
+        stream(route, *parts.pop())
+
+    page.route("**/v1/chat", answer_in_parts)
+    page.goto(f"{site}/docs/why-search")
+    page.get_by_role("button", name="Ask this book").click()
+    page.get_by_label("Your question").fill("How do owls hunt?")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.get_by_text("Reading: How owls hunt")).to_be_visible()
+    expect(page.locator(".tbr-answer")).to_have_text("They listen.")
+    expect(page.locator(".tbr-error")).to_have_count(0)
+    assert last_ids == [None, "run:2"]
+
+
+def test_a_follow_up_question_is_asked_at_a_click(page: Page, site: str) -> None:
+    answer = Answer("So.", AnswerMode.EXTRACTIVE, refused=False, follow_ups=("And why?", "Who?"))
+    fulfill(page, Started(AnswerMode.EXTRACTIVE, ()), Finished(answer))
+    page.goto(f"{site}/docs/why-search")
+    ask(page, QUESTION)
+    expect(page.locator(".tbr-follow-up")).to_have_text(["And why?", "Who?"])
+    page.reload()
+    page.get_by_role("button", name="And why?").click()
+    expect(page.locator(".tbr-question")).to_have_text([QUESTION, "And why?"])
+    expect(page.locator(".tbr-follow-up")).to_have_text(["And why?", "Who?"])
+
+
+def test_what_no_paragraph_supports_is_marked(page: Page, site: str) -> None:
+    text = "🦉 Owls hunt. Owls read. They fly."
+    doubtful = text.index("Owls read."), text.index(" They")
+    statements = (
+        Statement(0, doubtful[0] - 1, supported=True),
+        Statement(*doubtful, supported=False),
+        Statement(doubtful[1] + 1, len(text), supported=True),
+    )
+    answer = Answer(text, AnswerMode.GENERATED, refused=False, statements=statements)
+    fulfill(page, Started(AnswerMode.GENERATED, ()), TextDelta(text), Finished(answer))
+    page.goto(f"{site}/docs/why-search")
+    ask(page, QUESTION)
+    expect(page.locator(".tbr-unsupported")).to_have_text(["Owls read."])
+    expect(page.locator(".tbr-answer")).to_have_text(text)
+    expect(page.get_by_text("no paragraph was found that says this")).to_be_visible()
 
 
 def test_on_a_narrow_screen_the_box_makes_way_for_the_paragraph(

@@ -187,27 +187,27 @@ def test_fifty_kills_lose_nothing_and_cost_nothing_twice(
         reader = Reader(state, {published})
         try:
             versions = count(2)
-            version = published
             killed, paid = Counter[str](dict.fromkeys(PHASES, 0)), Counter[str]()
-            while killed.total() < KILLS:
-                if version == published:
-                    version = write_version(folder, next(versions))
-                    # A reader may be half a second behind.
-                    reader.allowed = {before, published, version}
-                kept = cached(state, version)
-                possible = [phase for phase in PHASES if phase != "embed" or version - kept]
-                phase = min(possible, key=killed.__getitem__)
-                process = worker.start()
-                if phase in iter(worker.next_line, "done"):
-                    time.sleep(chance.uniform(0, seconds[phase]))
-                os.kill(process, signal.SIGKILL)
-                killed[phase] += worker.end() == -signal.SIGKILL
-                now = asyncio.run(ask(EdgeIndex(state)))
-                assert now in {published, version}
-                if now != published:
-                    before, published = published, now
-                assert {text: double.billed[text] for text in paid} == paid
-                paid += {text: double.billed[text] for text in cached(state, version) - paid.keys()}
+            while killed.total() < KILLS or min(killed.values()) < 3:
+                version = write_version(folder, next(versions))
+                # A reader may be half a second behind.
+                reader.allowed = {before, published, version}
+                for phase in PHASES:
+                    process = worker.start()
+                    if phase in iter(worker.next_line, "done"):
+                        time.sleep(chance.uniform(0, seconds[phase]))
+                    os.kill(process, signal.SIGKILL)
+                    killed[phase] += worker.end() == -signal.SIGKILL
+                    now = asyncio.run(ask(EdgeIndex(state)))
+                    assert now in {published, version}
+                    assert {text: double.billed[text] for text in paid} == paid
+                    fresh = cached(state, version) - paid.keys()
+                    paid += {text: double.billed[text] for text in fresh}
+                    if now == version:
+                        break
+                else:
+                    worker.run()
+                before, published = published, version
             final = write_version(folder, 0)
             reader.allowed |= {published, final}
             worker.run()
@@ -217,7 +217,6 @@ def test_fifty_kills_lose_nothing_and_cost_nothing_twice(
         worker.close()
     assert reader.wrong == []
     assert reader.answers > KILLS
-    assert min(killed.values()) >= 3, killed
     assert {text: double.billed[text] for text in paid} == paid
     assert all(double.billed[point.chunk.embedding_text] == 1 for point in clean)
     assert asyncio.run(points(state)) == clean

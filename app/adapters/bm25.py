@@ -42,11 +42,10 @@ class Bm25Encoder:
         ids = self._terms(language).ids(text, query=False)
         k1 = self._k1
         damping = k1 * (1 - self._b + self._b * len(ids) / self._average_length)
-        counts = sorted(Counter(ids).items())
-        return SparseVector(
-            tuple(term for term, _ in counts),
-            tuple(tf * (k1 + 1) / (tf + damping) for _, tf in counts),
-        )
+        counts = Counter(ids)
+        weights = {tf: tf * (k1 + 1) / (tf + damping) for tf in set(counts.values())}
+        terms = sorted(counts)
+        return SparseVector(tuple(terms), tuple([weights[counts[term]] for term in terms]))
 
     def encode_query(self, text: str, language: str) -> SparseVector:
         """Weight 1 for each term, however often it is said."""

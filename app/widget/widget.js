@@ -7,7 +7,7 @@
 // data-base-url  citations that begin with it are opened on the page's own origin
 //
 // It does two things: it opens the paragraph that `?cite=` names, and it asks the API and shows the
-// streamed answer with its citations. Text of an answer only ever goes into text nodes.
+// streamed answer with its citations and what to ask next. Text of an answer only ever goes into text nodes.
 (() => {
   "use strict";
 
@@ -21,6 +21,7 @@
   const KEPT_TURNS = 10; // questions that stay in the box from page to page
   const HISTORY_QUESTIONS = 3; // of those, what is sent along with a new one
   const MAX_QUESTION = 4000;
+  const RETRIES = 4; // of a connection that breaks, after 1, 2, 4 and 8 s
   const NARROW = window.matchMedia("(max-width: 40rem)");
 
   // --- the cited paragraph -----------------------------------------------------------------
@@ -192,7 +193,8 @@
       return;
     }
     if (!saved || !Array.isArray(saved.turns)) return;
-    for (const turn of saved.turns) {
+    for (const kept of saved.turns) {
+      const turn = { ...newTurn(kept.question), ...kept };
       state.turns.push(turn);
       drawReply(addTurn(turn), turn);
     }
@@ -210,6 +212,7 @@
 
   function addTurn(turn) {
     hint.remove();
+    for (const old of log.querySelectorAll(".tbr-follow-ups")) old.remove();
     const reply = make("div", "tbr-reply");
     state.anchor = make("p", "tbr-question", turn.question);
     log.append(state.anchor, reply);
@@ -226,13 +229,18 @@
     reply.classList.toggle("tbr-pending", !turn.done);
     const parts = [];
     if (turn.mode) parts.push(make("p", "tbr-mode", MODES[turn.mode] || ""));
+    if (turn.sources.length && !turn.answer) parts.push(drawReading(turn));
     parts.push(drawAnswer(turn));
+    if (unsupported(turn).length) {
+      parts.push(make("p", "tbr-mode", "Dotted: no paragraph was found that says this."));
+    }
     if (turn.degraded && turn.degraded.length) {
       parts.push(make("p", "tbr-mode", `Done without: ${turn.degraded.join(", ")}.`));
     }
     if (turn.error) parts.push(make("p", "tbr-error", turn.error));
     if (turn.citations.length) parts.push(...drawCitations(turn));
     if (turn.mode === "refused" && turn.sources.length) parts.push(...drawNearest(turn));
+    if (turn === state.turns.at(-1) && turn.followUps.length) parts.push(drawFollowUps(turn));
     reply.replaceChildren(...parts);
     keepInSight();
   }
@@ -242,6 +250,8 @@
     const answer = make("div", "tbr-answer");
     const points = Array.from(turn.answer);
     const due = [...turn.citations].sort((a, b) => a.end - b.end);
+    const doubtful = unsupported(turn);
+    const append = (start, end) => answer.append(...textNodes(points, start, end, doubtful));
     for (const part of answerParts(points)) {
       if (part.code !== undefined) {
         const block = make("pre", "tbr-code");
@@ -253,14 +263,41 @@
       while (due.length && due[0].end <= part.end) {
         const citation = due.shift();
         if (part.code === undefined) {
-          answer.append(points.slice(position, citation.end).join(""));
+          append(position, citation.end);
           position = citation.end;
         }
         answer.append(citationMark(citation));
       }
-      if (part.code === undefined) answer.append(points.slice(position, part.end).join(""));
+      if (part.code === undefined) append(position, part.end);
     }
     return answer;
+  }
+
+  // The sentences that no verified citation supports, known at the answer's end.
+  function unsupported(turn) {
+    return turn.statements.filter((statement) => !statement.supported);
+  }
+
+  // The text [start, end) as nodes, with what is doubtful of it marked.
+  function textNodes(points, start, end, doubtful) {
+    const nodes = [];
+    let position = start;
+    for (const range of doubtful) {
+      const from = Math.max(range.start, position);
+      const to = Math.min(range.end, end);
+      if (from >= to) continue;
+      nodes.push(points.slice(position, from).join(""));
+      nodes.push(make("span", "tbr-unsupported", points.slice(from, to).join("")));
+      position = to;
+    }
+    nodes.push(points.slice(position, end).join(""));
+    return nodes;
+  }
+
+  function drawReading(turn) {
+    const titles = [...new Set(turn.sources.map((source) => source.title))];
+    const more = titles.length > 3 ? " …" : "";
+    return make("p", "tbr-mode", `Reading: ${titles.slice(0, 3).join(", ")}${more}`);
   }
 
   function citationMark(citation) {
@@ -329,6 +366,22 @@
     return [make("p", "tbr-list-title", "Nearest sections"), list];
   }
 
+  function drawFollowUps(turn) {
+    const box = make("div", "tbr-follow-ups");
+    box.append(make("p", "tbr-list-title", "Ask next"));
+    for (const question of turn.followUps) {
+      const button = make("button", "tbr-follow-up", question);
+      button.type = "button";
+      button.addEventListener("click", () => {
+        if (state.running) return;
+        log.focus(); // the button goes
+        ask(question);
+      });
+      box.append(button);
+    }
+    return box;
+  }
+
   // --- asking ------------------------------------------------------------------------------
 
   function history() {
@@ -341,9 +394,10 @@
 
   async function ask(question) {
     if (!question) return;
-    const body = { question, history: history(), stream: true };
+    const page = `${location.origin}${location.pathname}`;
+    const body = { question, history: history(), page_url: page, stream: true };
     if (config.book) body.book = config.book;
-    const turn = { question, answer: "", mode: "", citations: [], sources: [], done: false };
+    const turn = newTurn(question);
     state.turns.push(turn);
     const reply = addTurn(turn);
     input.value = "";
@@ -356,7 +410,6 @@
         apply(turn, event, data);
         drawReply(reply, turn);
       });
-      if (!turn.done && !turn.error) turn.error = "The connection broke off. Please ask again.";
     } catch (error) {
       turn.error = error.name === "AbortError" ? "Stopped." : error.message;
     }
@@ -368,9 +421,14 @@
     save();
   }
 
+  function newTurn(question) {
+    const empty = { answer: "", mode: "", citations: [], sources: [], statements: [] };
+    return { question, ...empty, followUps: [], done: false };
+  }
+
   function apply(turn, event, data) {
     if (event === "start") {
-      turn.mode = data.mode;
+      Object.assign(turn, newTurn(turn.question), { mode: data.mode });
     } else if (event === "sources") {
       turn.sources = data.sources;
     } else if (event === "delta") {
@@ -384,6 +442,8 @@
         citations: data.citations,
         sources: data.sources,
         degraded: data.degraded,
+        statements: data.statements,
+        followUps: data.follow_ups,
         done: true,
       });
     } else if (event === "error") {
@@ -391,20 +451,42 @@
     }
   }
 
+  class Refusal extends Error {} // the server's own word: asking again would not help
+
+  // Hand over the answer's events; when the connection breaks, go on after the last that came.
   async function stream(body, signal, onEvent) {
-    let response;
-    try {
-      response = await fetch(`${config.api}/v1/chat`, {
-        method: "POST",
-        headers: { "Content-Type": "application/json", Accept: "text/event-stream" },
-        body: JSON.stringify(body),
-        signal,
-      });
-    } catch (error) {
-      if (error.name === "AbortError") throw error;
-      throw new Error("The server cannot be reached.");
+    let lastId = "";
+    let failures = 0;
+    for (;;) {
+      let ended = false;
+      try {
+        await streamOnce(body, signal, lastId, (event, data, id) => {
+          lastId = id;
+          failures = 0;
+          ended = event === "end" || event === "error";
+          onEvent(event, data);
+        });
+      } catch (error) {
+        if (error.name === "AbortError" || error instanceof Refusal) throw error;
+      }
+      if (ended) return;
+      if (!lastId) throw new Error("The server cannot be reached.");
+      if (failures === RETRIES) throw new Error("The connection broke off. Please ask again.");
+      await pause(1000 * 2 ** failures, signal);
+      failures += 1;
     }
-    if (!response.ok) throw new Error(await problemText(response));
+  }
+
+  async function streamOnce(body, signal, lastId, onEvent) {
+    const headers = { "Content-Type": "application/json", Accept: "text/event-stream" };
+    if (lastId) headers["Last-Event-ID"] = lastId;
+    const response = await fetch(`${config.api}/v1/chat`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
+      signal,
+    });
+    if (!response.ok) throw new Refusal(await problemText(response));
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let buffer = "";
     for (;;) {
@@ -418,13 +500,22 @@
   }
 
   function dispatch(block, onEvent) {
-    let event = "message";
-    const data = [];
+    const fields = {};
     for (const line of block.split("\n")) {
-      if (line.startsWith("event: ")) event = line.slice(7);
-      else if (line.startsWith("data: ")) data.push(line.slice(6));
+      const found = /^(event|id|data): (.*)$/.exec(line);
+      if (found) fields[found[1]] = found[2];
     }
-    if (data.length) onEvent(event, JSON.parse(data.join("\n")));
+    if (fields.data) onEvent(fields.event, JSON.parse(fields.data), fields.id);
+  }
+
+  function pause(milliseconds, signal) {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(resolve, milliseconds);
+      signal.addEventListener("abort", () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      });
+    });
   }
 
   async function problemText(response) {

@@ -114,6 +114,10 @@ class Server:
         line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
         return int(line.split()[1]) / 1024
 
+    def cpu_seconds(self) -> float:
+        fields = Path(f"/proc/{self.pid}/stat").read_text("ascii").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
 
 @contextmanager
 def server(env: dict[str, str]) -> Iterator[Server]:
@@ -156,10 +160,15 @@ def _head(method: str, path: str, body: object) -> bytes:
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + data
 
 
-async def first_delta(port: int, question: str) -> float:
-    """Ask, read the answer to its end; return the seconds to its first delta (or its end, when it
-    has none). Raises RuntimeError when it is not an answer.
-    """
+@dataclass(frozen=True)
+class Streamed:
+    first: float
+    """Seconds to the first delta."""
+    degraded: bool
+
+
+async def ask(port: int, question: str) -> Streamed:
+    """Ask and read the answer to its end. Raises RuntimeError when it is not an answer."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         start = time.perf_counter()
@@ -174,7 +183,7 @@ async def first_delta(port: int, question: str) -> float:
     if b"event: end" not in received:
         message = received[:300].decode(errors="replace") + " ... " + received[-300:].decode()
         raise RuntimeError(message)
-    return first or time.perf_counter() - start
+    return Streamed(first, b'"degraded":[]' not in received)
 
 
 async def timed(port: int, method: str, path: str, body: object = None) -> float:
@@ -205,13 +214,13 @@ async def one_reader(port: int, questions: Sequence[str], url: str) -> Alone:
     generator = await generator_alone(url, port, questions) if url else [0.0]
     asked = [questions[at % len(questions)] for at in range(max(60, len(questions)))]
     for question in asked[: len(questions)]:
-        await first_delta(port, question)
+        await ask(port, question)
     empty = statistics.median([await timed(port, "GET", "/healthz") for _ in asked])
     search = [
         await timed(port, "POST", "/v1/search", {"question": question, "k": 8}) - empty
         for question in asked
     ]
-    first = [await first_delta(port, question) for question in asked]
+    first = [(await ask(port, question)).first for question in asked]
     alone = Alone(statistics.median(search), statistics.median(generator))
     own = [
         all_in - at_search - alone.generator
@@ -229,45 +238,53 @@ async def one_reader(port: int, questions: Sequence[str], url: str) -> Alone:
 
 
 async def many_readers(
-    port: int, questions: Sequence[str], streams: int, answers: int, alone: Alone, ramp: float
+    served: Server, questions: Sequence[str], streams: int, answers: int, alone: Alone, ramp: float
 ) -> None:
     """Keep `streams` answers open, begun over `ramp` seconds, until there were `answers`."""
     waiting = iter(range(answers))
     over: list[float] = []
+    degraded: list[bool] = []
     errors: list[str] = []
 
     async def reader(number: int) -> None:
         await asyncio.sleep(ramp * number / streams)
         for at in waiting:
             try:
-                first = await first_delta(port, questions[at % len(questions)])
-                over.append(first - alone.search - alone.generator)
+                answer = await ask(served.port, questions[at % len(questions)])
+                over.append(answer.first - alone.search - alone.generator)
+                degraded.append(answer.degraded)
             except (OSError, RuntimeError) as error:
                 errors.append(str(error))
 
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), served.cpu_seconds()
     await asyncio.gather(*(reader(number) for number in range(streams)))
-    spent = time.perf_counter() - start
+    spent, cpu = time.perf_counter() - start, served.cpu_seconds() - cpu
     how = f"begun over {ramp:g} s" if ramp else "begun at once"
     print(f"{streams} streams at a time, {how}, {answers} answers in {spent:.1f} s")
-    print(f"  errors {len(errors)}; overhead p50 {p(over, 50):.0f} ms, p95 {p(over, 95):.0f} ms")
+    print(f"  errors {len(errors)}, degraded {sum(degraded)}; ", end="")
+    print(f"overhead p50 {p(over, 50):.0f} ms, p95 {p(over, 95):.0f} ms; ", end="")
+    print(
+        f"the server's CPU {1_000 * cpu / answers:.1f} ms an answer, load {os.getloadavg()[0]:.1f}"
+    )
     for error in errors[:3]:
         print(f"    {error}")
 
 
 async def memory(served: Server, questions: Sequence[str], answers: int) -> None:
     print(f"memory over {answers} answers (MB): {served.resident_megabytes():.0f}", end="")
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), served.cpu_seconds()
     for _ in range(10):
         waiting = iter(range(answers // 10))
 
         async def reader(waiting: Iterator[int] = waiting) -> None:
             for at in waiting:
-                await first_delta(served.port, questions[at % len(questions)])
+                await ask(served.port, questions[at % len(questions)])
 
         await asyncio.gather(*(reader() for _ in range(8)))
         print(f" {served.resident_megabytes():.0f}", end="", flush=True)
-    print(f"; {answers / (time.perf_counter() - start):.0f} answers a second")
+    rate = answers / (time.perf_counter() - start)
+    cpu = (served.cpu_seconds() - cpu) / answers
+    print(f"; {rate:.0f} answers a second, the server's CPU {1_000 * cpu:.1f} ms an answer")
 
 
 async def generator_alone(url: str, port: int, questions: Sequence[str]) -> list[float]:
@@ -324,14 +341,16 @@ def ingest(options: argparse.Namespace, env: dict[str, str]) -> None:
     else:
         arguments = ["ingest", str(options.book), "--site", options.site]
         arguments += ["--base-url", "https://book.example", "--json"]
-    subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "app.cli", *arguments],
-        check=True,
+        check=False,
         env={**os.environ, **env},
         cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
     )
+    if done.returncode:
+        raise SystemExit(done.stderr)
 
 
 def read_questions(path: Path | None) -> list[str]:
@@ -355,7 +374,7 @@ def measure(options: argparse.Namespace, home: Path) -> None:
             alone = Alone(alone.search, statistics.median(paced))
         for ramp, rounds in ((options.seconds, 3), (0.0, 1)):
             answers = options.streams * rounds
-            asyncio.run(many_readers(served.port, questions, options.streams, answers, alone, ramp))
+            asyncio.run(many_readers(served, questions, options.streams, answers, alone, ramp))
     if options.answers:
         with provider(options, 0.0, 0.0) as url, server(environment(home, url)) as served:
             asyncio.run(memory(served, questions, options.answers))
