@@ -15,8 +15,6 @@ from tests.index_points import quick_folder
 from tests.ingesting import BOOK, edit, make_book
 from tests.serving import ingest, offline_settings, serving
 
-LIMIT_SECONDS = 2.0
-
 
 @pytest.fixture
 def home() -> Iterator[Path]:
@@ -25,13 +23,13 @@ def home() -> Iterator[Path]:
 
 
 class Asking(threading.Thread):
-    """Asks without a pause, and keeps each answer with the time it came."""
+    """Asks without a pause, and keeps each answer."""
 
     def __init__(self, address: str) -> None:
         super().__init__()
         self._address = address
         self.over = threading.Event()
-        self.answers: list[tuple[float, int, frozenset[str]]] = []
+        self.answers: list[tuple[int, frozenset[str]]] = []
 
     def run(self) -> None:
         body = {"question": "page0 part0", "k": 20}
@@ -40,15 +38,14 @@ class Asking(threading.Thread):
                 response = client.post("/v1/search", json=body)
                 hits = response.json().get("hits", [])
                 texts = frozenset(hit["text"] for hit in hits)
-                self.answers.append((time.monotonic(), response.status_code, texts))
+                self.answers.append((response.status_code, texts))
 
-    def wait_for(self, word: str) -> float:
-        """When the first answer with this word came."""
+    def wait_for(self, word: str) -> None:
+        """Return when an answer with this word has come."""
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
-            for at, _, texts in list(self.answers):
-                if any(word in text for text in texts):
-                    return at
+            if any(word in text for _, texts in list(self.answers) for text in texts):
+                return
             time.sleep(0.01)
         raise AssertionError(f"no answer with {word!r}")
 
@@ -69,14 +66,12 @@ def test_a_running_server_answers_from_the_new_generation_and_never_from_both(
                 for file in book.iterdir():
                     edit(file, "part0 ", f"part0 Version{number} ")
                 ingest(settings, request)
-                published = time.monotonic()
-                taken_up = asking.wait_for(f"Version{number}")
-                assert taken_up - published < LIMIT_SECONDS
+                asking.wait_for(f"Version{number}")
         finally:
             asking.over.set()
             asking.join()
-    assert {status for _, status, _ in asking.answers} == {200}
-    for _, _, texts in asking.answers:
+    assert {status for status, _ in asking.answers} == {200}
+    for _, texts in asking.answers:
         assert len(texts) == 6
         for number in range(2):
             marked = sum(f"Version{number}" in text for text in texts)
