@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -523,29 +523,29 @@ def dead_process() -> int:
 
 
 HERE = socket.gethostname()
-MINE = new_lease()
 
 
 def lease(host: str, pid: int, age: float = 0.0) -> Lease:
-    return Lease(host, pid, "another", "2026-01-01T00:00:00Z", MINE.seen_at - age)
+    return Lease(host, pid, "another", "2026-01-01T00:00:00Z", new_lease().seen_at - age)
 
 
 @pytest.mark.parametrize(
-    ("writer", "held"),
+    ("make", "held"),
     [
-        (MINE, True),
-        (lease(HERE, os.getppid(), 10 * LEASE_SECONDS), True),
-        (lease(HERE, dead_process()), False),
+        (new_lease, True),
+        (lambda: lease(HERE, os.getppid(), 10 * LEASE_SECONDS), True),
+        (lambda: lease(HERE, dead_process()), False),
         # A process of our own id before us: the container was started again.
-        (lease(HERE, os.getpid()), False),
-        (lease("elsewhere", 1, LEASE_SECONDS / 2), True),
-        (lease("elsewhere", 1, LEASE_SECONDS * 2), False),
+        (lambda: lease(HERE, os.getpid()), False),
+        (lambda: lease("elsewhere", 1, LEASE_SECONDS / 2), True),
+        (lambda: lease("elsewhere", 1, LEASE_SECONDS * 2), False),
     ],
     ids=["this process", "running here", "died here", "same id", "elsewhere", "silent elsewhere"],
 )
 def test_an_unfinished_collection_is_cleared_away_only_when_its_writer_is_dead(
-    double: QdrantDouble, writer: Lease, held: bool
+    double: QdrantDouble, make: Callable[[], Lease], held: bool
 ) -> None:
+    writer = make()
     unfinished: Json = {"prefix": "textbook", "book": "book", "lease": writer.to_json()}
     serve(double, {"textbook_book_v1": unfinished}, {})
 
