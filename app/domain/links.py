@@ -75,7 +75,9 @@ def page_links(document: Document) -> list[str]:
 
 
 def _link(document: Document, block: Block, quote: Quote) -> str:
-    if not quote.text and block.author_id and not block.included:
+    # A heading's anchor may not be its author's id: Docusaurus gives a title none.
+    own = block.author_id and block.kind is not BlockKind.HEADING and not block.included
+    if own and not quote.text:
         return f"{document.url}#{block.author_id}"
     return deep_link(block.url, quote.text, quote.suffix)
 

@@ -79,7 +79,7 @@ class Slugger:
         if explicit_id:
             if style.registers_explicit:
                 self._used.setdefault(explicit_id, 0)
-            return explicit_id
+            return "" if level == 1 and style.title_has_none else explicit_id
         slug = style.unique(style.slug(text), self._used)
         return "" if level == 1 and style.title_has_none else slug
 

@@ -111,7 +111,14 @@ def _single(site: Site, file: str, base_url: str) -> Layout:
 
 
 def _context(library: Library, layout: Layout) -> FileContext:
-    return FileContext(library, layout.dialect, layout.style, layout.site_root)
+    context = FileContext(
+        library, layout.dialect, layout.style, layout.site_root, layout.snippet_bases
+    )
+    if layout.appended:
+        context.references = mkdocs.appended_references(
+            library, layout, context.partials, context.warnings
+        )
+    return context
 
 
 def detect_site(folder: Path) -> Site:

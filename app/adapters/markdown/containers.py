@@ -217,6 +217,8 @@ def _in_role(piece: Piece, scope: Scope) -> list[Piece]:
     if scope.role == "heading" and piece.kind is BlockKind.PARAGRAPH:
         piece.kind, piece.level = BlockKind.HEADING, scope.level
         piece.anchor = piece.author_id = scope.author_id
+    elif scope.role == "caption":
+        piece.caption = piece.kind is BlockKind.PARAGRAPH
     elif scope.role == "listing" and piece.kind is BlockKind.CODE:
         piece.title = piece.title or scope.title
     elif scope.kind is BlockKind.FOOTNOTE and piece.kind is BlockKind.LIST:

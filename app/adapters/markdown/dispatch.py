@@ -32,6 +32,9 @@ _FIRST_CHARACTERS: Mapping[str, str] = {
     "attributes": "{",
     "role": "{",
     "footnote_ref": "[",
+    "pair": "=^~",
+    "emoji": ":",
+    "keys": "+",
 }
 
 

@@ -88,8 +88,10 @@ class IncludeStyle:
 
     directive: re.Pattern[str]
     anchors: tuple[re.Pattern[str], re.Pattern[str]]
-    base: str | None = None
-    """The folder that paths start from; None for the including file's own."""
+    bases: tuple[str, ...] = ()
+    """The folders that paths start from, or files; none for the including file's own folder."""
+    several: re.Pattern[str] | None = None
+    """A directive that lists `paths`, one a line."""
     keeps_unresolved: bool = False
     """Whether a directive that cannot be resolved stays on the page as it is written."""
 
@@ -111,7 +113,8 @@ SNIPPETS = IncludeStyle(
         re.compile(r"-+8<-+[ \t]*\[start:[ \t]*(?P<name>[\w-]+)"),
         re.compile(r"-+8<-+[ \t]*\[end:[ \t]*(?P<name>[\w-]+)"),
     ),
-    base="",
+    bases=("",),
+    several=re.compile(r"^[ \t]*-+8<-+[ \t]*\n(?P<paths>(?:[^\n]*\n)*?)[ \t]*-+8<-+[ \t]*$", re.M),
 )
 
 
@@ -151,14 +154,15 @@ class TextIncludes:
             included.append(path)
             return self._expand(chosen, path, (*chain, path), warn_here, included)
 
+        if self._style.several is not None and "8<" in text:
+            text = self._style.several.sub(_one_by_one, text)
         return self._style.directive.sub(replace, text)
 
     def section(self, argument: str, file: str, warn: Warn) -> tuple[str, str]:
         """Return the path and text that an include's argument names; ("", "") if there is none."""
         words = argument.split()
         target, _, selector = words[0].partition(":") if words else ("", "", "")
-        base = folder_of(file) if self._style.base is None else self._style.base
-        path = self._library.locate(base, target)
+        path = self._located(target, file)
         if path is None:
             warn(f"included file not found: {target}", 0)
             return "", ""
@@ -171,6 +175,22 @@ class TextIncludes:
             warn(f"included file {target} has no section {selector}", 0)
             return "", ""
         return path, "\n".join(lines)
+
+    def _located(self, target: str, file: str) -> str | None:
+        for base in self._style.bases or (folder_of(file),):
+            found = self._library.locate(base, target)
+            if found is None and base.rpartition("/")[2] == target:
+                found = self._library.locate("", base)
+            if found is not None:
+                return found
+        return None
+
+
+def _one_by_one(match: re.Match[str]) -> str:
+    """Write a directive that lists several snippets as one for each."""
+    return "\n".join(
+        f'--8<-- "{path.strip()}"' for path in match["paths"].splitlines() if path.strip()
+    )
 
 
 def select_lines(

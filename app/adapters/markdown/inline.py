@@ -11,10 +11,10 @@ from markdown_it.common.utils import unescapeAll
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
-from app.adapters.markdown import inline_rules
+from app.adapters.markdown import inline_mkdocs, inline_rules
 from app.adapters.markdown.anchors import SlugPolicy
 from app.adapters.markdown.marks import Dialect
-from app.adapters.markdown.tags import TagScanner
+from app.adapters.markdown.tags import BLOCK_NAMES, TagScanner
 from app.domain.document import RUN_BOUNDARY as BOUNDARY
 
 _ALWAYS_SPECIAL = r"\\*_\[\]<~&"
@@ -58,6 +58,9 @@ class InlineReader:
             special += "{"
         if dialect.math:
             special += "$"
+        extensions = dialect.extensions
+        special += inline_mkdocs.special_characters(extensions)
+        self._extensions = extensions
         self._special = re.compile(f"[{special}`]")
         self._special_but_code = re.compile(f"[{special}]")
         self._explicit_terms = dialect.kramdown
@@ -71,11 +74,14 @@ class InlineReader:
             ruler.before("html_inline", "role", inline_rules.role_rule)
         if dialect.math:
             ruler.before("escape", "math", inline_rules.math_rule)
+        inline_mkdocs.install(ruler, extensions)
         if footnotes:
             ruler.before("link", "footnote_ref", inline_rules.footnote_rule)
 
     def read(self, content: str, env: EnvType) -> Text:
         """Resolve `content`, the raw inline source of one block."""
+        if "`" in content and "inlinehilite" in self._extensions:
+            content = inline_mkdocs.without_languages(content)
         if "  \n" not in content:
             if not self._special.search(content):
                 text = _flat(content)
@@ -92,6 +98,8 @@ class InlineReader:
     def parse(self, content: str, env: EnvType) -> list[Token]:
         """Return the inline tokens of `content`."""
         env["inline_scanner"] = TagScanner(content)
+        if self._extensions:
+            env["extensions"], env["inline_closers"] = self._extensions, {}
         return self._md.inline.parse(content, self._md, env, [])
 
     def slug_text(self, content: str, env: EnvType, policy: SlugPolicy) -> str:
@@ -217,6 +225,8 @@ class _Collector:
         if lower == "img":
             self.images += 1
             self._silent(" ".join((token.meta.get("alt", ""), token.meta.get("title", ""))).strip())
+        elif lower in BLOCK_NAMES and self.out and not self.out[-1][-1:].isspace():
+            self.out.append(" ")
         elif lower in ("dfn", "strong", "b", "em", "i"):
             (self.close_term if name.startswith("/") else self.open_term)(token)
             if name == "/dfn" and self.last_span:
@@ -286,6 +296,9 @@ _HANDLERS: dict[str, Callable[[_Collector, Token], None]] = {
     "expression": _Collector.unquoted,
     "attributes": _Collector.attributes,
     "footnote_ref": _Collector.boundary,
+    "boundary": _Collector.boundary,
+    "emoji": _Collector.unquoted,
+    "keys": _Collector.unquoted,
     "role": _Collector.role,
 }
 
@@ -301,7 +314,7 @@ def _slug_piece(token: Token, policy: SlugPolicy) -> str:
             return shown.get(policy.math, "")
         case "softbreak" | "hardbreak":
             return " "
-        case "tag" | "attributes" | "footnote_ref":
+        case "tag" | "attributes" | "footnote_ref" | "boundary" | "emoji":
             return ""
     return token.content
 

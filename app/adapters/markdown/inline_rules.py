@@ -11,7 +11,7 @@ from app.adapters.markdown.tags import Tag, TagScanner, plain_text, string_liter
 
 _ROLE = re.compile(r"\{([A-Za-z][\w:+-]*)\}(`+)([^`]|[^`].*?[^`])\2(?!`)", re.DOTALL)
 _ROLE_TARGET = re.compile(r"^(.*?)\s*<[^<>]*>$", re.DOTALL)
-_INLINE_ATTRIBUTES = re.compile(r"\{:?[ \t]*(?:(?P<marked>[#.])?[\w:-]+[^{}\n]*)?\}")
+_INLINE_ATTRIBUTES = re.compile(r"\{:?[ \t]*(?:(?P<marked>[#.]|(?=[\w:-]+=))?[\w:-]+[^{}\n]*)?\}")
 _FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]")
 _BRACKETS = {"\\\\(": "\\\\)", "\\\\[": "\\\\]"}
 """TeX's `\\(` and `\\[` as mdBook wants them written: with the backslash escaped."""
@@ -81,8 +81,9 @@ def attributes_rule(state: StateInline, silent: bool) -> bool:
     if match is None or match.group()[1:2] == "}":
         return False
     if not source.startswith("{:", start):
-        attached = start > 0 and source[start - 1] in ")`*_~]>"
-        if not (match["marked"] and (attached or match.end() == len(source))):
+        attached = start > 0 and source[start - 1] in ")`*_~]>:^=+"
+        ends = match["marked"] and match.end() == len(source)
+        if match["marked"] is None or not (attached or ends):
             return False
     if not silent:
         token = state.push("attributes", "", 0)

@@ -83,4 +83,6 @@ class Dialect:
     """Directives, roles, labels, `%` comments."""
     math: bool = False
     """`$x$` and `$$x$$`."""
+    extensions: frozenset[str] = frozenset()
+    """MkDocs: what the site's `markdown_extensions` switch on, as `mark` or `emoji`."""
     definition_lists: bool = False

@@ -156,7 +156,9 @@ class FileContext:
     dialect: Dialect
     style: SlugStyle
     site_root: str = ""
-    snippet_base: str = ""
+    snippet_bases: tuple[str, ...] = ("",)
+    references: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Link targets that every page may use, as markdown-it keeps them."""
     warnings: list[SourceWarning] = field(default_factory=list)
     partials: set[str] = field(default_factory=set)
     """Files that were pulled into others: they are no orphans."""
@@ -179,7 +181,7 @@ class FileReader:
         env: EnvType = {
             "scanner": TagScanner(flat),
             "footnotes": labels,
-            "references": {},
+            "references": dict(context.references),
         }
         tokens: list[Token] = []
         state = StateBlock(flat, engine.md, env, tokens)
@@ -208,7 +210,7 @@ class _PageIncludes:
         self._raw_imports: dict[str, str] = {}
         style = MDBOOK
         if context.dialect.mkdocs:
-            style = replace(SNIPPETS, base=context.snippet_base)
+            style = replace(SNIPPETS, bases=context.snippet_bases)
         self._text = TextIncludes(context.library, style)
 
     def _warn(self, message: str, offset: int) -> None:

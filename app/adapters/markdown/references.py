@@ -84,13 +84,15 @@ class _Targets:
             return []
         root, folder = self._layout.pages_root, folder_of(file)
         if path.endswith(_PAGE_SUFFIXES):
+            if self._layout.site is Site.MDBOOK and _outside(f"{folder}/{path}", root):
+                return []
             bases = [folder, root] if self._layout.site is Site.DOCUSAURUS else [folder]
             return [f"{base}/{path}" for base in bases]
         if self._layout.site is not Site.MDBOOK or not path.endswith(".html"):
             return []
         inner = normpath(f"{folder}/{path}")
-        if root and not inner.startswith(f"{root}/"):
-            return []  # another book on the same server
+        if _outside(inner, root):
+            return []
         stem = inner.removesuffix(".html")
         return [f"{stem}.md", f"{stem.removesuffix('index')}README.md"]
 
@@ -102,6 +104,11 @@ class _Targets:
         if file not in self._inner_ids:
             self._inner_ids[file] = _ids_in_markup(self._drafts[file].source.flat)
         return anchor in self._inner_ids[file]
+
+
+def _outside(path: str, root: str) -> bool:
+    """True if a path leads to another book on the same server."""
+    return bool(root) and not normpath(path).startswith(f"{root}/")
 
 
 def _ids_of_blocks(draft: PageDraft) -> set[str]:

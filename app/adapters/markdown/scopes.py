@@ -40,7 +40,7 @@ class Scope:
 
     `kind` with `capture`: what it holds becomes one block of that kind. `kind` without: the
     blocks it holds come out one by one, paragraphs and lists with that kind. `role` names what
-    text directly inside means: "title", "summary" or "heading".
+    text directly inside means: "title", "summary", "heading" or "caption".
     """
 
     name: str
@@ -118,9 +118,9 @@ def scope_of(mark: Mark) -> Scope:
 def _directive_scope(mark: Mark) -> Scope:
     name = mark.name.lower()
     kind = next((kind for names, kind in _DIRECTIVES if name in names), None)
-    if kind is BlockKind.ADMONITION:
+    if kind is BlockKind.ADMONITION or (name == "question" and mark.argument.endswith("?")):
         kind = titled_kind(mark.argument)
-    role = "table" if name in ("table", "list-table") else ""
+    role = {"table": "table", "list-table": "table", "caption": "caption"}.get(name, "")
     return Scope(
         mark.opens,
         mark.start,

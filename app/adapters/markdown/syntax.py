@@ -105,6 +105,8 @@ class StructureRule:
         opens = "" if tag.closing or tag.void or tag.name.lower() in VOID_NAMES else tag.name
         closes = tag.name if tag.closing else ""
         mark = Mark(MarkClass.TAG, position, tag.end, tag, opens or "", closes)
+        if opens and self._dialect.mkdocs and "markdown" in tag.attributes:
+            _dedent_element(state, tag, start, end)
         return emit(state, mark, start, end)
 
     def _is_block(self, state: StateBlock, tag: Tag) -> bool:
@@ -222,6 +224,23 @@ class StructureRule:
         token.markup = tail
         state.line = line + 1
         return True
+
+
+def _dedent_element(state: StateBlock, tag: Tag, start: int, end: int) -> None:
+    """Move the lines inside `<tag markdown>` to the left, as their common indentation allows."""
+    close, _ = state.env["scanner"].element_end(tag, state.eMarks[end - 1])
+    if close < 0:
+        return
+    first, last = line_of(state, tag.end, start, end) + 1, line_of(state, close, start, end)
+    inside = [line for line in range(first, last) if not state.isEmpty(line)]
+    indent = min((state.sCount[line] - state.blkIndent for line in inside), default=0)
+    blanks = (state.src[state.bMarks[line] :][: state.tShift[line]] for line in inside)
+    if indent <= 0 or any("\t" in blank for blank in blanks):
+        return
+    for line in inside:
+        state.bMarks[line] += indent
+        state.tShift[line] -= indent
+        state.sCount[line] -= indent
 
 
 def line_of(state: StateBlock, position: int, start: int, end: int) -> int:

@@ -8,6 +8,7 @@ from markdown_it.rules_block import StateBlock
 
 from app.adapters.markdown.marks import Mark, MarkClass
 from app.adapters.markdown.syntax import Handler, emit
+from app.adapters.markdown.syntax_pymdown import autodoc, slash_block
 
 _ADMONITION = re.compile(
     r"(?:!!!|\?\?\?\+?)[ \t]+(?P<name>[\w-]+)(?:[ \t]+[\w-]+)*"
@@ -40,7 +41,8 @@ def _container(state: StateBlock, mark: Mark, start: int, end: int) -> bool:
     while last > start + 1 and state.isEmpty(last - 1):
         last -= 1
     state.line = last
-    at = state.eMarks[last - 1]
+    begin = state.bMarks[last - 1]
+    at = begin + len(state.src[begin : state.eMarks[last - 1]].rstrip())
     token = state.push("mark", "", 0)
     token.map = [last - 1, last]
     token.meta = {"found": Mark(MarkClass.DIRECTIVE, at, at, closes=mark.opens)}
@@ -107,4 +109,6 @@ HANDLERS: dict[str, Handler] = {
     ";": _snippet,
     "*": _abbreviation,
     "[": _contents,
+    "/": slash_block,
+    ":": autodoc,
 }

@@ -51,6 +51,10 @@ class Layout:
     """The folder that `@site/` names, relative to the book's."""
     pages_root: str = ""
     """The folder that holds the pages, relative to the book's."""
+    snippet_bases: tuple[str, ...] = ("",)
+    """MkDocs: the folders and files, relative to the book's, that snippets are looked for in."""
+    appended: tuple[str, ...] = ()
+    """MkDocs: snippets that stand at the end of every page; they hold link targets."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import PurePosixPath
+from posixpath import normpath
 
 import yaml
+from markdown_it.common.utils import normalizeReference
 
 from app.adapters.markdown.anchors import MKDOCS, PYMDOWNX
-from app.adapters.markdown.includes import Library, folder_of
+from app.adapters.markdown.includes import SNIPPETS, Library, TextIncludes, folder_of
+from app.adapters.markdown.inline_mkdocs import INLINE_EXTENSIONS
 from app.adapters.markdown.marks import Dialect
 from app.adapters.markdown.sites.layout import (
     Layout,
@@ -39,7 +43,7 @@ def open_mkdocs(library: Library, base_url: str) -> Layout:
     name = next((name for name in CONFIG_NAMES if (library.root / name).is_file()), "")
     text = library.require(name) if name else ""
     config = _load(text, name)
-    docs = str(config.get("docs_dir") or "docs").strip("./")
+    docs = _folder(config.get("docs_dir") or "docs")
     if not (library.root / docs).is_dir():
         docs = ""
     base = base_url or str(config.get("site_url") or "")
@@ -50,6 +54,8 @@ def open_mkdocs(library: Library, base_url: str) -> Layout:
     def page_url(file: str) -> str:
         return join_url(base, _path(file[len(docs) + 1 :] if docs else file, pretty))
 
+    extensions = _extensions(config)
+    snippets = extensions.get("snippets", {})
     nav = config.get("nav")
     if isinstance(nav, list):
         entries = list(_nav_entries(nav, 1, text))
@@ -60,7 +66,7 @@ def open_mkdocs(library: Library, base_url: str) -> Layout:
     taken = {page.file for page in pages}
     return Layout(
         Site.MKDOCS,
-        DIALECT,
+        replace(DIALECT, extensions=frozenset(extensions) & INLINE_EXTENSIONS),
         PYMDOWNX if re.search(r"slugify:.*pymdownx", text) else STYLE,
         tuple(pages),
         tuple(Page(file, page_url(file)) for file in files if file not in taken),
@@ -69,7 +75,31 @@ def open_mkdocs(library: Library, base_url: str) -> Layout:
         _language(config),
         tuple(warnings),
         pages_root=docs,
+        snippet_bases=tuple(map(_folder, _names(snippets.get("base_path")))) or ("",),
+        appended=_names(snippets.get("auto_append")),
     )
+
+
+def _extensions(config: dict[str, object]) -> dict[str, dict[str, object]]:
+    """Return the options of each Markdown extension by its name without its package's."""
+    listed = config.get("markdown_extensions")
+    if isinstance(listed, dict):
+        listed = [{name: options} for name, options in listed.items()]
+    found: dict[str, dict[str, object]] = {}
+    for entry in listed if isinstance(listed, list) else []:
+        for name, options in entry.items() if isinstance(entry, dict) else [(entry, None)]:
+            found[str(name).rpartition(".")[2]] = options if isinstance(options, dict) else {}
+    return found
+
+
+def _folder(path: object) -> str:
+    """Return a configured path relative to the book's folder; "" for that folder itself."""
+    joined = normpath(str(path).strip("/") or ".")
+    return "" if joined == "." else joined
+
+
+def _names(value: object) -> tuple[str, ...]:
+    return tuple(str(item) for item in (value if isinstance(value, list) else [value]) if item)
 
 
 def _load(text: str, name: str) -> dict[str, object]:
@@ -121,3 +151,30 @@ def _nav_entries(items: object, depth: int, text: str) -> Iterator[TocEntry]:
 
 def _line_of(text: str, target: str) -> int:
     return text.count("\n", 0, max(text.find(target), 0)) + 1
+
+
+_REFERENCE = re.compile(
+    r"^ {0,3}\[(?P<label>[^\[\]^][^\[\]]*)\]:[ \t]*<?(?P<target>[^\s>]+)>?", re.M
+)
+
+
+def appended_references(
+    library: Library, layout: Layout, files: set[str], warnings: list[SourceWarning]
+) -> dict[str, dict[str, object]]:
+    """Return the link targets in the snippets that stand at the end of every page.
+
+    The snippets' files go into `files`.
+    """
+    includes = TextIncludes(library, replace(SNIPPETS, bases=layout.snippet_bases))
+    found: dict[str, dict[str, object]] = {}
+
+    def warn(message: str, _: int) -> None:
+        warnings.append(SourceWarning(message, CONFIG_NAMES[0], 0))
+
+    for argument in layout.appended:
+        text, path = includes.expand(f'--8<-- "{argument}"', "", warn)
+        files |= {path} if path else set()
+        for match in _REFERENCE.finditer(text):
+            label = normalizeReference(match["label"])
+            found[label] = {"title": "", "href": match["target"], "map": [0, 0]}
+    return found
