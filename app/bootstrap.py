@@ -122,6 +122,17 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
             # Longer than the reranker's own limit, so that its circuit breaker sees the failure.
             rerank_seconds=settings.rerank_timeout_seconds + 1,
         )
+        answer = AnswerQuestion(
+            retrieve=retrieve,
+            generator=generator,
+            split_sentences=split_sentences,
+            ceilings=ceilings,
+            places=ReadingPlaces(index),
+            embedding_model=embedder.model,
+            context_tokens=settings.context_tokens,
+            max_question_chars=settings.max_question_chars,
+            refusal_threshold=settings.refusal_threshold,
+        )
         yield Application(
             settings=settings,
             embedder=embedder,
@@ -146,17 +157,8 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
                 billed=lambda: embedder.billed_tokens,
             ),
             retrieve=retrieve,
-            answer=AnswerQuestion(
-                retrieve=retrieve,
-                generator=generator,
-                split_sentences=split_sentences,
-                ceilings=ceilings,
-                places=ReadingPlaces(index),
-                embedding_model=embedder.model,
-                context_tokens=settings.context_tokens,
-                max_question_chars=settings.max_question_chars,
-            ),
-            evaluate=Evaluate(retrieve, time.perf_counter),
+            answer=answer,
+            evaluate=Evaluate(retrieve, time.perf_counter, answer),
             glossary=LookUpTerms(index),
         )
 

@@ -9,6 +9,8 @@ from typing import Literal
 from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from app.domain.answering.refusal import THRESHOLD
+
 # https://cohere.com/pricing (2025); prices change, so a setting overrides them.
 EMBED_PRICES: Mapping[str, float] = {
     "embed-v4.0": 0.12,
@@ -96,6 +98,8 @@ class Settings(BaseSettings):
     context_tokens: int = Field(3_000, ge=200)
     """Token budget of the paragraphs given to the generator."""
     max_question_chars: int = 4_000
+    refusal_threshold: float = Field(THRESHOLD, ge=0.0, le=1.0)
+    """Answerability below which an extractive answer is refused; `eval` suggests one."""
     solutions: Literal["hide", "hint", "show"] = "hint"
     """What a reader gets who asks an exercise of the book, unless the request says otherwise."""
     admin_key: SecretStr | None = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from app.adapters.questions import read_questions
 from app.domain.errors import InputError
 from app.domain.retrieval.query import Turn
 from app.domain.retrieval.question import GoldSpan, Question
+from app.services.answer import AskRequest
 from app.services.evaluate import Evaluate, Evaluation, EvaluationRequest
 from app.services.retrieve import Retrieve
 from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk
@@ -24,13 +27,17 @@ CHUNKS = [
 ]
 
 
-def evaluate(questions: list[Question], request: EvaluationRequest | None = None) -> Evaluation:
+def evaluate(
+    questions: list[Question],
+    request: EvaluationRequest | None = None,
+    judge: FakeJudge | None = None,
+) -> Evaluation:
     """Run with a clock that ticks by 1, 2, 3... milliseconds."""
     ticks = itertools.accumulate(itertools.chain([0.0], *((0.001 * n, 0.0) for n in range(1, 99))))
     retrieve = Retrieve(
         FakeEmbedder(), FakeSparse(), FakeIndex(CHUNKS), None, lambda text: len(text.split())
     )
-    use_case = Evaluate(retrieve, lambda: next(ticks))
+    use_case = Evaluate(retrieve, lambda: next(ticks), judge)
     return asyncio.run(use_case.run(questions, request or EvaluationRequest()))
 
 
@@ -44,23 +51,29 @@ TREE = Question("t", "What has one root?", "review", gold_file="b.md")
 UNANSWERABLE = Question("u", "Who wrote it?", "unanswerable", answerable=False)
 
 
-def test_the_summary_has_the_documented_keys_with_k_in_them() -> None:
-    summary = evaluate([stack_question()], EvaluationRequest(k=3)).summary()
-    assert list(summary) == [
-        "n",
-        "recall@3",
-        "hit@1",
-        "hit@3",
-        "page_hit@3",
-        "mrr",
-        "ndcg@10",
-        "precision",
-        "iou",
-        "context_recall",
-        "context_tokens",
-        "p50_ms",
-        "p95_ms",
-    ]
+KEYS = (
+    "n recall@5 hit@1 hit@5 mrr ndcg@10 precision iou context_tokens p50_ms p95_ms degraded"
+).split()
+
+
+@pytest.mark.parametrize("asked", [[stack_question()], [TREE], [UNANSWERABLE]])
+def test_the_summary_begins_with_the_same_keys_whatever_k_and_whatever_was_asked(
+    asked: list[Question],
+) -> None:
+    for k in (1, 5, 8):
+        assert list(evaluate(asked, EvaluationRequest(k=k)).summary())[: len(KEYS)] == KEYS
+
+
+def test_another_k_adds_its_own_recall_and_hits() -> None:
+    summary = evaluate([stack_question()], EvaluationRequest(k=1)).summary()
+    assert {"recall@1", "hit@1", "recall@5", "hit@5", "paragraphs.recall@1"} <= set(summary)
+    assert "recall@8" not in summary
+
+
+def test_paragraphs_are_ranked_and_measured_like_chunks() -> None:
+    summary = evaluate([stack_question()]).summary()
+    for name in ("recall@5", "hit@1", "hit@5", "mrr", "ndcg@10", "precision", "iou"):
+        assert summary[f"paragraphs.{name}"] > 0
 
 
 def test_scores_are_means_over_the_answerable_questions() -> None:
@@ -93,19 +106,41 @@ def test_times_come_from_the_clock_in_milliseconds() -> None:
 
 def test_a_question_that_names_a_file_is_asked_within_it() -> None:
     result = evaluate([stack_question(filter_file="b.md")]).results[0]
-    assert result.scores is not None
-    assert result.scores.first_hit == 0
+    assert result.first_hit == 0
 
 
-def test_an_unanswerable_question_keeps_its_best_score_for_the_refusal_threshold() -> None:
-    result = evaluate([UNANSWERABLE]).results[0]
-    assert result.scores is None
-    assert result.top_score > 0
+@dataclass
+class FakeJudge:
+    """Scores questions by their id; remembers who was asked."""
+
+    scores: Mapping[str, float]
+    refusal_threshold: float = 0.3
+    asked: list[AskRequest] = field(default_factory=list)
+
+    async def answerability(self, request: AskRequest) -> float:
+        self.asked.append(request)
+        return self.scores[request.question]
+
+
+def test_an_unanswerable_question_gives_refusals_over_thresholds() -> None:
+    judge = FakeJudge({"What are stacks and plates?": 0.9, "Who wrote it?": 0.35})
+    evaluation = evaluate([stack_question(), UNANSWERABLE], judge=judge)
+    assert evaluation.results[1].measures == {}
+    refusal = evaluation.refusal()
+    assert refusal
+    assert (refusal.current.threshold, refusal.current.recall) == (0.3, 0)
+    assert refusal.suggested.threshold == pytest.approx(0.625)
+
+
+def test_nobody_is_asked_for_refusals_where_all_is_answerable() -> None:
+    judge = FakeJudge({})
+    assert evaluate([stack_question(), TREE], judge=judge).refusal() is None
+    assert not judge.asked
 
 
 def test_the_context_keeps_its_own_budget() -> None:
     request = EvaluationRequest(k=3, context_tokens=10)
-    assert evaluate([stack_question()], request).results[0].context_tokens <= 10
+    assert evaluate([stack_question()], request).results[0].measures["context_tokens"] <= 10
 
 
 def line(**changes: object) -> str:

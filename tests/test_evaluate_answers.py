@@ -81,7 +81,8 @@ def test_eval_answers_on_a_book(
     ]
     questions = tmp_path / "questions.jsonl"
     questions.write_text("\n".join(lines), "utf-8")
-    assert run("eval", questions, "--answers", "--book", "tiny", "--json").json() == {
+    found = run("eval", questions, "--answers", "--book", "tiny", "--json").json()
+    assert {name: value for name, value in found.items() if isinstance(value, int | float)} == {
         "n": 2,
         "answerable": 1,
         "citation_precision": 1.0,
@@ -90,5 +91,8 @@ def test_eval_answers_on_a_book(
         "refusal_recall": 1.0,
         "refused": 1,
         "degraded": 0,
+        "answerable_refused": 0.0,
     }
+    assert found["refusal"]["setting"] == "RAG_REFUSAL_THRESHOLD"
+    assert [row["mode"] for row in found["questions"]] == ["extractive", "refused"]
     assert "answer_coverage  1\n" in run("eval", questions, "--answers", "--book", "tiny").out

@@ -12,7 +12,6 @@ from app.domain.retrieval.metrics import (
     MIN_OVERLAP,
     Retrieved,
     merge,
-    paired_bootstrap,
     percentile,
     recall,
     score_ranking,
@@ -194,29 +193,3 @@ def test_more_chunks_never_lower_recall(asked: Question, ranking: list[Retrieved
 )
 def test_percentile_is_the_nearest_rank(share: float, value: float) -> None:
     assert percentile([4.0, 1.0, 3.0, 2.0], share) == value
-
-
-def test_bootstrap_calls_a_steady_gain_significant_and_noise_not() -> None:
-    a = [0.0, 1.0] * 50
-    gain = paired_bootstrap([0.2] * 100, [0.3] * 100)
-    assert (gain.mean, gain.low, gain.high) == pytest.approx((0.1, 0.1, 0.1))
-    assert gain.significant
-    noise = paired_bootstrap(a, list(reversed(a)))
-    assert noise.low < 0 < noise.high
-    assert not noise.significant
-
-
-def test_bootstrap_interval_has_the_width_theory_says() -> None:
-    """For differences of 0 and 1 in equal parts the standard error is 0.5 / sqrt(n)."""
-    difference = paired_bootstrap([0.0] * 400, [0.0, 1.0] * 200)
-    assert difference.mean == pytest.approx(0.5)
-    assert difference.high - difference.low == pytest.approx(2 * 1.96 * 0.025, rel=0.1)
-
-
-def test_bootstrap_is_repeatable_and_rejects_unpaired_input() -> None:
-    a, b = [0.0, 1.0, 0.0, 1.0], [1.0, 1.0, 0.0, 0.0]
-    assert paired_bootstrap(a, b) == paired_bootstrap(a, b)
-    with pytest.raises(ValueError, match="zip"):
-        paired_bootstrap([1.0], [])
-    with pytest.raises(ValueError, match="no questions"):
-        paired_bootstrap([], [])

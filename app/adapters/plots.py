@@ -1,11 +1,26 @@
-"""Bar charts as SVG, by matplotlib: an optional extra, imported when a chart is drawn."""
+"""Charts as SVG, by matplotlib: an optional extra, imported when a chart is drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from app.domain.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Curve: TypeAlias = Sequence[tuple[float, float]]
+
+
+def require_plots() -> None:
+    """Raise ConfigError unless charts can be drawn: before hours of work, not after."""
+    if find_spec("matplotlib") is None:
+        message = "charts need matplotlib: pip install 'textbook-rag[plots]'"
+        raise ConfigError(message)
 
 
 def bar_charts(
@@ -15,16 +30,9 @@ def bar_charts(
 
     ConfigError when matplotlib is not installed, InputError when `path` cannot be written.
     """
-    try:
-        import matplotlib as mpl  # noqa: PLC0415 - an optional extra
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ImportError as error:
-        message = "charts need matplotlib: pip install 'textbook-rag[plots]'"
-        raise ConfigError(message) from error
     columns = min(4, len(measures))
     rows = -(-len(measures) // columns)
-    with mpl.rc_context({"svg.hashsalt": "textbook-rag", "font.size": 8}):
-        figure = Figure(figsize=(3 * columns, 2.2 * rows), layout="constrained")
+    with _drawn(path, 3 * columns, 2.2 * rows) as figure:
         figure.suptitle(title)
         for place, (measure, values) in enumerate(measures.items(), 1):
             axes = figure.add_subplot(rows, columns, place)
@@ -34,6 +42,42 @@ def bar_charts(
             axes.invert_yaxis()
             axes.margins(x=0.2)
             axes.spines[["top", "right"]].set_visible(False)
+
+
+def curves(
+    path: Path,
+    x_label: str,
+    y_label: str,
+    lines: Mapping[str, Curve],
+    marks: Mapping[str, float] | None = None,
+) -> None:
+    """Draw named curves of shares, 0 to 1, with named verticals. Bytes and errors as above."""
+    with _drawn(path, 7.4, 3.2) as figure:
+        axes = figure.add_subplot()
+        for name, points in lines.items():
+            axes.plot(
+                *zip(*points, strict=True), label=name, marker="." if len(points) < 30 else ""
+            )
+        for number, (name, x) in enumerate((marks or {}).items()):
+            axes.axvline(x, color="#555", linestyle=("--", ":")[number % 2], label=name)
+        axes.set_xlabel(x_label)
+        axes.set_ylabel(y_label)
+        axes.set_ylim(0, 1.03)
+        axes.grid(visible=True, color="#ddd")
+        axes.spines[["top", "right"]].set_visible(False)
+        figure.legend(loc="outside right upper", frameon=False)
+
+
+@contextmanager
+def _drawn(path: Path, width: float, height: float) -> Iterator[Figure]:
+    """A figure to fill, in inches; written when the context ends."""
+    require_plots()
+    import matplotlib as mpl  # noqa: PLC0415 - an optional extra
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    with mpl.rc_context({"svg.hashsalt": "textbook-rag", "font.size": 8}):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure
         try:
             figure.savefig(path, format="svg", metadata={"Date": None})
         except OSError as error:

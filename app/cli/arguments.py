@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from app.cli import books, comparing, ingesting, keeping, ledgers, questions, serving
+from app.cli import books, comparing, evaluating, ingesting, keeping, ledgers, questions, serving
 from app.domain.document import BlockKind, Site
 from app.domain.retrieval.query import SearchMode
 
@@ -17,6 +17,7 @@ def parser() -> argparse.ArgumentParser:
     commands = root.add_subparsers(metavar="COMMAND", required=True)
     _reading(commands)
     _asking(commands)
+    _measuring(commands)
     _compare(commands)
     _keeping(commands)
     return root
@@ -58,17 +59,29 @@ def _asking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     ask.set_defaults(k=8)  # what refusal and extraction are calibrated with
     ask.set_defaults(run=questions.ask)
 
-    evaluate = commands.add_parser("eval", help="measure on questions with known answers")
-    evaluate.add_argument("questions", type=Path, metavar="QUESTIONS.jsonl")
-    evaluate.add_argument("--book", metavar="ID")
-    evaluate.add_argument(
+
+def _measuring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("eval", help="measure on questions with known answers")
+    command.add_argument("questions", type=Path, nargs="?", metavar="QUESTIONS.jsonl")
+    command.add_argument("--book", metavar="ID")
+    command.add_argument(
         "--answers", action="store_true", help="measure citations and refusals, not retrieval"
     )
-    evaluate.add_argument("--k", type=_positive, help="chunks to retrieve (5; for answers 8)")
-    evaluate.add_argument("--mode", type=SearchMode, default=SearchMode.HYBRID, choices=SearchMode)
-    evaluate.add_argument("--rerank", action="store_true")
-    evaluate.add_argument("--json", action="store_true")
-    evaluate.set_defaults(run=questions.evaluate)
+    command.add_argument("--k", type=_positive, help="chunks to retrieve (5; for answers 8)")
+    command.add_argument("--mode", type=SearchMode, default=SearchMode.HYBRID, choices=SearchMode)
+    command.add_argument("--rerank", action="store_true", help="by Cohere, when a key is set")
+    command.add_argument("--json", action="store_true", help="means and a row a question")
+    command.add_argument(
+        "--report", type=Path, metavar="FILE.md", help="write a report, its plots beside it"
+    )
+    command.add_argument(
+        "--compare",
+        type=Path,
+        nargs=2,
+        metavar=("A.json", "B.json"),
+        help="compare two outputs of --json instead, with paired bootstrap intervals",
+    )
+    command.set_defaults(run=evaluating.evaluate)
 
 
 def _compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -14,9 +14,8 @@ from tempfile import TemporaryDirectory
 from app.adapters.plots import bar_charts
 from app.adapters.questions import read_questions
 from app.bootstrap import application, chunk_report, read_source
-from app.cli.output import TerminalProgress, remark
+from app.cli.output import TerminalProgress, remark, write_text
 from app.domain.chunking import get_strategy
-from app.domain.errors import InputError
 from app.services.compare import CompareStrategies, StrategyResult, Workbench
 from app.services.ingest import IngestRequest
 from app.settings import Settings
@@ -69,12 +68,7 @@ def _tell(arguments: argparse.Namespace, rows: list[StrategyResult]) -> None:
     else:
         print(_table(rows))
     if arguments.output is not None:
-        text = json.dumps([asdict(row) for row in rows], indent=2) + "\n"
-        try:
-            arguments.output.write_text(text, "utf-8")
-        except OSError as error:
-            message = f"{arguments.output}: cannot be written ({error.strerror})"
-            raise InputError(message) from error
+        write_text(arguments.output, json.dumps([asdict(row) for row in rows], indent=2) + "\n")
     if arguments.svg is not None:
         measures = {
             label: [float(getattr(row, name)) for row in rows] for name, label in _COLUMNS.items()

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -25,6 +26,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from app.domain.errors import InputError
+
 _LISTED = 20
 """Lines of one sort; a book may have thousands of the same warning."""
 
@@ -34,6 +37,22 @@ _EVERY_SECONDS = 10.0
 def print_json(value: Mapping[str, object]) -> None:
     """One object, one line, on stdout."""
     print(json.dumps(value, ensure_ascii=False))
+
+
+def require_folder(path: Path) -> None:
+    """Raise InputError if a file of this name could not be written: before the work, not after."""
+    if not path.parent.is_dir():
+        message = f"{path}: there is no folder {path.parent}"
+        raise InputError(message)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file the caller named. InputError when that cannot be done."""
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        message = f"{path}: cannot be written ({error.strerror})"
+        raise InputError(message) from error
 
 
 def remark(text: str) -> None:

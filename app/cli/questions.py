@@ -1,26 +1,17 @@
-"""Commands that ask: search, ask, eval."""
+"""Commands that ask: search, ask."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
-from app.adapters.questions import read_questions
 from app.api.schemas import answer_json, hit_json
-from app.bootstrap import Application, application
-from app.cli.output import TerminalProgress, print_json, remark
+from app.bootstrap import application
+from app.cli.output import print_json, remark
 from app.domain.answer import Answer
 from app.domain.answering.exercises import Solutions
 from app.domain.retrieval.query import SearchFilter, SearchQuery
-from app.domain.retrieval.question import Question
-from app.services.answer import ANSWER_CHUNKS, AskRequest
-from app.services.evaluate import EvaluationRequest
-from app.services.evaluate_answers import EvaluateAnswers
+from app.services.answer import AskRequest
 from app.settings import Settings
-
-SEARCH_CHUNKS = 5
-"""Chunks that `eval` looks for unless told otherwise."""
 
 
 def _filter(arguments: argparse.Namespace) -> SearchFilter:
@@ -71,45 +62,3 @@ def _print_answer(answer: Answer) -> None:
             print(f"  {' > '.join(source.heading_path)}\n      {source.url}")
     for part in answer.degraded:
         remark(f"degraded: {part}")
-
-
-async def evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
-    questions = read_questions(arguments.questions)
-    measure = _answers if arguments.answers else _retrieval
-    async with application(settings) as app:
-        with TerminalProgress() as progress:
-            progress.start("ask", len(questions), "questions")
-            summary = await measure(app, questions, arguments, partial(progress.advance, "ask"))
-            progress.finish("ask")
-    if arguments.json:
-        print_json(summary)
-        return
-    width = max(map(len, summary))
-    for name, value in summary.items():
-        print(f"{name:>{width}}  {value:.4g}")
-
-
-async def _retrieval(
-    app: Application,
-    questions: Sequence[Question],
-    arguments: argparse.Namespace,
-    advance: Callable[[int], None],
-) -> Mapping[str, float]:
-    request = EvaluationRequest(
-        book=arguments.book or "",
-        k=arguments.k or SEARCH_CHUNKS,
-        mode=arguments.mode,
-        rerank=arguments.rerank,
-    )
-    return (await app.evaluate.run(questions, request, advance)).summary()
-
-
-async def _answers(
-    app: Application,
-    questions: Sequence[Question],
-    arguments: argparse.Namespace,
-    advance: Callable[[int], None],
-) -> Mapping[str, float]:
-    use_case = EvaluateAnswers(app.answer)
-    book, k = arguments.book or "", arguments.k or ANSWER_CHUNKS
-    return (await use_case.run(questions, book, k, advance)).summary()

@@ -153,6 +153,11 @@ class AnswerQuestion:
                 async for event in events:
                     yield await self._with_follow_ups(event, task)
 
+    async def answerability(self, request: AskRequest) -> float:
+        """What `refusal_threshold` is compared with, 0 to 1. Raises as `stream` does."""
+        task = await self._consult(request)
+        return task.score if task.context else 0.0
+
     async def _with_follow_ups(self, event: AnswerEvent, task: _Task) -> AnswerEvent:
         """The event; the end of an answer with questions that go on from it."""
         if not isinstance(event, Finished) or event.answer.refused:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
+from typing import Protocol
 
+from app.domain.answering.refusal import THRESHOLD
+from app.domain.answering.thresholds import RefusalCurve, refusal_curve
+from app.domain.document import Span
 from app.domain.retrieval.metrics import (
     NDCG_DEPTH,
     RankingScores,
@@ -16,14 +20,20 @@ from app.domain.retrieval.metrics import (
 )
 from app.domain.retrieval.query import ContextPassage, SearchFilter, SearchMode, SearchQuery
 from app.domain.retrieval.question import Question
+from app.services.answer import AskRequest
 from app.services.retrieve import Retrieve, SearchResult
+
+STANDARD_DEPTH = 5
+"""Depth of the recall and hits that every measurement gives, whatever its own k."""
+PARAGRAPHS = "paragraphs."
+"""Begins the name of what is measured over paragraphs instead of chunks."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
     book: str = ""
     """Ask this book only; "" for all."""
-    k: int = 5
+    k: int = STANDARD_DEPTH
     mode: SearchMode = SearchMode.HYBRID
     rerank: bool = False
     context_tokens: int = 3_000
@@ -31,33 +41,52 @@ class EvaluationRequest:
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """What one question's search gave; `scores` is None for an unanswerable question."""
+    """What one question's search gave."""
 
     question: Question
-    scores: RankingScores | None
-    context_recall: float
-    """Share of the gold's characters in the paragraphs of the assembled context."""
-    context_tokens: int
-    top_score: float
+    measures: Mapping[str, float]
+    """By name, without what it cannot be measured by: none for an unanswerable question."""
+    first_hit: int
+    """Rank of the first chunk that finds a gold, from 1; 0 when none does."""
+    answerability: float | None
+    """What refusal decides by, 0 to 1; None when no question of the set is unanswerable."""
     milliseconds: float
     degraded: bool
+    found: str = ""
+    """Deep link of the first hit; "" when nothing was found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     k: int
     results: tuple[QuestionResult, ...]
+    threshold: float = THRESHOLD
+    """The refusal threshold in use."""
 
     def summary(self) -> Mapping[str, float]:
         """Means over the answerable questions; times over all."""
-        return _summary(self.results, self.k)
+        return _summary(self.results)
 
     def by_kind(self) -> Mapping[str, Mapping[str, float]]:
         kinds = sorted({result.question.kind for result in self.results})
         return {
-            kind: _summary([one for one in self.results if one.question.kind == kind], self.k)
+            kind: _summary([one for one in self.results if one.question.kind == kind])
             for kind in kinds
         }
+
+    def refusal(self) -> RefusalCurve | None:
+        """What each threshold refuses; None unless some questions are unanswerable."""
+        judged = [(one.question.answerable, one.answerability) for one in self.results]
+        return refusal_curve(judged, self.threshold)
+
+
+class Judge(Protocol):
+    """What this use case needs of `app.services.answer.AnswerQuestion`."""
+
+    @property
+    def refusal_threshold(self) -> float: ...
+
+    async def answerability(self, request: AskRequest) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +95,8 @@ class Evaluate:
 
     retrieve: Retrieve
     clock: Callable[[], float]
+    judge: Judge | None = None
+    """Without one no refusal is measured."""
 
     async def run(
         self,
@@ -74,28 +105,48 @@ class Evaluate:
         advance: Callable[[int], None] = lambda _: None,
     ) -> Evaluation:
         """Ask every question in turn; `advance(1)` after each. Raises what `Retrieve` raises."""
+        judge = None if all(one.answerable for one in questions) else self.judge
         results = []
         for question in questions:
-            results.append(await self._ask(question, request))
+            results.append(await self._ask(question, request, judge))
             advance(1)
-        return Evaluation(request.k, tuple(results))
+        threshold = judge.refusal_threshold if judge else THRESHOLD
+        return Evaluation(request.k, tuple(results), threshold)
 
-    async def _ask(self, question: Question, request: EvaluationRequest) -> QuestionResult:
+    async def _ask(
+        self, question: Question, request: EvaluationRequest, judge: Judge | None
+    ) -> QuestionResult:
         query = _query(question, request)
         started = self.clock()
         found = await self.retrieve.search(query)
         elapsed = self.clock() - started
-        hits = found.hits[: request.k]
-        context = self.retrieve.context(hits, request.context_tokens)
+        context = self.retrieve.context(found.hits[: request.k], request.context_tokens)
+        ranking = [Retrieved(hit.chunk.file, hit.chunk.spans) for hit in found.hits]
+        scores = score_ranking(question, ranking, request.k)
         return QuestionResult(
             question=question,
-            scores=_scores(question, found, request.k),
-            context_recall=_context_recall(question, context),
-            context_tokens=sum(one.tokens for one in context),
-            top_score=found.hits[0].score if found.hits else 0.0,
+            measures=_measures(question, ranking, scores, context, request.k),
+            first_hit=scores.first_hit if question.answerable else 0,
+            answerability=await judge.answerability(asked(question, request.book))
+            if judge
+            else None,
             milliseconds=elapsed * 1000,
             degraded=bool(found.degraded),
+            found=_first_link(found),
         )
+
+
+def scope_of(question: Question, book: str) -> SearchFilter:
+    """Where a question is asked: in `book`, or in all when it is ""; in its own file if it has."""
+    return SearchFilter(
+        books=(book,) if book else (),
+        files=(question.filter_file,) if question.filter_file else (),
+    )
+
+
+def asked(question: Question, book: str) -> AskRequest:
+    """The question as a reader would ask it."""
+    return AskRequest(question.question, filter=scope_of(question, book), history=question.history)
 
 
 def _query(question: Question, request: EvaluationRequest) -> SearchQuery:
@@ -104,47 +155,88 @@ def _query(question: Question, request: EvaluationRequest) -> SearchQuery:
         # nDCG looks ten deep; more than k hits do not change the first k.
         k=max(request.k, NDCG_DEPTH),
         mode=request.mode,
-        filter=SearchFilter(
-            books=(request.book,) if request.book else (),
-            files=(question.filter_file,) if question.filter_file else (),
-        ),
+        filter=scope_of(question, request.book),
         history=question.history,
         rerank=request.rerank,
     )
 
 
-def _scores(question: Question, found: SearchResult, k: int) -> RankingScores | None:
+def _first_link(found: SearchResult) -> str:
+    return found.hits[0].chunk.deep_link_url if found.hits else ""
+
+
+def _measures(
+    question: Question,
+    ranking: Sequence[Retrieved],
+    scores: RankingScores,
+    context: Sequence[ContextPassage],
+    k: int,
+) -> Mapping[str, float]:
     if not question.answerable:
-        return None
-    ranking = [Retrieved(hit.chunk.file, hit.chunk.spans) for hit in found.hits]
-    return score_ranking(question, ranking, k)
+        return {}
+    paragraphs = _paragraphs(context)
+    of_paragraphs = _ranked(question, paragraphs, score_ranking(question, paragraphs, k), k)
+    return {
+        **_ranked(question, ranking, scores, k),
+        "context_tokens": float(sum(one.tokens for one in context)),
+        "context_recall": recall(question, paragraphs),
+        f"page_hit@{STANDARD_DEPTH}": scores.page_hit(STANDARD_DEPTH),
+        **{PARAGRAPHS + name: value for name, value in of_paragraphs.items()},
+    }
 
 
-def _context_recall(question: Question, context: Sequence[ContextPassage]) -> float:
-    if not question.answerable:
-        return 0.0
-    shown = [Retrieved(one.file, ((one.passage.start, one.passage.end),)) for one in context]
-    return recall(question, shown)
+def _ranked(
+    question: Question, ranking: Sequence[Retrieved], scores: RankingScores, k: int
+) -> Mapping[str, float]:
+    measures = {
+        f"recall@{STANDARD_DEPTH}": recall(question, ranking[:STANDARD_DEPTH]),
+        "hit@1": scores.hit(1),
+        f"hit@{STANDARD_DEPTH}": scores.hit(STANDARD_DEPTH),
+        "mrr": scores.reciprocal_rank,
+        f"ndcg@{NDCG_DEPTH}": scores.ndcg,
+    }
+    if scores.precision is not None and scores.iou is not None:
+        measures |= {"precision": scores.precision, "iou": scores.iou}
+    # Where k is the standard depth these two are there already.
+    return measures | {f"recall@{k}": scores.recall, f"hit@{k}": scores.hit(k)}
 
 
-def _summary(results: Sequence[QuestionResult], k: int) -> Mapping[str, float]:
-    scored = [(one, one.scores) for one in results if one.scores is not None]
-    scores = [of_one for _, of_one in scored]
+def _paragraphs(context: Sequence[ContextPassage]) -> list[Retrieved]:
+    """The context's paragraphs, ranked as an answer's sources are: by their best hit."""
+    found: dict[tuple[str, str, str], list[Span]] = {}
+    for one in sorted(context, key=lambda one: -one.score):
+        paragraph = (one.book, one.file, one.passage.paragraph_id)
+        found.setdefault(paragraph, []).append((one.passage.start, one.passage.end))
+    return [Retrieved(file, tuple(sorted(spans))) for (_, file, _), spans in found.items()]
+
+
+_ORDER = (
+    f"recall@{STANDARD_DEPTH}",
+    "hit@1",
+    f"hit@{STANDARD_DEPTH}",
+    "mrr",
+    f"ndcg@{NDCG_DEPTH}",
+    "precision",
+    "iou",
+    "context_tokens",
+)
+"""What every summary has, in this order, even when no question could be measured by it."""
+
+
+def _summary(results: Sequence[QuestionResult]) -> Mapping[str, float]:
+    values: dict[str, list[float]] = {name: [] for name in _ORDER}
+    for result in results:
+        for name, value in result.measures.items():
+            values.setdefault(name, []).append(value)
+    means = {name: _mean(found) for name, found in values.items()}
     times = [one.milliseconds for one in results]
     return {
-        "n": len(scores),
-        f"recall@{k}": _mean([one.recall for one in scores]),
-        "hit@1": _mean([one.hit(1) for one in scores]),
-        f"hit@{k}": _mean([one.hit(k) for one in scores]),
-        f"page_hit@{k}": _mean([one.page_hit(k) for one in scores]),
-        "mrr": _mean([one.reciprocal_rank for one in scores]),
-        f"ndcg@{NDCG_DEPTH}": _mean([one.ndcg for one in scores]),
-        "precision": _mean([one.precision for one in scores if one.precision is not None]),
-        "iou": _mean([one.iou for one in scores if one.iou is not None]),
-        "context_recall": _mean([one.context_recall for one, _ in scored]),
-        "context_tokens": round(_mean([float(one.context_tokens) for one, _ in scored]), 1),
+        "n": sum(one.question.answerable for one in results),
+        **{name: means.pop(name) for name in _ORDER},
         "p50_ms": round(percentile(times, 0.5), 2),
         "p95_ms": round(percentile(times, 0.95), 2),
+        "degraded": sum(one.degraded for one in results),
+        **means,
     }
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.domain.answer import Answer, AnswerMode, Citation
+from app.domain.answering.thresholds import RefusalCurve, refusal_curve
+from app.domain.retrieval.comparison import Share
 from app.domain.retrieval.metrics import Retrieved, score_ranking
-from app.domain.retrieval.query import SearchFilter
 from app.domain.retrieval.question import Question
-from app.services.answer import ANSWER_CHUNKS, AnswerQuestion, AskRequest
+from app.services.answer import ANSWER_CHUNKS, AnswerQuestion
+from app.services.evaluate import asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +23,32 @@ class AnsweredQuestion:
     cited: int
     right: int
     degraded: bool
+    answerability: float | None
+    """What refusal decides by, 0 to 1; None when no question of the set is unanswerable."""
 
     @property
     def refused(self) -> bool:
         return self.mode is AnswerMode.REFUSED
 
+    def shares(self) -> Mapping[str, Share]:
+        """What the question adds to each metric, (part, whole); not where it adds nothing."""
+        answerable = self.question.answerable
+        shares = {
+            "citation_precision": (self.right, self.cited * answerable),
+            "answer_coverage": (int(self.right > 0), int(answerable)),
+            "refusal_precision": (int(self.refused and not answerable), int(self.refused)),
+            "refusal_recall": (int(self.refused and not answerable), int(not answerable)),
+            "answerable_refused": (int(self.refused and answerable), int(answerable)),
+        }
+        return {name: share for name, share in shares.items() if share[1]}
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerEvaluation:
     results: tuple[AnsweredQuestion, ...]
+    threshold: float
+    """The refusal threshold in use."""
+    k: int = ANSWER_CHUNKS
 
     def summary(self) -> Mapping[str, float]:
         """Shares from 0 to 1; one of nothing is 0.
@@ -39,20 +58,31 @@ class AnswerEvaluation:
         of the answerable questions with a right citation; a question is refused rightly when it
         is unanswerable.
         """
-        answerable = [one for one in self.results if one.question.answerable]
-        refused = [one for one in self.results if one.refused]
-        rightly = sum(not one.question.answerable for one in refused)
-        cited = sum(one.cited for one in answerable)
+        shares = [one.shares() for one in self.results]
         return {
             "n": len(self.results),
-            "answerable": len(answerable),
-            "citation_precision": _share(sum(one.right for one in answerable), cited),
-            "answer_coverage": _share(sum(one.right > 0 for one in answerable), len(answerable)),
-            "refusal_precision": _share(rightly, len(refused)),
-            "refusal_recall": _share(rightly, len(self.results) - len(answerable)),
-            "refused": len(refused),
+            "answerable": sum(one.question.answerable for one in self.results),
+            "citation_precision": _share("citation_precision", shares),
+            "answer_coverage": _share("answer_coverage", shares),
+            "refusal_precision": _share("refusal_precision", shares),
+            "refusal_recall": _share("refusal_recall", shares),
+            "refused": sum(one.refused for one in self.results),
             "degraded": sum(one.degraded for one in self.results),
+            "answerable_refused": _share("answerable_refused", shares),
         }
+
+    def by_kind(self) -> Mapping[str, Mapping[str, float]]:
+        kinds = sorted({one.question.kind for one in self.results})
+        return {kind: self._of(kind).summary() for kind in kinds}
+
+    def _of(self, kind: str) -> AnswerEvaluation:
+        results = tuple(one for one in self.results if one.question.kind == kind)
+        return replace(self, results=results)
+
+    def refusal(self) -> RefusalCurve | None:
+        """What each threshold would refuse; None unless there are questions of both sorts."""
+        judged = [(one.question.answerable, one.answerability) for one in self.results]
+        return refusal_curve(judged, self.threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,29 +102,25 @@ class EvaluateAnswers:
 
         Raises what `AnswerQuestion` raises.
         """
+        # Asked apart from the answer, which costs a search: only where it tells something.
+        judging = not all(one.answerable for one in questions)
         results = []
         for question in questions:
-            answer = await self.answer.answer(_ask_request(question, book, k))
-            results.append(_judged(question, answer))
+            request = replace(asked(question, book), k=k)
+            score = await self.answer.answerability(request) if judging else None
+            results.append(_judged(question, await self.answer.answer(request), score))
             advance(1)
-        return AnswerEvaluation(tuple(results))
+        return AnswerEvaluation(tuple(results), self.answer.refusal_threshold, k)
 
 
-def _ask_request(question: Question, book: str, k: int) -> AskRequest:
-    scope = SearchFilter(
-        books=(book,) if book else (),
-        files=(question.filter_file,) if question.filter_file else (),
-    )
-    return AskRequest(question.question, filter=scope, history=question.history, k=k)
-
-
-def _judged(question: Question, answer: Answer) -> AnsweredQuestion:
+def _judged(question: Question, answer: Answer, answerability: float | None) -> AnsweredQuestion:
     return AnsweredQuestion(
         question=question,
         mode=answer.mode,
         cited=len(answer.citations),
         right=sum(_is_right(question, one) for one in answer.citations),
         degraded=bool(answer.degraded),
+        answerability=answerability,
     )
 
 
@@ -103,5 +129,6 @@ def _is_right(question: Question, citation: Citation) -> bool:
     return question.answerable and score_ranking(question, [paragraph], 1).first_hit > 0
 
 
-def _share(part: int, whole: int) -> float:
-    return round(part / whole, 4) if whole else 0.0
+def _share(name: str, shares: Sequence[Mapping[str, Share]]) -> float:
+    parts, wholes = zip(*(one.get(name, (0, 0)) for one in shares), strict=True)
+    return round(sum(parts) / sum(wholes), 4) if sum(wholes) else 0.0

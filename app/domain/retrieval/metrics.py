@@ -1,4 +1,4 @@
-"""How good a ranking of chunks is, in characters of the source, and whether two differ.
+"""How good a ranking of chunks or paragraphs is, in characters of the source.
 
 A *retrieved* chunk is its file and source spans; a *gold* span is found by a chunk that shares at
 least `MIN_OVERLAP` code points with it (or all of it, if it is shorter): touching it at a line end
@@ -8,7 +8,6 @@ file (or folder) finds it.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, fsum, log2
@@ -158,12 +157,6 @@ def _first_page_hit(question: Question, ranking: Sequence[Retrieved]) -> int:
     return next((rank for rank, one in enumerate(ranking, 1) if one.file in files), 0)
 
 
-def _ndcg(question: Question, found: Sequence[frozenset[int]], first_hit: int) -> float:
-    if question.alternatives:
-        return _ndcg_any(first_hit)
-    return _ndcg_parts(found, len(question.gold))
-
-
 def _ndcg_any(first_hit: int) -> float:
     """nDCG@10 where one answer is enough: the ideal has it at rank 1."""
     return 1 / log2(1 + first_hit) if 0 < first_hit <= NDCG_DEPTH else 0.0
@@ -196,43 +189,3 @@ def percentile(values: Sequence[float], share: float) -> float:
     if not values:
         return 0.0
     return sorted(values)[max(0, ceil(share * len(values)) - 1)]
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Mean of b - a over the questions, and its confidence interval."""
-
-    mean: float
-    low: float
-    high: float
-
-    @property
-    def significant(self) -> bool:
-        return self.low > 0 or self.high < 0
-
-
-def paired_bootstrap(
-    a: Sequence[float],
-    b: Sequence[float],
-    resamples: int = 2_000,
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> Difference:
-    """Interval of the mean difference by resampling questions (Efron's percentile method).
-
-    `a[i]` and `b[i]` are two systems' scores on the same question; the same input gives the same
-    interval. Raises ValueError when the lengths differ or there is nothing to compare.
-    """
-    differences = [after - before for before, after in zip(a, b, strict=True)]
-    if not differences:
-        message = "no questions to compare"
-        raise ValueError(message)
-    n = len(differences)
-    draw = random.Random(seed)  # noqa: S311 - statistics, not secrets
-    means = sorted(fsum(draw.choices(differences, k=n)) / n for _ in range(resamples))
-    tail = (1 - confidence) / 2
-    return Difference(
-        mean=fsum(differences) / n,
-        low=percentile(means, tail),
-        high=percentile(means, 1 - tail),
-    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 from app.domain.retrieval.query import Turn
 
@@ -35,3 +37,8 @@ class Question:
     def alternatives(self) -> bool:
         """Whether each gold span is a whole answer, rather than one part of the answer."""
         return self.kind in {"term", "definition"} or self.kind.startswith("multi-turn")
+
+
+def fingerprint(questions: Sequence[Question]) -> str:
+    """Sixteen hex digits that change with any question, gold or order."""
+    return sha256(repr(tuple(questions)).encode("utf-8", "surrogatepass")).hexdigest()[:16]

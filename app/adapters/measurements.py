@@ -1,0 +1,170 @@
+"""What `eval` measured, as JSON: written for people and programs, read again to be compared.
+
+Keys: the means (`n`, `recall@5`, ...); `paragraphs`, the same over paragraphs instead of chunks;
+`run`, what was measured and how; `by_kind`; `refusal`, null unless some questions are
+unanswerable; `questions`, a row each. A row's `measures` hold each metric as a number or, where
+questions count differently, as [part, whole]: the mean is the sum of parts over that of wholes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from math import isfinite
+from pathlib import Path
+from typing import TypeAlias
+
+from app.domain.answering.thresholds import RefusalCurve, RefusalPoint
+from app.domain.errors import InputError
+from app.domain.retrieval.comparison import Measured, Share
+from app.services.evaluate import PARAGRAPHS, Evaluation, QuestionResult
+from app.services.evaluate_answers import AnsweredQuestion, AnswerEvaluation
+
+Json: TypeAlias = dict[str, object]
+
+REFUSAL_SETTING = "RAG_REFUSAL_THRESHOLD"
+"""What takes the suggested threshold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What was measured, and how."""
+
+    of: str
+    """"retrieval" or "answers"."""
+    questions: str
+    """Fingerprint of the question set."""
+    book: str
+    k: int
+    mode: str
+    rerank: bool
+    embedder: str
+    generator: str
+    """"" when answers are the book's own sentences."""
+
+
+def measurement_json(found: Evaluation | AnswerEvaluation, run: Run) -> Json:
+    rows = [
+        _retrieved(one) if isinstance(one, QuestionResult) else _answered(one)
+        for one in found.results
+    ]
+    return {
+        **_nested(found.summary()),
+        "run": asdict(run),
+        "by_kind": {kind: _nested(summary) for kind, summary in found.by_kind().items()},
+        "refusal": refusal_json(found.refusal()),
+        "questions": rows,
+    }
+
+
+def _nested(summary: Mapping[str, float]) -> Json:
+    """Metrics of paragraphs get an object of their own."""
+    paragraphs = {
+        name.removeprefix(PARAGRAPHS): value
+        for name, value in summary.items()
+        if name.startswith(PARAGRAPHS)
+    }
+    flat = {name: value for name, value in summary.items() if not name.startswith(PARAGRAPHS)}
+    return {**flat, "paragraphs": paragraphs} if paragraphs else {**flat}
+
+
+def refusal_json(curve: RefusalCurve | None) -> Json | None:
+    if curve is None:
+        return None
+    return {
+        "setting": REFUSAL_SETTING,
+        "answerable": curve.answerable,
+        "unanswerable": curve.unanswerable,
+        "auroc": round(curve.auroc, 4),
+        "current": _point(curve.current),
+        "suggested": _point(curve.suggested),
+        "curve": [_point(one) for one in curve.points],
+    }
+
+
+def _point(one: RefusalPoint) -> Json:
+    return {name: round(value, 4) for name, value in asdict(one).items()}
+
+
+def _retrieved(one: QuestionResult) -> Json:
+    return {
+        "id": one.question.id,
+        "kind": one.question.kind,
+        "answerable": one.question.answerable,
+        "rank": one.first_hit,
+        "found": one.found,
+        "answerability": _rounded(one.answerability),
+        "ms": round(one.milliseconds, 2),
+        "measures": {name: round(value, 6) for name, value in one.measures.items()},
+    }
+
+
+def _answered(one: AnsweredQuestion) -> Json:
+    return {
+        "id": one.question.id,
+        "kind": one.question.kind,
+        "answerable": one.question.answerable,
+        "mode": one.mode.value,
+        "cited": one.cited,
+        "right": one.right,
+        "degraded": one.degraded,
+        "answerability": _rounded(one.answerability),
+        "measures": {name: list(share) for name, share in one.shares().items()},
+    }
+
+
+def _rounded(score: float | None) -> float | None:
+    return None if score is None else round(score, 6)
+
+
+def read_measurement(path: Path) -> Measured:
+    """Read what `eval --json` printed. InputError when the file is not that."""
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except OSError as error:
+        message = f"{path}: cannot be read ({error.strerror})"
+        raise InputError(message) from error
+    except UnicodeDecodeError as error:
+        raise _no_measurement(path, "not UTF-8") from error
+    try:
+        record = json.loads(text)
+        run, rows = record["run"], record["questions"]
+        return Measured(
+            name=str(path),
+            of=str(run["of"]),
+            k=int(run["k"]),
+            questions=str(run["questions"]),
+            rows={str(row["id"]): _shares(row["measures"] | _time(row)) for row in rows},
+        )
+    except json.JSONDecodeError as error:
+        raise _no_measurement(path, f"not JSON: line {error.lineno}, {error.msg}") from error
+    except RecursionError as error:
+        raise _no_measurement(path, "nested too deep") from error
+    except KeyError as error:
+        raise _no_measurement(path, f"{error.args[0]!r} is missing") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise _no_measurement(path, "its values are of other types") from error
+
+
+def _shares(measures: Mapping[str, float | list[float]]) -> Mapping[str, Share]:
+    return {str(name): _share(value) for name, value in measures.items()}
+
+
+def _time(row: Mapping[str, float]) -> Mapping[str, float]:
+    return {"ms": row["ms"]} if "ms" in row else {}
+
+
+def _share(value: float | list[float]) -> Share:
+    part, whole = value if isinstance(value, list) else (value, 1.0)
+    if not isfinite(float(part)) or not float(whole) >= 0:
+        message = "not a share"
+        raise ValueError(message)
+    return float(part), float(whole)
+
+
+def _no_measurement(path: Path, why: str) -> InputError:
+    return InputError(
+        f"{path}: not a measurement ({why}): write one with `textbook-rag eval QUESTIONS.jsonl "
+        f"--json > {path.name}`"
+    )

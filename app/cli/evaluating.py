@@ -1,0 +1,153 @@
+"""The command that measures on questions with known answers, and compares two measurements."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from app.adapters.measurements import REFUSAL_SETTING, Run, measurement_json, read_measurement
+from app.adapters.plots import require_plots
+from app.adapters.questions import read_questions
+from app.bootstrap import Application, application
+from app.cli.evaluation_report import write_report
+from app.cli.output import TerminalProgress, print_json, remark, require_folder, write_text
+from app.domain.answering.thresholds import RefusalCurve
+from app.domain.errors import ConfigError, InputError
+from app.domain.retrieval.comparison import CONFIDENCE, Difference, compare_runs
+from app.domain.retrieval.question import Question, fingerprint
+from app.services.answer import ANSWER_CHUNKS
+from app.services.evaluate import STANDARD_DEPTH, Evaluation, EvaluationRequest
+from app.services.evaluate_answers import AnswerEvaluation, EvaluateAnswers
+from app.settings import Settings
+
+
+async def evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
+    if arguments.compare:
+        _compare(arguments)
+        return
+    if arguments.questions is None:
+        message = "eval: name a QUESTIONS.jsonl, or two measurements with --compare A.json B.json"
+        raise InputError(message)
+    questions = read_questions(arguments.questions)
+    if arguments.report:
+        require_folder(arguments.report)
+        require_plots()
+    async with application(settings) as app:
+        if arguments.rerank and app.retrieve.reranker is None:
+            message = "--rerank needs a reranker: set CO_API_KEY, or leave it out"
+            raise ConfigError(message)
+        with TerminalProgress() as progress:
+            progress.start("ask", len(questions), "questions")
+            measure = _answers if arguments.answers else _retrieval
+            found = await measure(app, questions, arguments, partial(progress.advance, "ask"))
+            progress.finish("ask")
+        run = _run(arguments, app, questions, found)
+    if arguments.json:
+        print_json(measurement_json(found, run))
+    else:
+        _print(found.summary(), found.refusal())
+    if arguments.report:
+        write_report(arguments.report, arguments.questions, found, run)
+
+
+def _run(
+    arguments: argparse.Namespace,
+    app: Application,
+    questions: Sequence[Question],
+    found: Evaluation | AnswerEvaluation,
+) -> Run:
+    return Run(
+        of="answers" if arguments.answers else "retrieval",
+        questions=fingerprint(questions),
+        book=arguments.book or "",
+        k=found.k,
+        mode=arguments.mode.value,
+        rerank=arguments.rerank,
+        embedder=app.embedder.model,
+        generator=app.generator.model if arguments.answers and app.generator else "",
+    )
+
+
+async def _retrieval(
+    app: Application,
+    questions: Sequence[Question],
+    arguments: argparse.Namespace,
+    advance: Callable[[int], None],
+) -> Evaluation:
+    request = EvaluationRequest(
+        book=arguments.book or "",
+        k=arguments.k or STANDARD_DEPTH,
+        mode=arguments.mode,
+        rerank=arguments.rerank,
+    )
+    return await app.evaluate.run(questions, request, advance)
+
+
+async def _answers(
+    app: Application,
+    questions: Sequence[Question],
+    arguments: argparse.Namespace,
+    advance: Callable[[int], None],
+) -> AnswerEvaluation:
+    use_case = EvaluateAnswers(app.answer)
+    book, k = arguments.book or "", arguments.k or ANSWER_CHUNKS
+    return await use_case.run(questions, book, k, advance)
+
+
+def _print(summary: Mapping[str, float], refusal: RefusalCurve | None) -> None:
+    width = max(map(len, summary))
+    for name, value in summary.items():
+        print(f"{name:>{width}}  {value:.4g}")
+    if refusal:
+        for label, point in (("now", refusal.current), ("suggested", refusal.suggested)):
+            print(
+                f"{REFUSAL_SETTING}={point.threshold:g} ({label}): refuses {point.recall:.1%} of "
+                f"what the book does not say and {point.answerable_refused:.1%} of what it does"
+            )
+
+
+def _compare(arguments: argparse.Namespace) -> None:
+    if arguments.questions is not None:
+        message = f"eval --compare takes two measurements alone, not {arguments.questions} too"
+        raise InputError(message)
+    a, b = map(read_measurement, arguments.compare)
+    differences = compare_runs(a, b)
+    if arguments.json:
+        print_json(
+            {
+                "questions": len(a.rows),
+                "k": a.k,
+                "confidence": CONFIDENCE,
+                "metrics": {name: _difference(one) for name, one in differences.items()},
+            }
+        )
+    else:
+        remark(f"{len(a.rows):,} questions; b - a with its {CONFIDENCE:.0%} interval")
+        print(_table(differences))
+    if arguments.report:
+        require_folder(arguments.report)
+        title = f"# {a.name} (a) and {b.name} (b)\n\n{len(a.rows):,} questions.\n\n"
+        write_text(arguments.report, title + _table(differences) + "\n")
+
+
+def _difference(one: Difference) -> Mapping[str, float | bool]:
+    return {
+        "a": round(one.a, 4),
+        "b": round(one.b, 4),
+        "difference": round(one.mean, 4),
+        "low": round(one.low, 4),
+        "high": round(one.high, 4),
+        "significant": one.significant,
+    }
+
+
+def _table(differences: Mapping[str, Difference]) -> str:
+    """Return a Markdown table."""
+    lines = ["| metric | a | b | b - a | interval | differs |", "|---|---:|---:|---:|---|---|"]
+    lines += [
+        f"| {name} | {one.a:.4f} | {one.b:.4f} | {one.mean:+.4f} | {one.low:+.4f} to "
+        f"{one.high:+.4f} | {'yes' if one.significant else 'no'} |"
+        for name, one in differences.items()
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,226 @@
+"""A measurement as a page for people: Markdown, with plots as SVG beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from app.adapters.measurements import REFUSAL_SETTING, Run
+from app.adapters.plots import Curve, bar_charts, curves
+from app.cli.output import write_text
+from app.domain.answering.thresholds import RefusalCurve
+from app.domain.retrieval.metrics import NDCG_DEPTH
+from app.services.evaluate import PARAGRAPHS, STANDARD_DEPTH, Evaluation, QuestionResult
+from app.services.evaluate_answers import AnsweredQuestion, AnswerEvaluation
+
+_Row: TypeAlias = tuple[str | float, ...]
+
+_LISTED = 20
+"""Questions of one sort that are shown."""
+
+_RETRIEVAL_NOTES = f"""\
+A chunk, or a paragraph of the context, finds a gold passage when it shares 16 characters with it,
+or all of it if it is shorter; a question that only names a file is answered by anything in that
+file. **recall@k**: share of the gold's characters in the first k. **hit@k**: a gold is found in the
+first k. **mrr**: 1 over the rank of the first that finds one. **ndcg@{NDCG_DEPTH}**: discounted
+gain, where a passage found again gains nothing. **precision**: gold characters in the first k over
+all characters of these. **iou**: the same with the gold that was missed in the denominator.
+Paragraphs are those of the assembled context, ranked by the best chunk that brought them."""
+
+_ANSWER_NOTES = """\
+**citation_precision**: citations to a paragraph that shares 16 characters with a gold passage, of
+all citations in answers to answerable questions. **answer_coverage**: answerable questions with
+such a citation. **refusal_precision**: refusals of unanswerable questions, of all refusals.
+**refusal_recall**: unanswerable questions that were refused. **answerable_refused**: answerable
+questions that were refused."""
+
+_REFUSAL_NOTES = """\
+The curve is over the answerability score alone. The suggestion refuses most of what cannot be
+answered while it refuses at most 5 % of what can; judge it by enough questions of both sorts."""
+
+
+def write_report(
+    path: Path, questions: Path, found: Evaluation | AnswerEvaluation, run: Run
+) -> None:
+    """Write `path` and its plots. InputError when one cannot be written."""
+    pictures = _Pictures(path)
+    title = f"{run.of.capitalize()} on {questions.parent.name or '.'}/{questions.name}"
+    parts = [f"# {_plain(title)}", _what(found, run)]
+    if isinstance(found, Evaluation):
+        parts += _retrieval(found, pictures)
+    else:
+        parts += _answers(found, pictures)
+    curve = found.refusal()
+    if curve:
+        parts += _refusal(curve, pictures)
+    parts += _misses(found)
+    notes = _RETRIEVAL_NOTES if run.of == "retrieval" else _ANSWER_NOTES
+    parts += ["## What the figures mean", notes]
+    pictures.write("\n\n".join(parts) + "\n")
+
+
+class _Pictures:
+    """Where the plots of a report go: `report.md` has `report-ranks.svg` beside it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def at(self, name: str) -> Path:
+        return self._path.with_name(f"{self._path.stem}-{name}.svg")
+
+    def link(self, name: str, text: str) -> str:
+        return f"![{text}](<{self.at(name).name}>)"
+
+    def write(self, text: str) -> None:
+        write_text(self._path, text)
+
+
+def _what(found: Evaluation | AnswerEvaluation, run: Run) -> str:
+    answerable = sum(one.question.answerable for one in found.results)
+    book = f"book {_plain(run.book)}" if run.book else "all books"
+    by = f", answers by {run.generator}" if run.generator else ", answers in the book's own words"
+    reranked = ", reranked" if run.rerank else ""
+    return (
+        f"{answerable:,} answerable questions and {len(found.results) - answerable:,} others put "
+        f"to {book}; {run.k} chunks, {run.mode} search{reranked}, vectors by {run.embedder}"
+        f"{by if run.of == 'answers' else ''}."
+    )
+
+
+def _retrieval(found: Evaluation, pictures: _Pictures) -> Iterator[str]:
+    summary = found.summary()
+    names = [name for name in summary if PARAGRAPHS + name in summary]
+    rows = [(name, summary[name], summary[PARAGRAPHS + name]) for name in names]
+    yield _table(["", "chunks", "paragraphs"], rows)
+    yield (
+        f"The context has {summary['context_tokens']:.0f} tokens and "
+        f"{summary.get('context_recall', 0.0):.1%} of the gold's characters, on average. A "
+        f"search takes {summary['p50_ms']:.1f} ms (median; 95 % of them at most "
+        f"{summary['p95_ms']:.1f} ms); {summary['degraded']:.0f} were degraded."
+    )
+    ranks = {
+        "chunks": _ranks(found.results, "mrr"),
+        "paragraphs": _ranks(found.results, PARAGRAPHS + "mrr"),
+    }
+    if any(one.question.answerable for one in found.results):
+        lines = {name: _depths(of_all) for name, of_all in ranks.items()}
+        curves(pictures.at("ranks"), "k", "hit@k", lines)
+        yield pictures.link("ranks", "Share of questions answered within the first k")
+    times = sorted(one.milliseconds for one in found.results)
+    shares = [(time, rank / len(times)) for rank, time in enumerate(times, 1)]
+    curves(pictures.at("times"), "ms", "share of searches", {"within": shares})
+    yield pictures.link("times", "Share of searches done within so many milliseconds")
+    columns = [f"recall@{STANDARD_DEPTH}", "hit@1", f"hit@{STANDARD_DEPTH}", "mrr"]
+    yield from _by_kind(found.by_kind(), ["n", *columns, f"ndcg@{NDCG_DEPTH}"])
+
+
+def _ranks(results: Sequence[QuestionResult], measure: str) -> list[float]:
+    """1 over the rank of each answerable question's first find; 0 for none."""
+    return [one.measures[measure] for one in results if one.question.answerable]
+
+
+def _depths(reciprocal_ranks: Sequence[float]) -> Curve:
+    return [
+        (k, sum(one > 1 / (k + 0.5) for one in reciprocal_ranks) / len(reciprocal_ranks))
+        for k in range(1, NDCG_DEPTH + 1)
+    ]
+
+
+def _answers(found: AnswerEvaluation, pictures: _Pictures) -> Iterator[str]:
+    summary = found.summary()
+    yield _table(["", "value"], list(summary.items()))
+    by_kind = found.by_kind()
+    shares = ["citation_precision", "answer_coverage", "answerable_refused", "refusal_recall"]
+    measures = {name: [by_kind[kind][name] for kind in by_kind] for name in shares}
+    bar_charts(pictures.at("kinds"), "by kind of question", list(by_kind), measures)
+    yield pictures.link("kinds", "Citations and refusals by kind of question")
+    yield from _by_kind(by_kind, ["n", *shares])
+
+
+def _by_kind(kinds: Mapping[str, Mapping[str, float]], columns: Sequence[str]) -> Iterator[str]:
+    yield "## By kind of question"
+    rows: list[_Row] = [
+        (_plain(kind), *(summary[name] for name in columns))
+        for kind, summary in kinds.items()
+        if summary["n"]
+    ]
+    yield _table(["kind", *columns], rows)
+
+
+def _refusal(curve: RefusalCurve, pictures: _Pictures) -> Iterator[str]:
+    yield "## Refusal"
+    yield (
+        f"`{REFUSAL_SETTING}={curve.suggested.threshold:g}` is suggested; AUROC {curve.auroc:.3f} "
+        f"over {curve.answerable:,} answerable and {curve.unanswerable:,} other questions."
+    )
+    points = {"now": curve.current, "suggested": curve.suggested}
+    yield _table(
+        ["", "threshold", "precision", "recall", "answerable refused"],
+        [
+            (name, one.threshold, one.precision, one.recall, one.answerable_refused)
+            for name, one in points.items()
+        ],
+    )
+    lines = {
+        "precision": [(one.threshold, one.precision) for one in curve.points],
+        "recall": [(one.threshold, one.recall) for one in curve.points],
+        "answerable refused": [(one.threshold, one.answerable_refused) for one in curve.points],
+    }
+    marks = {name: one.threshold for name, one in points.items()}
+    curves(pictures.at("refusal"), "threshold", "share", lines, marks)
+    yield pictures.link("refusal", "Precision and recall of refusals over the threshold")
+    yield _REFUSAL_NOTES
+
+
+def _misses(found: Evaluation | AnswerEvaluation) -> Iterator[str]:
+    if isinstance(found, Evaluation):
+        lost = [
+            one
+            for one in found.results
+            if one.question.answerable and not 0 < one.first_hit <= found.k
+        ]
+        yield from _listed(f"Not within the first {found.k}", lost)
+        return
+    answerable = [one for one in found.results if one.question.answerable]
+    refused = [one for one in answerable if one.refused]
+    yield from _listed("Answerable, but refused", refused)
+    beside = [one for one in answerable if not one.refused and not one.right]
+    yield from _listed("Answered from elsewhere", beside)
+    answered = [one for one in found.results if not (one.question.answerable or one.refused)]
+    yield from _listed("Unanswerable, but answered", answered)
+
+
+def _listed(title: str, found: Sequence[QuestionResult] | Sequence[AnsweredQuestion]) -> list[str]:
+    if not found:
+        return []
+    lines = [f"- {_plain(one.question.question)} ({_where(one)})" for one in found[:_LISTED]]
+    more = f"; the first {_LISTED}" if len(found) > _LISTED else ""
+    return [f"## {title}: {len(found):,}{more}", "\n".join(lines)]
+
+
+def _where(one: QuestionResult | AnsweredQuestion) -> str:
+    """Its id, where the gold is, and what was found instead."""
+    files = dict.fromkeys(gold.file for gold in one.question.gold)
+    gold = ", ".join(files) or one.question.gold_file or "no gold"
+    parts = [_plain(one.question.id), _plain(gold)]
+    if isinstance(one, QuestionResult) and one.found:
+        address = re.sub(r"[<>\s]", "", one.found)
+        parts.append(f"rank {one.first_hit or 'none'}; [first hit](<{address}>)")
+    return "; ".join(parts)
+
+
+def _table(head: Sequence[str], rows: Sequence[_Row]) -> str:
+    lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
+    lines += [f"| {' | '.join(map(_cell, row))} |" for row in rows]
+    return "\n".join(lines)
+
+
+def _cell(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:.4g}"
+
+
+def _plain(text: str) -> str:
+    """Questions come from strangers: text, never mark-up."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~$!&])", r"\\\1", " ".join(text.split()))

@@ -1,0 +1,265 @@
+"""`eval` on a small book: against a computation of its own, character by character; its report."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+from collections.abc import Sequence
+from math import log2
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.adapters.questions import read_questions
+from app.bootstrap import application
+from app.cli import main
+from app.domain.retrieval.query import Hit, SearchFilter, SearchQuery
+from app.domain.retrieval.question import Question
+from app.settings import Settings
+from tests.command_line import KEYS, Run, runner
+
+# Astral characters and CRLF: offsets count code points of the bytes as they are.
+BOOK = {
+    "bees.md": "# Bees 🐝\r\n\r\n"
+    "The 🐝 honey bee dances the waggle dance to tell where nectar is.\r\n\r\n"
+    "## Wax\r\n\r\nWorker bees 𝒘 make wax from glands under the abdomen.\r\n\r\n"
+    "Wax cells are hexagonal, which saves material.\r\n",
+    "tides.md": "# Tides\n\nThe moon pulls the sea, and tides rise twice a day.\n\n"
+    "Spring tides come when sun and moon pull together.\n",
+    "stars/novae.md": "# Novae\n\nA nova is a white dwarf that flares up for weeks.\n",
+    "stars/sun.md": "# The sun\n\nThe sun turns hydrogen into helium by fusion in its core.\n",
+}
+
+
+def span(file: str, passage: str) -> dict[str, object]:
+    start = BOOK[file].index(passage)
+    return {"file": file, "start": start, "end": start + len(passage)}
+
+
+BEES = "The 🐝 honey bee dances the waggle dance"
+WAX = "Worker bees 𝒘 make wax from glands under the abdomen."
+CELLS = "Wax cells are hexagonal, which saves material."
+HISTORY = [
+    {"role": "user", "content": "What happens in the sun's core?"},
+    {"role": "assistant", "content": "Fusion of hydrogen."},
+]
+QUESTIONS: list[dict[str, object]] = [
+    {"question": "How do honey bees tell where nectar is?", "gold": [span("bees.md", BEES)]},
+    {
+        "question": "Where does wax come from, and what shape has it?",
+        "gold": [span("bees.md", WAX), span("bees.md", CELLS)],
+    },
+    {
+        "kind": "term",
+        "question": "What is wax?",
+        "gold": [span("bees.md", CELLS), span("tides.md", "Spring tides come")],
+    },
+    {"question": "How often do tides rise?", "gold": [], "gold_file": "tides.md"},
+    {"question": "What flares up for weeks?", "gold": [], "gold_file": "stars/"},
+    {
+        "question": "What does the moon pull?",
+        "gold": [span("tides.md", "The moon pulls the sea")],
+        "filter_file": "stars/sun.md",
+    },
+    {
+        "question": "And what does it make there?",
+        "history": HISTORY,
+        "gold": [span("stars/sun.md", "helium")],
+    },
+    {"question": "Who won the chess olympiad in 1972?", "gold": [], "answerable": False},
+]
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small book's index: made once, since no test changes it."""
+    folder = tmp_path_factory.mktemp("eval")
+    for name, text in BOOK.items():
+        path = folder / "small" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+    with pytest.MonkeyPatch.context() as patch:
+        for name in KEYS:
+            patch.delenv(name, raising=False)
+        patch.setenv("RAG_HOME", str(folder / "state"))
+        assert main(["ingest", str(folder / "small"), "--quiet"]) == 0
+    return folder / "state"
+
+
+@pytest.fixture
+def run(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    lines = [
+        json.dumps({"id": str(number), "kind": "factual", "answerable": True, **one})
+        for number, one in enumerate(QUESTIONS)
+    ]
+    (tmp_path / "questions.jsonl").write_text("\n".join(lines), "utf-8")
+    command = runner(tmp_path, monkeypatch, capsys)
+    monkeypatch.setenv("RAG_HOME", str(state))
+    return command
+
+
+async def searched(home: Path, questions: Sequence[Question]) -> list[tuple[Hit, ...]]:
+    async with application(Settings(home=home)) as app:
+        return [
+            (
+                await app.retrieve.search(
+                    SearchQuery(
+                        one.question,
+                        k=10,
+                        filter=SearchFilter(files=(one.filter_file,) if one.filter_file else ()),
+                        history=one.history,
+                    )
+                )
+            ).hits
+            for one in questions
+        ]
+
+
+def characters(hits: Sequence[Hit]) -> list[tuple[str, int]]:
+    return [
+        (hit.chunk.file, position)
+        for hit in hits
+        for start, end in hit.chunk.spans
+        for position in range(start, end)
+    ]
+
+
+def expected(question: Question, hits: Sequence[Hit], k: int) -> dict[str, float]:
+    """The metrics from their definitions, over sets of characters."""
+    golds = [{(g.file, at) for at in range(g.start, g.end)} for g in question.gold]
+    if golds:
+        found = [
+            {n for n, gold in enumerate(golds) if len(gold & here) >= min(16, len(gold))}
+            for here in (set(characters([hit])) for hit in hits)
+        ]
+    else:
+        found = [{0} if h.chunk.file.startswith(question.gold_file) else set() for h in hits]
+    rank = next((n for n, some in enumerate(found, 1) if some), 0)
+    shown = set(characters(hits[:k]))
+    gains = [bool(new - set().union(*found[:n])) for n, new in enumerate(found[:10])]
+    if question.kind == "term" or not golds:
+        gains = [n + 1 == rank for n in range(len(found))]
+        ideal = 1
+        recalls = [len(gold & shown) / len(gold) for gold in golds] or [float(0 < rank <= k)]
+        recall = max(recalls)
+    else:
+        ideal = sum(gains) + len(golds) - len(set().union(*found[:10]))
+        recall = sum(len(gold & shown) for gold in golds) / sum(map(len, golds))
+    metrics = {
+        f"recall@{k}": recall,
+        "hit@1": float(rank == 1),
+        f"hit@{k}": float(0 < rank <= k),
+        "mrr": 1 / rank if rank else 0.0,
+        "ndcg@10": sum(gain / log2(n + 1) for n, gain in enumerate(gains, 1))
+        / sum(1 / log2(n + 1) for n in range(1, ideal + 1)),
+    }
+    if golds:
+        gold, length = set().union(*golds), len(characters(hits[:k]))
+        metrics["precision"] = len(gold & shown) / length
+        metrics["iou"] = len(gold & shown) / (length + len(gold - shown))
+    return metrics
+
+
+@pytest.mark.parametrize("k", [5, 1])
+def test_every_question_scores_what_counting_characters_gives(
+    run: Run, state: Path, tmp_path: Path, k: int
+) -> None:
+    found = run("eval", "questions.jsonl", "--book", "small", "--k", str(k), "--json").json()
+    questions = read_questions(tmp_path / "questions.jsonl")
+    hits = asyncio.run(searched(state, questions))
+    rows: list[Any] = found["questions"]
+    assert [row["id"] for row in rows] == [one.id for one in questions]
+    per_metric: dict[str, list[float]] = {}
+    for row, question, of_question in zip(rows, questions, hits, strict=True):
+        if not question.answerable:
+            assert row["measures"] == {}
+            continue
+        wanted = expected(question, of_question, k)
+        measures = row["measures"]
+        assert {name: measures[name] for name in wanted} == pytest.approx(wanted, abs=1e-6)
+        for name, value in wanted.items():
+            per_metric.setdefault(name, []).append(value)
+    assert found["n"] == 7
+    for name, values in per_metric.items():
+        assert found[name] == pytest.approx(sum(values) / len(values), abs=1e-4)
+    assert found["recall@5"] >= found[f"recall@{k}"] > 0
+    assert (rows[5]["rank"], rows[6]["rank"] > 0) == (0, True)
+
+
+def test_the_json_tells_how_it_was_measured_and_suggests_a_threshold(run: Run) -> None:
+    found = run("eval", "questions.jsonl", "--mode", "sparse", "--json").json()
+    assert found["run"] | {"questions": "", "embedder": ""} == {
+        "of": "retrieval",
+        "questions": "",
+        "book": "",
+        "k": 5,
+        "mode": "sparse",
+        "rerank": False,
+        "embedder": "",
+        "generator": "",
+    }
+    assert found["refusal"]["setting"] == "RAG_REFUSAL_THRESHOLD"
+    assert set(found["refusal"]["suggested"]) == set(found["refusal"]["curve"][0])
+    assert {"factual", "term"} == set(found["by_kind"])
+    assert set(found["paragraphs"]) >= {"recall@5", "hit@1", "hit@5", "mrr", "ndcg@10"}
+
+
+def test_the_suggested_threshold_is_a_setting(run: Run) -> None:
+    strict = run("ask", "How often do tides rise?", "--json", RAG_REFUSAL_THRESHOLD="1").json()
+    assert strict["refused"] is True
+    lax = run("ask", "Who won the chess olympiad?", "--json", RAG_REFUSAL_THRESHOLD="0").json()
+    assert lax["sources"] or lax["refused"]
+    found = run("eval", "questions.jsonl", "--json", RAG_REFUSAL_THRESHOLD="0.7").json()
+    assert found["refusal"]["current"]["threshold"] == 0.7
+    wrong = run("ask", "Why?", RAG_REFUSAL_THRESHOLD="7")
+    assert (wrong.code, wrong.err.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_a_report_is_a_page_with_its_plots_beside_it(
+    run: Run, tmp_path: Path, answers: bool
+) -> None:
+    options = ["--answers"] if answers else []
+    result = run("eval", "questions.jsonl", *options, "--report", tmp_path / "report.md")
+    assert result.code == 0, result.err
+    text = (tmp_path / "report.md").read_text("utf-8")
+    pictures = re.findall(r"!\[[^\]]+\]\(<([^>]+)>\)", text)
+    assert len(pictures) >= 2
+    for name in pictures:
+        assert (tmp_path / name).read_text("utf-8").startswith("<?xml")
+    assert "`RAG_REFUSAL_THRESHOLD=" in text
+    assert "What the figures mean" in text
+    if not answers:
+        assert "What does the moon pull? (5; tides.md; rank none" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["eval"], "name a QUESTIONS.jsonl"),
+        (["eval", "questions.jsonl", "--compare", "a", "b"], "alone"),
+        (["eval", "questions.jsonl", "--report", "no/where.md"], "no folder no"),
+        (["eval", "questions.jsonl", "--rerank"], "CO_API_KEY"),
+        (["eval", "questions.jsonl", "--book", "other"], "no book 'other'"),
+    ],
+)
+def test_what_cannot_be_measured_is_one_line(
+    run: Run, arguments: Sequence[str], message: str
+) -> None:
+    result = run(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err.splitlines()[-1]
+
+
+def test_without_matplotlib_a_report_is_refused_before_anything_is_asked(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    result = run("eval", "questions.jsonl", "--report", "report.md")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "textbook-rag: charts need matplotlib: pip install 'textbook-rag[plots]'\n"

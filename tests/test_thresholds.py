@@ -1,0 +1,71 @@
+"""Precision and recall of refusals over thresholds, and the threshold that is suggested."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.answering.thresholds import TOLERATED, RefusalCurve, refusal_curve
+
+
+def curve(own: list[float], foreign: list[float], current: float = 0.4) -> RefusalCurve:
+    found = refusal_curve(
+        [*((True, score) for score in own), *((False, score) for score in foreign)], current
+    )
+    assert found
+    return found
+
+
+def test_a_question_is_refused_below_the_threshold() -> None:
+    found = curve([0.4, 0.6, 0.8, 1.0], [0.1, 0.4, 0.7], current=0.5).current
+    assert (found.precision, found.recall, found.answerable_refused) == (2 / 3, 2 / 3, 1 / 4)
+    at = curve([0.4, 0.6], [0.1], current=0.4).current
+    assert at.answerable_refused == 0
+
+
+def test_the_suggestion_parts_two_sorts_that_can_be_parted_half_way() -> None:
+    found = curve([0.6, 0.8], [0.1, 0.3])
+    assert found.suggested.threshold == pytest.approx(0.45)
+    assert (found.suggested.recall, found.suggested.answerable_refused) == (1, 0)
+    assert found.auroc == 1
+
+
+def test_the_suggestion_refuses_one_in_twenty_of_what_can_be_answered_and_no_more() -> None:
+    own = [0.2, 0.3, *(0.9 for _ in range(18))]
+    found = curve(own, [0.25, 0.5])
+    assert found.suggested.threshold == pytest.approx(0.275)
+    assert (found.suggested.recall, found.suggested.answerable_refused) == (0.5, 0.05)
+
+
+@pytest.mark.parametrize(
+    "judged",
+    [[], [(True, 0.5)], [(False, 0.5)], [(True, None), (False, 0.2)]],
+    ids=["nothing", "no unanswerable", "no answerable", "no score"],
+)
+def test_without_scores_of_both_sorts_there_is_no_curve(
+    judged: list[tuple[bool, float | None]],
+) -> None:
+    assert refusal_curve(judged, 0.4) is None
+
+
+_scores = st.lists(st.floats(0, 1), min_size=1, max_size=30)
+
+
+@given(_scores, _scores)
+def test_the_curve_agrees_with_counting_and_no_threshold_beats_the_suggestion(
+    own: list[float], foreign: list[float]
+) -> None:
+    found = curve(own, foreign)
+    for point in [*found.points, found.current, found.suggested]:
+        wrong = [score for score in own if score < point.threshold]
+        right = [score for score in foreign if score < point.threshold]
+        assert point.recall == pytest.approx(len(right) / len(foreign))
+        assert point.answerable_refused == pytest.approx(len(wrong) / len(own))
+        refused = len(wrong) + len(right)
+        assert point.precision == pytest.approx(len(right) / refused if refused else 0)
+        if point.answerable_refused <= TOLERATED:
+            assert point.recall <= found.suggested.recall
+    pairs = [(mine > other) + 0.5 * (mine == other) for mine in own for other in foreign]
+    assert found.auroc == pytest.approx(sum(pairs) / len(pairs))
+    assert found.suggested.answerable_refused <= TOLERATED
