@@ -33,7 +33,7 @@ Json = dict[str, Any]
 CitationOrder = Literal["after", "interleaved", "before"]
 
 _WORD = re.compile(r"\w+")
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
+SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
 _STOP_WORDS = frozenset(
     _WORD.findall(
         "a an and are as at be by do does for from has have how in is it its of on or that the "
@@ -427,7 +427,7 @@ def _reply(double: CohereDouble, body: Json) -> _Reply:
     question = set(words(body["messages"][-1]["content"]))
     found = []
     for document in documents:
-        sentences = [s.strip() for s in _SENTENCE.findall(document["data"]["text"]) if s.strip()]
+        sentences = [s.strip() for s in SENTENCE.findall(document["data"]["text"]) if s.strip()]
         best = max(sentences, key=lambda s: len(question & set(words(s))), default="")
         score = len(question & set(words(best)))
         if score:

@@ -1,14 +1,22 @@
-"""A local stand-in for a server of OpenAI's chat completions, which says what it is told to."""
+"""A local stand-in for a server of OpenAI's chat completions.
+
+It says what it is told to or, with `answering=quote_sources`, the sentences of the numbered sources
+that share most words with the question, each with its number.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, ClassVar, Self
+
+from app.domain.prompting import NO_ANSWER
+from tests.cohere_double import SENTENCE, words
 
 
 def event(text: str = "", finish_reason: str | None = None) -> str:
@@ -26,11 +34,34 @@ def completion(*pieces: str) -> list[str]:
     return [*(event(piece) for piece in pieces), event(finish_reason="stop"), USAGE, DONE]
 
 
+def quote_sources(request: dict[str, Any]) -> list[str]:
+    """The best sentence of each of the best two sources, in pieces of a few characters."""
+    sources, *_, question = [m["content"] for m in request["messages"] if m["role"] == "user"]
+    asked = set(words(question))
+    found = []
+    for number, text in re.findall(r"\[(\d+)\] [^\n]*\n(.*?)(?=\n\n\[\d+\] |\Z)", sources, re.S):
+        sentences = [one.strip() for one in SENTENCE.findall(text) if one.strip()]
+        best = max(sentences, key=lambda one: len(asked & set(words(one))), default="")
+        score = len(asked & set(words(best)))
+        if score:
+            found.append((-score, int(number), best))
+    quoted = [_numbered(best, number) for _, number, best in sorted(found)[:2]]
+    answer = " ".join(quoted) or NO_ANSWER
+    return completion(*(answer[at : at + 7] for at in range(0, len(answer), 7)))
+
+
+def _numbered(sentence: str, number: int) -> str:
+    text = sentence.rstrip(".!?")
+    return f"{text} [{number}]{sentence[len(text) :] or '.'}"
+
+
 @dataclass
 class OpenAIDouble:
     status: int = 200
     stream: list[str] = field(default_factory=list)
     """Raw text of the body, written piece by piece; the connection closes after it."""
+    answering: Callable[[dict[str, Any]], Sequence[str]] | None = None
+    """Makes the stream of each request's body, in place of `stream`."""
     stall: bool = False
     """Send nothing until the context is left."""
     requests: list[dict[str, Any]] = field(default_factory=list)
@@ -72,7 +103,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         length = int(self.headers["Content-Length"])
-        self.double.requests.append({"path": self.path, **json.loads(self.rfile.read(length))})
+        body = json.loads(self.rfile.read(length))
+        self.double.requests.append({"path": self.path, **body})
         self.double.headers.append(dict(self.headers))
         if self.double.stall:
             self.double.left.wait(30)
@@ -80,7 +112,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
         try:
-            for piece in self.double.stream:
+            answering = self.double.answering
+            for piece in answering(body) if answering else self.double.stream:
                 self.wfile.write(piece.encode())
         except OSError:
             self.double.disconnected.set()

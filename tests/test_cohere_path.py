@@ -1,13 +1,16 @@
-"""The whole path with a Cohere key: real SDK, HTTP double; ingest, search, rerank, cited answer."""
+"""The whole path with a provider: real SDK, HTTP double; ingest, search, rerank, cited answer."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from tests.cohere_double import CohereDouble
 from tests.command_line import Run, runner
+from tests.openai_double import OpenAIDouble, quote_sources
 from tests.test_cli import BOOK
 
 
@@ -61,3 +64,50 @@ def test_an_unchanged_book_makes_no_call(run: Run) -> None:
         calls = len(double.to("embed"))
         run("ingest", "tiny", **environment(double))
         assert len(double.to("embed")) == calls
+
+
+def asked_of(book: Mapping[str, str], folder: Path) -> Path:
+    """Two questions that the lamps page answers, and one that no page does."""
+    text = book["lamps.md"]
+    gold = [{"file": "lamps.md", "start": 0, "end": len(text)}]
+    foreign = "Which chess opening did Capablanca prefer?"
+    questions = [
+        {"question": "What does the Fresnel lens do?", "answerable": True, "gold": gold},
+        {"question": "How does the Fresnel lens bend light?", "answerable": True, "gold": gold},
+        {"question": foreign, "answerable": False},
+    ]
+    path = folder / "questions.jsonl"
+    lines = [json.dumps({"id": str(n), "kind": "f", **one}) for n, one in enumerate(questions)]
+    path.write_text("\n".join(lines), "utf-8")
+    return path
+
+
+def test_answers_are_measured_through_cohere(run: Run, tmp_path: Path) -> None:
+    questions = asked_of(BOOK, tmp_path)
+    with CohereDouble() as double:
+        run("ingest", "tiny", **environment(double))
+        result = run("eval", questions, "--answers", "--json", **environment(double))
+        chats, reranks = double.to("chat"), double.to("rerank")
+    assert result.code == 0, result.err
+    found = result.json()
+    assert found["run"]["generator"].startswith("command-a")
+    assert found["run"]["embedder"] == "embed-v4.0"
+    assert [row["mode"] for row in found["questions"]] == ["generated", "generated", "refused"]
+    assert found["answer_coverage"] == found["refusal_recall"] == found["refusal_precision"] == 1
+    assert found["citation_precision"] > 0
+    assert found["degraded"] == 0
+    assert len(chats) >= 2
+    assert len(reranks) >= 3
+
+
+def test_answers_are_measured_through_an_openai_compatible_server(run: Run, tmp_path: Path) -> None:
+    questions = asked_of(BOOK, tmp_path)
+    run("ingest", "tiny")
+    with OpenAIDouble(answering=quote_sources) as double:
+        settings = {"RAG_GENERATOR": "openai", "RAG_OPENAI_BASE_URL": double.url}
+        found = run("eval", questions, "--answers", "--json", **settings).json()
+    assert found["run"]["generator"] == "llama3.1"
+    assert [row["mode"] for row in found["questions"]] == ["generated", "generated", "refused"]
+    assert found["answer_coverage"] == found["refusal_recall"] == 1
+    assert found["citation_precision"] > 0
+    assert len(double.requests) >= 2

@@ -113,7 +113,8 @@ def _retrieval(found: Evaluation, pictures: _Pictures) -> Iterator[str]:
     curves(pictures.at("times"), "ms", "share of searches", {"within": shares})
     yield pictures.link("times", "Share of searches done within so many milliseconds")
     columns = [f"recall@{STANDARD_DEPTH}", "hit@1", f"hit@{STANDARD_DEPTH}", "mrr"]
-    yield from _by_kind(found.by_kind(), ["n", *columns, f"ndcg@{NDCG_DEPTH}"])
+    measured = {kind: summary for kind, summary in found.by_kind().items() if summary["n"]}
+    yield from _by_kind(measured, ["n", *columns, f"ndcg@{NDCG_DEPTH}"])
 
 
 def _ranks(results: Sequence[QuestionResult], measure: str) -> list[float]:
@@ -132,19 +133,26 @@ def _answers(found: AnswerEvaluation, pictures: _Pictures) -> Iterator[str]:
     summary = found.summary()
     yield _table(["", "value"], list(summary.items()))
     by_kind = found.by_kind()
-    shares = ["citation_precision", "answer_coverage", "answerable_refused", "refusal_recall"]
-    measures = {name: [by_kind[kind][name] for kind in by_kind] for name in shares}
-    bar_charts(pictures.at("kinds"), "by kind of question", list(by_kind), measures)
-    yield pictures.link("kinds", "Citations and refusals by kind of question")
-    yield from _by_kind(by_kind, ["n", *shares])
+    shares = ["citation_precision", "answer_coverage", "answerable_refused"]
+    asked = {kind: summary for kind, summary in by_kind.items() if summary["answerable"]}
+    if asked:
+        measures = {name: [summary[name] for summary in asked.values()] for name in shares}
+        bar_charts(pictures.at("kinds"), "answerable questions by kind", list(asked), measures)
+        yield pictures.link("kinds", "Citations and refusals by kind of question")
+        yield from _by_kind(asked, ["answerable", *shares])
+    others = {kind: one for kind, one in by_kind.items() if one["answerable"] < one["n"]}
+    if others:
+        rows: list[_Row] = [
+            (_plain(kind), one["n"] - one["answerable"], one["refusal_recall"])
+            for kind, one in others.items()
+        ]
+        yield _table(["kind", "unanswerable", "refused rightly"], rows)
 
 
 def _by_kind(kinds: Mapping[str, Mapping[str, float]], columns: Sequence[str]) -> Iterator[str]:
     yield "## By kind of question"
     rows: list[_Row] = [
-        (_plain(kind), *(summary[name] for name in columns))
-        for kind, summary in kinds.items()
-        if summary["n"]
+        (_plain(kind), *(summary[name] for name in columns)) for kind, summary in kinds.items()
     ]
     yield _table(["kind", *columns], rows)
 

@@ -1,0 +1,105 @@
+"""Answers measured with every generator: the book's own words, Cohere, an OpenAI-compatible server.
+
+    python scripts/bench/answers.py [--book BOOK_DIR --site SITE --questions QUESTIONS.jsonl]
+        [--exclude-kinds KIND,...] [--report FOLDER]
+
+Runs `textbook-rag eval --answers` three times on the sample book and its test questions, or on
+others. The two providers are the tests' doubles on a local port: Cohere is reached by its real SDK
+(embed, rerank and chat over HTTP), the other by our own client. What they write, sentences that
+share words with the question, says nothing of a model's answers; the figures show that paragraphs,
+citations and refusals make the whole way there and back. Prints a Markdown table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))  # the doubles are among the tests
+
+from tests.cohere_double import CohereDouble  # noqa: E402
+from tests.openai_double import OpenAIDouble, quote_sources  # noqa: E402
+
+COLUMNS = (
+    "n",
+    "citation_precision",
+    "answer_coverage",
+    "refusal_precision",
+    "refusal_recall",
+    "answerable_refused",
+    "degraded",
+)
+
+
+def command(env: Mapping[str, str], *arguments: str) -> str:
+    """Run `textbook-rag`; what it says on stderr is shown, what it prints is returned."""
+    line = [sys.executable, "-m", "app.cli", *arguments]
+    done = subprocess.run(line, env=env, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout
+
+
+@contextmanager
+def providers() -> Iterator[Mapping[str, Mapping[str, str]]]:
+    """Yield the settings of each run, by name; say at the end what was asked of the doubles."""
+    with CohereDouble() as cohere, OpenAIDouble(answering=quote_sources) as other:
+        yield {
+            "extractive": {},
+            "Cohere's SDK, double": {
+                "CO_API_KEY": cohere.key,
+                "RAG_COHERE_BASE_URL": cohere.url,
+                "RAG_COHERE_TIER": "production",
+                "RAG_COHERE_EMBED_DIMENSION": "256",
+            },
+            "OpenAI-compatible, double": {
+                "RAG_GENERATOR": "openai",
+                "RAG_OPENAI_BASE_URL": other.url,
+            },
+        }
+        calls = {name: len(cohere.to(name)) for name in ("embed", "rerank", "chat")}
+        print(f"\nCohere double: {calls}; OpenAI double: {len(other.requests)} requests")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--book", type=Path, default=ROOT / "app/sample_book")
+    parser.add_argument("--site", default="")
+    parser.add_argument(
+        "--questions", type=Path, default=ROOT / "tests/data/sample_questions.jsonl"
+    )
+    parser.add_argument("--exclude-kinds", default="")
+    parser.add_argument("--report", type=Path, help="a folder for reports and measurements")
+    options = parser.parse_args()
+    bare = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("RAG_", "CO_", "COHERE_", "QDRANT_"))
+    }
+    source = ["--site", options.site] if options.site else []
+    if options.exclude_kinds:
+        source += ["--exclude-kinds", options.exclude_kinds]
+    print("| answers by |", " | ".join(COLUMNS), "|")
+    print("|---|" + "---:|" * len(COLUMNS))
+    with providers() as runs:
+        for number, (name, settings) in enumerate(runs.items()):
+            with TemporaryDirectory() as home:
+                env = {**bare, **settings, "RAG_HOME": home}
+                command(env, "ingest", str(options.book.resolve()), "--quiet", *source)
+                asked = [str(options.questions.resolve()), "--answers", "--json"]
+                if options.report:
+                    asked += ["--report", str(options.report.resolve() / f"answers-{number}.md")]
+                found = json.loads(command(env, "eval", *asked))
+            print(
+                f"| {name} |", " | ".join(f"{found[key]:.3g}" for key in COLUMNS), "|", flush=True
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""The context assembler over the sample book as it is really chunked, for any hits and budget."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.adapters.tokens import token_counter
+from app.bootstrap import SAMPLE_BOOK, chunk_book, read_source
+from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.document import BlockKind
+from app.domain.retrieval.assembly import SECTION_SHARE, assemble
+from app.domain.retrieval.query import ContextPassage, Hit
+from app.services.ingest import IngestRequest
+
+STRATEGIES = ("structure", "fixed", "recursive")
+
+
+@dataclass(frozen=True)
+class Chunked:
+    chunks: Mapping[str, Sequence[Chunk]]
+    """By strategy."""
+    sources: Mapping[str, str]
+    blocks: Mapping[str, str]
+    """Paragraph id to the text that a reader sees."""
+
+
+@cache
+def chunked() -> Chunked:
+    request = IngestRequest(SAMPLE_BOOK, book="sample")
+    book = read_source(request)
+    made = {
+        name: chunk_book(book, IngestRequest(SAMPLE_BOOK, book="sample", strategy=name))
+        for name in STRATEGIES
+    }
+    return Chunked(
+        made,
+        {document.file: document.source for document in book.documents},
+        {block.paragraph_id: block.text for block in book.blocks()},
+    )
+
+
+@cache
+def count_tokens() -> Callable[[str], int]:
+    return cache(token_counter())
+
+
+@st.composite
+def searches(draw: st.DrawFn, strategies: Sequence[str] = STRATEGIES) -> tuple[list[Hit], int]:
+    """Any hits, most of them near each other as in a real search, and a budget."""
+    chunks = chunked().chunks[draw(st.sampled_from(strategies))]
+    first = draw(st.integers(0, len(chunks) - 1))
+    near = chunks[first : first + 12]
+    drawn = draw(
+        st.lists(
+            st.sampled_from(near) | st.sampled_from(chunks),
+            min_size=1,
+            max_size=10,
+            unique_by=lambda one: one.chunk_id,
+        )
+    )
+    score = st.sampled_from([0.1, 0.5, 0.5, 0.9])
+    return [Hit(one, draw(score)) for one in drawn], draw(st.integers(0, 2_500))
+
+
+def context_of(search: tuple[list[Hit], int]) -> tuple[ContextPassage, ...]:
+    return assemble(search[0], search[1], count_tokens())
+
+
+def offered(hits: Sequence[Hit]) -> list[Passage]:
+    return [
+        passage
+        for hit in hits
+        for passage in hit.chunk.passages
+        if passage.kind is not BlockKind.HEADING
+    ]
+
+
+def squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+_quick = settings(max_examples=40, deadline=None)
+
+
+@_quick
+@given(searches())
+def test_no_character_of_the_book_comes_twice(search: tuple[list[Hit], int]) -> None:
+    by_file: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for one in context_of(search):
+        by_file[one.file].append((one.passage.start, one.passage.end))
+    for spans in by_file.values():
+        for (_, end), (start, _) in pairwise(sorted(spans)):
+            assert end <= start
+
+
+@_quick
+@given(searches())
+def test_nothing_is_in_the_context_that_is_not_in_its_paragraph(
+    search: tuple[list[Hit], int],
+) -> None:
+    book = chunked()
+    for one in context_of(search):
+        passage = one.passage
+        if passage.verbatim:
+            assert passage.text == book.sources[one.file][passage.start : passage.end]
+        else:
+            assert squeezed(passage.text) in squeezed(book.blocks[passage.paragraph_id])
+
+
+@_quick
+@given(searches())
+def test_tokens_are_counted_exactly_and_stay_within_the_budget(
+    search: tuple[list[Hit], int],
+) -> None:
+    context = context_of(search)
+    assert [one.tokens for one in context] == [count_tokens()(one.passage.text) for one in context]
+    assert sum(one.tokens for one in context) <= search[1]
+
+
+@_quick
+@given(searches(("structure",)))
+def test_the_budget_cuts_no_sentence_code_or_table(search: tuple[list[Hit], int]) -> None:
+    """What a hit holds as one piece is in the context as one piece, or not at all."""
+    pieces = [(one.paragraph_id, one.start, one.end) for one in offered(search[0])]
+    starts = {(paragraph, start) for paragraph, start, _ in pieces}
+    ends = {(paragraph, end) for paragraph, _, end in pieces}
+    for one in context_of(search):
+        here = one.passage
+        assert (here.paragraph_id, here.start) in starts
+        assert (here.paragraph_id, here.end) in ends
+        for paragraph, start, end in pieces:
+            apart = end <= here.start or here.end <= start
+            inside = here.start <= start and end <= here.end
+            around = start <= here.start and here.end <= end  # too big for the budget itself
+            assert paragraph != here.paragraph_id or apart or inside or around
+
+
+@_quick
+@given(searches())
+def test_the_order_of_the_hits_does_not_matter(search: tuple[list[Hit], int]) -> None:
+    hits, budget = search
+    backwards = sorted(hits, key=lambda hit: hit.chunk.chunk_id, reverse=True)
+    assert context_of((backwards, budget)) == context_of(search)
+
+
+@_quick
+@given(searches())
+def test_sections_stay_together_in_reading_order_and_the_best_comes_first(
+    search: tuple[list[Hit], int],
+) -> None:
+    context = context_of(search)
+    sections: dict[tuple[str, tuple[str, ...]], list[ContextPassage]] = {}
+    for one in context:
+        sections.setdefault((one.file, one.passage.heading_path), []).append(one)
+    assert [one for group in sections.values() for one in group] == list(context)
+    best = [max(one.score for one in group) for group in sections.values()]
+    assert best == sorted(best, reverse=True)
+    for group in sections.values():
+        assert [one.passage.start for one in group] == sorted(one.passage.start for one in group)
+
+
+@_quick
+@given(searches(("structure",)))
+def test_a_section_has_more_than_its_share_only_when_nothing_else_would_fit(
+    search: tuple[list[Hit], int],
+) -> None:
+    hits, budget = search
+    context = context_of(search)
+    used: dict[tuple[str, tuple[str, ...]], int] = defaultdict(int)
+    for one in context:
+        used[one.file, one.passage.heading_path] += one.tokens
+    greedy = [section for section, tokens in used.items() if tokens > int(budget * SECTION_SHARE)]
+    if not greedy:
+        return
+    kept = {one.passage.paragraph_id for one in context}
+    left_out = [
+        passage
+        for hit in hits
+        for passage in hit.chunk.passages
+        if passage.kind is not BlockKind.HEADING
+        and passage.paragraph_id not in kept
+        and (hit.chunk.file, passage.heading_path) not in greedy
+    ]
+    # Whatever of other sections was left out did not fit its section's share when its turn came.
+    share = int(budget * SECTION_SHARE)
+    for passage in left_out:
+        section = next(
+            used[hit.chunk.file, passage.heading_path]
+            for hit in hits
+            if passage in hit.chunk.passages
+        )
+        tokens = count_tokens()(passage.text)
+        assert section + tokens > share or sum(used.values()) + tokens > budget
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_with_budget_enough_every_hit_is_there_whole(strategy: str) -> None:
+    chunks = chunked().chunks[strategy]
+    hits = [Hit(one, 1 / (1 + at)) for at, one in enumerate(chunks)]
+    context = context_of((hits, 1_000_000))
+    covered = {
+        (one.file, position)
+        for one in context
+        for position in range(one.passage.start, one.passage.end)
+    }
+    for hit in hits:
+        for passage in offered([hit]):
+            assert all((hit.chunk.file, at) in covered for at in range(passage.start, passage.end))
