@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
+from app.domain.record import record
+
 Span: TypeAlias = tuple[int, int]
 
 RUN_BOUNDARY = "\x1f"
@@ -42,7 +44,7 @@ class Site(StrEnum):
     PLAIN = "plain"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Part:
     """A joint inside a block where it may be split when it is too large for one chunk.
 
@@ -59,7 +61,7 @@ class Part:
     """True for a table's header row: repeated, as context, in every piece of a split table."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Block:
     """One unit of a book's text: the unit that is cited.
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from app.domain.document import RUN_BOUNDARY, Block, BlockKind, Document
+from app.domain.record import record
 
 _MARKS = (
     "\u00ad\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
@@ -82,7 +83,7 @@ def _link(document: Document, block: Block, quote: Quote) -> str:
     return deep_link(block.url, quote.text, quote.suffix)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Quote:
     """What a text fragment looks for: words, and the words that follow them if those decide."""
 
@@ -93,7 +94,7 @@ class Quote:
 _NOTHING = Quote("")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Run:
     """A clean run: its text, where each word stands in it, and its place in the page's words."""
 

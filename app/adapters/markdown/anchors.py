@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from app.adapters.markdown.marks import Dialect
+from app.domain.record import record
 
 _BRACE_ID = re.compile(r"\s*\{#(?P<id>[^{}\s]+)\}\s*$")
 _COMMENT_ID = re.compile(r"\s*\{/\*\s*#(?P<id>[\w-]+)\s*\*/\}\s*$")
@@ -22,7 +23,7 @@ _ATTRIBUTES = re.compile(r"\s*\{:?(?P<list>[ \t]*[#.:\w][^{}]*|[ \t]*)\}\s*$")
 _LIST_ID = re.compile(r"(?:^|\s)(?:#|id=\"?)(?P<id>[^\s\"}]+)")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class HeadingSource:
     """A heading's inline source without the mark-up that gives its id."""
 

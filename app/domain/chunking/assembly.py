@@ -13,6 +13,7 @@ from app.domain.chunking.pieces import UNCOUNTED, Piece
 from app.domain.chunking.token_sum import JoinCounter
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import BlockKind, Book, Document, Span
+from app.domain.record import record
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "chunk.textbook-rag")
 _EDGE = 80
@@ -20,7 +21,7 @@ GAP = "\n\n"
 """What stands between stretches that do not touch in the source."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Draft:
     """What goes into one chunk."""
 
@@ -31,7 +32,7 @@ class Draft:
     """Repeated as context: the header of the table, or the lead-in of the list, begun before."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Rendered:
     text: str
     tokens: int

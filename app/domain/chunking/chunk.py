@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from app.domain.document import BlockKind, Span
+from app.domain.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Passage:
     """A paragraph (or a piece of an over-long one) as a chunk holds it.
 
@@ -31,7 +30,7 @@ class Passage:
     """The programming language of a code block."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Chunk:
     r"""The unit of retrieval.
 

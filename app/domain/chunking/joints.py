@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from app.domain.chunking.inline import sentence_spans
 from app.domain.document import Span
+from app.domain.record import record
 
 # Costs of a cut, in the units of `packer`: 1 is some 30 tokens too many in a chunk.
 CUT_PART = 1.0
@@ -29,7 +29,7 @@ _CLOSERS = frozenset(")]}")
 _CONTINUATIONS = ("else", "elif", "except", "finally", "catch", "end", "```", "~~~")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Tile:
     """A stretch of text between two joints; `cut` is the cost of a cut before it."""
 

@@ -7,11 +7,11 @@ tears apart; sections that share a chunk cost a little, more when one of them is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
 from app.domain.chunking.config import StructureConfig
+from app.domain.record import record
 
 # Sizes are compared in steps, so that a paragraph reworded to about the same length moves no cut:
 # (from this size on, step), by descending size.
@@ -26,7 +26,7 @@ _MERGED = {1: 1.2, 2: 0.9, 3: 0.5}
 _MERGED_DEEPER = 0.3
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Load:
     """A piece as the packer sees it."""
 

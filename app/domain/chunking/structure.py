@@ -16,6 +16,7 @@ from app.domain.chunking.packer import Load, pack
 from app.domain.chunking.pieces import Piece, directives, pieces_of
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Book, Document, Span
+from app.domain.record import record
 
 _HEADING_CUTS = {1: 0.0, 2: 0.0, 3: 0.2}
 _DEEPER_HEADING_CUT = 0.4
@@ -30,7 +31,7 @@ _LONGEST_LEAD_IN = 120
 _SLACK_STEP = 24
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Placed:
     """A piece and the section that holds it, counted by headings from the file's start."""
 
