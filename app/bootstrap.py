@@ -55,6 +55,7 @@ from app.services.cite import CiteParagraph
 from app.services.evaluate import Evaluate
 from app.services.glossary import LookUpTerms
 from app.services.ingest import IngestBook, IngestRequest
+from app.services.lexical import FINGERPRINT as LEXICAL_FINGERPRINT
 from app.services.migrate import MigrateBooks
 from app.services.paragraph_ids import keep_ids
 from app.services.phases import Advance, ignore
@@ -153,7 +154,7 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
                 clock=time.perf_counter,
                 stamp=partial(source_stamp, state=settings.home),
                 tariff=_tariff(settings, embedder),
-                encoder=sparse.fingerprint,
+                encoder=f"{sparse.fingerprint} {LEXICAL_FINGERPRINT}",
                 billed=lambda: embedder.billed_tokens,
             ),
             retrieve=retrieve,

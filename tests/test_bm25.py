@@ -32,6 +32,13 @@ SAME_WORD = [
     ("en", "mitochondrion's", "the mitochondrion"),
     ("en", "naive", "a naïve approach"),
     ("en", "GPU", "two GPUs"),
+    ("en", "bacterium", "bacteria"),
+    ("en", "mitochondrion", "mitochondria"),
+    ("en", "epiphysis", "the epiphyses"),
+    ("en", "nuclei", "a nucleus"),
+    ("en", "matrix", "two matrices"),
+    ("en", "larva", "larvae"),
+    ("en", "woman", "women"),
     ("en", "back-propagation", "backpropagation"),
     ("en", "o\u2019clock", "o'clock"),
     ("en", "ﬁle", "files"),
@@ -72,7 +79,7 @@ AS_TYPED = [
     ("C++", ["c", "c++", "++"]),
     ("(F#)", ["f", "f#"]),
     ("--verbose", ["verbos", "--verbose"]),
-    ("@media", ["media", "@media"]),
+    ("@media", ["medium", "@media"]),
     ("a->b", ["b", "->"]),
     ("->", ["->"]),
     ("::", ["::"]),
@@ -117,6 +124,13 @@ def test_punctuation_of_prose_is_no_term(prose: str) -> None:
 def test_calls_of_one_letter_are_found_whatever_their_spaces() -> None:
     with_spaces, without = ENCODER.encode_query("O(n log n)", "en"), "in O(nlogn) steps"
     assert len(set(with_spaces.indices) & set(ENCODER.encode_document(without, "en").indices)) >= 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("basis", "bases"), ("synapsis", "synapse"), ("ammonia", "ammonium")]
+)
+def test_two_words_that_look_like_one_and_its_plural_stay_apart(one: str, other: str) -> None:
+    assert terms(one) != terms(other)
 
 
 def test_unspaced_writing_is_found_by_words_inside_a_sentence() -> None:
@@ -167,8 +181,8 @@ def test_a_longer_text_weighs_a_term_less_and_a_repeated_term_more() -> None:
 
 IDS = (
     51_194_901,
+    853_751_801,
     1_415_673_859,
-    2_609_066_251,
     2_676_617_607,
     2_713_457_912,
     3_745_812_843,
@@ -178,7 +192,7 @@ IDS = (
 def test_ids_are_the_same_in_every_process_and_release() -> None:
     # A change here makes every index stale: change `fingerprint` with it.
     assert ENCODER.encode_query("photosynthesis useSelector &mut", "en").indices == IDS
-    assert ENCODER.fingerprint == "bm25-1/1.2/0.75/200.0"
+    assert ENCODER.fingerprint == "bm25-2/1.2/0.75/200.0"
 
 
 @given(st.text(max_size=200), st.sampled_from(["en", "fr", "ar", "hi", "ja", "tr", ""]))

@@ -23,6 +23,7 @@ from functools import cache
 
 import Stemmer
 
+from app.adapters.english_forms import common_form
 from app.adapters.stop_words import STOP_WORDS
 
 _STEMMERS = {
@@ -153,6 +154,8 @@ class Analyzer:
         if self._language == "pt" and folded.endswith("ões"):
             # The stemmer keeps the plural of short words apart: corações, coração.
             folded = folded.removesuffix("ões") + "ão"
+        elif self._language == "en":
+            folded = common_form(folded)
         return _fold(self._stem(folded))
 
 

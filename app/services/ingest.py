@@ -25,6 +25,7 @@ from app.domain.errors import (
 from app.domain.ledger import Ledger
 from app.domain.retrieval.query import Vector
 from app.services.ingest_report import IngestReport, IngestRequest, Memory
+from app.services.lexical import chunk_vector
 from app.services.paragraph_ids import keep_ids
 from app.services.phases import Advance, Phases, ignore
 from app.services.ports import (
@@ -286,11 +287,7 @@ class IngestBook:
         self, chunks: Sequence[Chunk], vectors: Sequence[Vector | None]
     ) -> list[IndexPoint]:
         return [
-            IndexPoint(
-                chunk,
-                _cached(vector),
-                self.sparse.encode_document(chunk.lexical_text, chunk.language),
-            )
+            IndexPoint(chunk, _cached(vector), chunk_vector(chunk, self.sparse))
             for chunk, vector in zip(chunks, vectors, strict=True)
         ]
 

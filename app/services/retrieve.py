@@ -29,6 +29,7 @@ from app.domain.retrieval.query import (
     Vector,
 )
 from app.domain.retrieval.standalone import Standalone, blend, standalone
+from app.services.lexical import question_vector
 from app.services.ports import BookManifest, Embedder, Reranker, SparseEncoder, VectorIndex
 from app.services.second_stage import DEPTH, SecondStage
 
@@ -161,7 +162,7 @@ class Retrieve:
         if query.mode is SearchMode.DENSE:
             return None
         terms = blend(
-            self.sparse.encode_query(query.question, language),
+            question_vector(query.question, language, self.sparse),
             [
                 (self.sparse.encode_query(turn, language), weight)
                 for turn, weight in asked.background

@@ -38,6 +38,7 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import Vector
 from app.services.ingest import WRITE_BATCH
+from app.services.lexical import chunk_vector
 from app.services.ports import BookManifest, IndexPoint
 
 _SUFFIXES = {".md", ".mdx"}
@@ -173,7 +174,7 @@ async def bench_synthetic(count: int, dimension: int, home: Path) -> None:
         at_cached = time.perf_counter()
         found = await cache.get("synthetic", dimension, texts)
         points = [
-            IndexPoint(one, vector, sparse.encode_document(one.lexical_text, one.language))
+            IndexPoint(one, vector, chunk_vector(one, sparse))
             for one, vector in zip(batch, found, strict=True)
             if vector is not None
         ]

@@ -7,6 +7,7 @@ term asks for its definition.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Collection, Sequence
 
@@ -32,3 +33,9 @@ def focuses(terms: Sequence[int], carriers: Collection[int]) -> frozenset[tuple[
     """What the question may ask the definition of: all its terms, or all but the carriers."""
     bare = tuple(term for term in terms if term not in carriers)
     return frozenset(focus for focus in (tuple(terms), bare) if focus)
+
+
+def definition_id(terms: Sequence[int]) -> int:
+    """The term of a sparse vector that says "here this is defined": 32 bits, unsigned."""
+    text = " ".join(map(str, terms))
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big")

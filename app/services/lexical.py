@@ -1,0 +1,42 @@
+"""What BM25 is told of a chunk and of a question: their words, and which terms are defined.
+
+Besides its words, a chunk's sparse vector has a term of its own for each thing that the author
+defines in it, and a question that asks just for that thing has the same one. So the places that
+define a word are found however often the book uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from app.domain.chunking.chunk import Chunk
+from app.domain.retrieval.definitions import CARRIERS, definition_id, focuses, term_forms
+from app.domain.retrieval.query import SparseVector
+from app.services.ports import SparseEncoder
+
+FINGERPRINT = "definitions-1"
+"""Changes with anything here that changes a chunk's vector."""
+
+_DEFINITION = 1.0
+"""Weight of a definition in chunk and question; its rarity makes it count as a rare word does."""
+
+
+def chunk_vector(chunk: Chunk, sparse: SparseEncoder) -> SparseVector:
+    words = sparse.encode_document(chunk.lexical_text, chunk.language)
+    forms = {form for one in chunk.passages for term in one.terms for form in term_forms(term)}
+    return _with_definitions(words, {tuple(sparse.terms(form, chunk.language)) for form in forms})
+
+
+def question_vector(question: str, language: str, sparse: SparseEncoder) -> SparseVector:
+    words = sparse.encode_query(question, language)
+    carriers = sparse.terms(CARRIERS.get(language, ""), language)
+    return _with_definitions(words, focuses(sparse.terms(question, language), carriers))
+
+
+def _with_definitions(words: SparseVector, defined: Collection[tuple[int, ...]]) -> SparseVector:
+    weights = dict.fromkeys((definition_id(terms) for terms in defined if terms), _DEFINITION)
+    if not weights:
+        return words
+    weights.update(zip(words.indices, words.values, strict=True))
+    terms = sorted(weights)
+    return SparseVector(tuple(terms), tuple(weights[term] for term in terms))

@@ -1,0 +1,59 @@
+"""Sparse vectors of chunks and questions: words, and the terms that are defined."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from app.adapters.bm25 import Bm25Encoder
+from app.domain.chunking.chunk import Chunk
+from app.services.lexical import chunk_vector, question_vector
+from tests.retrieval_fakes import make_chunk
+
+SPARSE = Bm25Encoder()
+
+
+def defining(text: str, *terms: str) -> Chunk:
+    chunk = make_chunk(text)
+    return replace(chunk, passages=(replace(chunk.passages[0], terms=terms),))
+
+
+def shared(question: str, chunk: Chunk) -> int:
+    asked = question_vector(question, "en", SPARSE).indices
+    return len(set(asked) & set(chunk_vector(chunk, SPARSE).indices))
+
+
+@pytest.mark.parametrize(
+    ("question", "meets"),
+    [
+        ("What is a cell?", True),
+        ("Define cells.", True),
+        ("cell", True),
+        ("What is a cell wall?", False),
+        ("How do cells divide?", False),
+    ],
+)
+def test_a_question_for_a_definition_meets_the_place_that_defines(
+    question: str, *, meets: bool
+) -> None:
+    text = "A cell has a wall and can divide."
+    more = shared(question, defining(text, "cell")) - shared(question, defining(text))
+    assert more == int(meets)
+
+
+def test_a_term_is_met_by_each_of_its_names() -> None:
+    chunk = defining("Deoxyribonucleic acid (DNA) stores.", "deoxyribonucleic acid (DNA)")
+    assert shared("What is DNA?", chunk) == 2
+    assert shared("What is deoxyribonucleic acid?", chunk) == 3
+
+
+@pytest.mark.parametrize("text", ["", "  ", "What is it?"])
+def test_a_question_without_words_of_its_own_has_no_terms(text: str) -> None:
+    assert question_vector(text, "en", SPARSE).indices == ()
+
+
+def test_terms_ascend_without_repeats() -> None:
+    chunk = defining("A stack, a heap and a queue.", "stack", "heap", "heap", "...")
+    indices = chunk_vector(chunk, SPARSE).indices
+    assert list(indices) == sorted(set(indices))
