@@ -238,6 +238,22 @@ def test_a_report_is_a_page_with_its_plots_beside_it(
         assert "What does the moon pull? (5; tides.md; rank none" in text
 
 
+def test_gold_files_that_are_not_in_the_index_are_named(run: Run, tmp_path: Path) -> None:
+    lines = [
+        json.dumps(
+            {"id": str(n), "kind": "f", "answerable": True, "question": "Tides?", "gold": [g]}
+        )
+        for n, g in enumerate(
+            [span("tides.md", "The moon"), {"file": "docs/tides.md", "start": 0, "end": 9}]
+        )
+    ]
+    (tmp_path / "questions.jsonl").write_text("\n".join(lines), "utf-8")
+    result = run("eval", "questions.jsonl")
+    assert result.code == 0
+    assert "warning: a gold passage's file is not in the index: docs/tides.md\n" in result.err
+    assert "index: tides.md" not in result.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -11,7 +11,14 @@ from app.adapters.plots import require_plots
 from app.adapters.questions import read_questions
 from app.bootstrap import Application, application
 from app.cli.evaluation_report import write_report
-from app.cli.output import TerminalProgress, print_json, remark, require_folder, write_text
+from app.cli.output import (
+    TerminalProgress,
+    print_json,
+    remark,
+    remark_each,
+    require_folder,
+    write_text,
+)
 from app.domain.answering.thresholds import RefusalCurve
 from app.domain.errors import ConfigError, InputError
 from app.domain.retrieval.comparison import CONFIDENCE, Difference, compare_runs
@@ -43,12 +50,20 @@ async def evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
             found = await measure(app, questions, arguments, partial(progress.advance, "ask"))
             progress.finish("ask")
         run = _run(arguments, app, questions, found)
+    if isinstance(found, Evaluation):
+        _warn_of(found.missing)
     if arguments.json:
         print_json(measurement_json(found, run))
     else:
         _print(found.summary(), found.refusal())
     if arguments.report:
         write_report(arguments.report, arguments.questions, found, run)
+
+
+def _warn_of(missing: Sequence[str]) -> None:
+    remark_each("warning: a gold passage's file is not in the index", missing)
+    if missing:
+        remark("files are named from the folder that was ingested; is it the questions' book?")
 
 
 def _run(

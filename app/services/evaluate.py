@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 from typing import Protocol
 
@@ -48,6 +48,8 @@ class QuestionResult:
     """By name, without what it cannot be measured by: none for an unanswerable question."""
     first_hit: int
     """Rank of the first chunk that finds a gold, from 1; 0 when none does."""
+    first_page_hit: int
+    """The same for any chunk of a file that has one."""
     answerability: float | None
     """What refusal decides by, 0 to 1; None when no question of the set is unanswerable."""
     milliseconds: float
@@ -62,6 +64,8 @@ class Evaluation:
     results: tuple[QuestionResult, ...]
     threshold: float = THRESHOLD
     """The refusal threshold in use."""
+    missing: tuple[str, ...] = ()
+    """Files of gold passages that the index has nothing of: no search could find those."""
 
     def summary(self) -> Mapping[str, float]:
         """Means over the answerable questions; times over all."""
@@ -111,7 +115,28 @@ class Evaluate:
             results.append(await self._ask(question, request, judge))
             advance(1)
         threshold = judge.refusal_threshold if judge else THRESHOLD
-        return Evaluation(request.k, tuple(results), threshold)
+        missing = await self._missing(results, request)
+        return Evaluation(request.k, tuple(results), threshold, missing)
+
+    async def _missing(
+        self, results: Sequence[QuestionResult], request: EvaluationRequest
+    ) -> tuple[str, ...]:
+        """Look for the gold files of questions that found none: within a file all is found."""
+        lost = {
+            gold.file: one.question
+            for one in results
+            if one.question.answerable and not one.first_page_hit
+            for gold in one.question.gold
+        }
+        scope = scope_of(Question("", "", ""), request.book)
+        missing = []
+        for file, question in lost.items():
+            query = SearchQuery(
+                question.question, k=1, filter=replace(scope, files=(file,)), rerank=False
+            )
+            if not (await self.retrieve.search(query)).hits:
+                missing.append(file)
+        return tuple(missing)
 
     async def _ask(
         self, question: Question, request: EvaluationRequest, judge: Judge | None
@@ -127,6 +152,7 @@ class Evaluate:
             question=question,
             measures=_measures(question, ranking, scores, context, request.k),
             first_hit=scores.first_hit if question.answerable else 0,
+            first_page_hit=scores.first_page_hit if question.answerable else 0,
             answerability=await judge.answerability(asked(question, request.book))
             if judge
             else None,
