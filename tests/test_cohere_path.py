@@ -88,7 +88,10 @@ def test_answers_are_measured_through_cohere(run: Run, tmp_path: Path) -> None:
         run("ingest", "tiny", **environment(double))
         result = run("eval", questions, "--answers", "--json", **environment(double))
         chats, reranks = double.to("chat"), double.to("rerank")
+        reranked = run("eval", questions, "--rerank", "--json", **environment(double)).json()
     assert result.code == 0, result.err
+    assert reranked["run"]["rerank"] is True
+    assert (reranked["hit@1"], reranked["degraded"]) == (1, 0)
     found = result.json()
     assert found["run"]["generator"].startswith("command-a")
     assert found["run"]["embedder"] == "embed-v4.0"

@@ -22,6 +22,7 @@ from app.cli.output import (
 from app.domain.answering.thresholds import RefusalCurve
 from app.domain.errors import ConfigError, InputError
 from app.domain.retrieval.comparison import CONFIDENCE, Difference, compare_runs
+from app.domain.retrieval.query import SearchMode
 from app.domain.retrieval.question import Question, fingerprint
 from app.services.answer import ANSWER_CHUNKS
 from app.services.evaluate import STANDARD_DEPTH, Evaluation, EvaluationRequest
@@ -35,6 +36,9 @@ async def evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
         return
     if arguments.questions is None:
         message = "eval: name a QUESTIONS.jsonl, or two measurements with --compare A.json B.json"
+        raise InputError(message)
+    if arguments.answers and (arguments.rerank or arguments.mode is not SearchMode.HYBRID):
+        message = "eval --answers measures answers as readers get them: leave out --mode, --rerank"
         raise InputError(message)
     questions = read_questions(arguments.questions)
     if arguments.report:
