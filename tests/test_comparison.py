@@ -76,12 +76,19 @@ def test_every_metric_that_both_have_is_compared_over_the_questions_that_have_it
     )
 
 
+def test_a_question_that_one_run_has_nothing_to_measure_of_still_counts_in_the_other() -> None:
+    a: Mapping[str, Mapping[str, Share]] = {"1": {"cited": (1, 2)}, "2": {"cited": (0, 2)}, "3": {}}
+    b: Mapping[str, Mapping[str, Share]] = {"1": {"cited": (1, 2)}, "2": {}, "3": {}}
+    (difference,) = compare_runs(measured("a", a), measured("b", b)).values()
+    assert (difference.a, difference.b) == (0.25, 0.5)
+
+
 @pytest.mark.parametrize(
     ("changes", "rows", "reason"),
     [
         ({"of": "answers"}, ROWS, "one measured retrieval, the other answers"),
-        ({}, {"1": {}}, "2 and 1 questions; '2' is in a.json alone"),
-        ({}, {"1": {}, "3": {}, "4": {}}, "as are 2 more"),
+        ({}, {"1": {}}, "2 and 1 questions, of which 1 are in one alone, as '2' in a.json"),
+        ({}, {"1": {}, "3": {}, "4": {}}, "3 are in one alone"),
         ({"questions": "beef"}, ROWS, "other questions or other gold"),
         ({"k": 8}, ROWS, "k is 5 in one and 8 in the other"),
     ],

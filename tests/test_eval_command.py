@@ -209,6 +209,22 @@ def test_the_json_tells_how_it_was_measured_and_suggests_a_threshold(run: Run) -
     assert set(found["paragraphs"]) >= {"recall@5", "hit@1", "hit@5", "mrr", "ndcg@10"}
 
 
+@pytest.mark.parametrize("options", [[], ["--answers"]])
+def test_a_measurement_compared_with_itself_has_the_same_means_and_no_difference(
+    run: Run, tmp_path: Path, options: Sequence[str]
+) -> None:
+    printed = run("eval", "questions.jsonl", *options, "--json")
+    (tmp_path / "a.json").write_text(printed.out, "utf-8")
+    compared = run("eval", "--compare", "a.json", "a.json", "--json").json()["metrics"]
+    means = printed.json()
+    shared = [name for name in compared if name in means]
+    assert len(shared) >= 4
+    for name in shared:
+        assert compared[name]["a"] == pytest.approx(means[name], abs=1e-4)
+        assert compared[name]["difference"] == 0
+        assert compared[name]["significant"] is False
+
+
 def test_the_suggested_threshold_is_a_setting(run: Run) -> None:
     strict = run("ask", "How often do tides rise?", "--json", RAG_REFUSAL_THRESHOLD="1").json()
     assert strict["refused"] is True

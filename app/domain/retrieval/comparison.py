@@ -19,6 +19,10 @@ Share: TypeAlias = tuple[float, float]
 """(part, whole): a metric is the sum of the parts over the sum of the wholes."""
 
 
+_NOTHING: Share = (0.0, 0.0)
+"""What a question without a part in a metric adds: a refusal has no citations to be right."""
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """What one run of `eval` gave for each question."""
@@ -52,15 +56,21 @@ class Difference:
 def compare_runs(a: Measured, b: Measured) -> Mapping[str, Difference]:
     """Return the difference of every metric that both have. InputError when they do not match."""
     _require_match(a, b)
-    names = dict.fromkeys(name for row in a.rows.values() for name in row)
-    compared = {}
-    for name in names:
-        both = [one for one, row in a.rows.items() if name in row and name in b.rows[one]]
-        if both:
-            compared[name] = paired_bootstrap(
-                [a.rows[one][name] for one in both], [b.rows[one][name] for one in both]
-            )
-    return compared
+    in_b = _names(b)
+    return {name: _compared(a, b, name) for name in _names(a) if name in in_b}
+
+
+def _compared(a: Measured, b: Measured, name: str) -> Difference:
+    pairs = [(row.get(name), b.rows[one].get(name)) for one, row in a.rows.items()]
+    measured = [pair for pair in pairs if any(pair)]
+    return paired_bootstrap(
+        [before or _NOTHING for before, _ in measured],
+        [after or _NOTHING for _, after in measured],
+    )
+
+
+def _names(run: Measured) -> Mapping[str, None]:
+    return dict.fromkeys(name for row in run.rows.values() for name in row)
 
 
 def _require_match(a: Measured, b: Measured) -> None:
@@ -69,10 +79,8 @@ def _require_match(a: Measured, b: Measured) -> None:
     if a.rows.keys() != b.rows.keys():
         only = sorted(a.rows.keys() ^ b.rows.keys())
         where = a.name if only[0] in a.rows else b.name
-        reason = (
-            f"{len(a.rows):,} and {len(b.rows):,} questions; {only[0]!r} is in {where} alone"
-            + (f", as are {len(only) - 1:,} more in one of them" if len(only) > 1 else "")
-        )
+        counts = f"{len(a.rows):,} and {len(b.rows):,} questions"
+        reason = f"{counts}, of which {len(only):,} are in one alone, as {only[0]!r} in {where}"
         raise _mismatch(a, b, reason)
     if a.questions != b.questions:
         raise _mismatch(a, b, "the same ids stand for other questions or other gold passages")
