@@ -19,6 +19,10 @@ from app.domain.document import RUN_BOUNDARY as BOUNDARY
 
 _ALWAYS_SPECIAL = r"\\*_\[\]<~&"
 _BLANKS = re.compile(r"[ \t]*\n[ \t]*|[ \t]{2,}|\t")
+_EMPTY_LINK = re.compile(
+    r"(?<!!)\[\]\((?P<target>(?:[^()\s]*[/#:])?(?P<shown>[^()\s/#:]+?)(?:\.md)?)\)"
+)
+"""MyST shows the target's title; its name at least says what is meant."""
 _ATTRIBUTE_ID = re.compile(r"#([\w:.-]+)")
 _TERM_ROLES = frozenset({"term", "dfn", "index"})
 
@@ -64,6 +68,7 @@ class InlineReader:
         self._special = re.compile(f"[{special}`]")
         self._special_but_code = re.compile(f"[{special}]")
         self._explicit_terms = dialect.kramdown
+        self._fills_links = dialect.myst
         ruler = md.inline.ruler
         ruler.at("html_inline", inline_rules.tag_rule)
         if dialect.mdx:
@@ -82,6 +87,8 @@ class InlineReader:
         """Resolve `content`, the raw inline source of one block."""
         if "`" in content and "inlinehilite" in self._extensions:
             content = inline_mkdocs.without_languages(content)
+        if self._fills_links and "[](" in content:
+            content = _EMPTY_LINK.sub(r"[\g<shown>](\g<target>)", content)
         if "  \n" not in content:
             if not self._special.search(content):
                 text = _flat(content)

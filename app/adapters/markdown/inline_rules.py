@@ -105,6 +105,8 @@ def role_rule(state: StateInline, silent: bool) -> bool:
         target = _ROLE_TARGET.match(content)
         if target and target.group(1):
             content = target.group(1)
+        elif match.group(1) == "abbr":
+            content = content.partition(" (")[0]
         token.content = f"${content}$" if token.info == "math" else content
     state.pos = match.end()
     return True

@@ -59,13 +59,14 @@ class _Targets:
         self._layout = layout
         self._ids: dict[str, set[str]] = {}
         self._inner_ids: dict[str, set[str]] = {}
+        self._labels: set[str] | None = None
 
     def problem(self, target: str, file: str) -> str:
         """Say what is wrong with a link in `file`; "" if nothing is, as far as is known."""
         path, _, anchor = unquote(target).partition("#")
         path = path.partition("?")[0]
         if not path:
-            known = not anchor or self._has(file, anchor)
+            known = not anchor or self._has(file, anchor) or self._is_label(anchor)
             return "" if known else f"link to an anchor that this page does not have: #{anchor}"
         candidates = self._candidates(path, file)
         if not candidates:
@@ -96,6 +97,15 @@ class _Targets:
         stem = inner.removesuffix(".html")
         return [f"{stem}.md", f"{stem.removesuffix('index')}README.md"]
 
+    def _is_label(self, name: str) -> bool:
+        """True for a MyST label: pages refer to each other's without naming the page."""
+        if self._layout.site is not Site.MYST:
+            return False
+        if self._labels is None:
+            texts = (draft.source.flat for draft in self._drafts.values())
+            self._labels = set().union(*map(_ids_in_markup, texts))
+        return name in self._labels
+
     def _has(self, file: str, anchor: str) -> bool:
         if file not in self._ids:
             self._ids[file] = _ids_of_blocks(self._drafts[file])
@@ -118,7 +128,8 @@ def _ids_of_blocks(draft: PageDraft) -> set[str]:
 
 def _ids_in_markup(text: str) -> set[str]:
     """Return the ids that tags, attribute lists, labels and options give inside blocks."""
-    ids = {match.group(1) for pattern in _GIVEN_IDS for match in pattern.finditer(text)}
+    lines = f"\n{text}"
+    ids = {match.group(1) for pattern in _GIVEN_IDS for match in pattern.finditer(lines)}
     for match in _ATTRIBUTE_LIST.finditer(text):
         ids.update(_LISTED_ID.findall(match.group()))
     return ids

@@ -9,6 +9,7 @@ import yaml
 from markdown_it.rules_block import StateBlock
 
 from app.adapters.markdown.marks import Mark, MarkClass
+from app.adapters.markdown.scopes import ADMONITIONS
 from app.adapters.markdown.syntax import Handler, emit
 
 _OPENING = re.compile(
@@ -17,8 +18,12 @@ _OPENING = re.compile(
 )
 _OPTION = re.compile(r"[ \t]*:(?P<key>[\w-]+):[ \t]*(?P<value>[^\n]*)$")
 _LABEL = re.compile(r"\((?P<label>[^()\n]+)\)=[ \t]*$", re.M)
+_DOTTED = re.compile(
+    r"\.\. (?P<name>[\w:-]+?)::(?P<argument>[^\n]*)$(?:\n[ \t]+:[\w-]+:[^\n]*$)*", re.M
+)
 _COMMENT = re.compile(r"%[^\n]*$", re.M)
-_CELL_BREAK = re.compile(r"\+{3,}[^\n]*$", re.M)
+_CELL_BREAK = re.compile(r"\+{3,}[^\n]*$|\^{3,}[ \t]*$", re.M)
+_REMOVED = re.compile(r"\bremove[-_](?:cell|input)\b")
 _ENVIRONMENT = re.compile(
     r"\\begin\{(?P<name>(?:equation|align|alignat|gather|multline|flalign|eqnarray|math)\*?)\}"
 )
@@ -137,7 +142,10 @@ def _closing_line(state: StateBlock, fence: str, line: int, end: int) -> int:
     return end
 
 
-def _code(state: StateBlock, directive: Directive, start: int, _position: int) -> None:
+def _code(state: StateBlock, directive: Directive, start: int, position: int) -> None:
+    if directive.name == "code-cell" and _REMOVED.search(directive.options.get("tags", "")):
+        _whole(state, directive, start, position, MarkClass.DIRECTIVE)
+        return
     token = state.push("fence", "code", 0)
     token.map = [start, directive.stop]
     token.content = state.getLines(directive.first, directive.last, state.blkIndent, True)
@@ -205,23 +213,40 @@ def _container(state: StateBlock, directive: Directive, start: int, position: in
         argument = argument if name in ("list-table", "table") else ""
     elif name in ("solution", "solution-start"):
         argument = ""
-    name = name.removesuffix("-start")
+    if name.endswith("-end"):
+        _gate(state, directive, start, position, closes=name.removesuffix("-end"))
+        return
+    gate = name.removesuffix("-start") if name.endswith("-start") else ""
+    name = gate or name
     header = state.eMarks[directive.first - 1]
     label = directive.options.get("label") or directive.options.get("name") or ""
-    opening = Mark(MarkClass.DIRECTIVE, position, header, None, "{}", "", name, argument, label)
+    opens = f"{{{gate}}}"
+    opening = Mark(MarkClass.DIRECTIVE, position, header, None, opens, "", name, argument, label)
     token = state.push("mark", "", 0)
     token.map, token.meta = [start, directive.first], {"found": opening}
     old_max, old_parent = state.lineMax, state.parentType
     state.lineMax, state.parentType = directive.last, "blockquote"
+    outer, state.env["rst"] = state.env.get("rst"), directive.name == "eval-rst"
     state.level += 1
     state.md.block.tokenize(state, directive.first, directive.last)
     state.level -= 1
+    state.env["rst"] = outer
     state.lineMax, state.parentType = old_max, old_parent
+    if gate:
+        _gate(state, directive, directive.stop - 1, -1, closes="-")
+    else:
+        _gate(state, directive, directive.stop - 1, -1, closes="")
+
+
+def _gate(state: StateBlock, directive: Directive, line: int, position: int, closes: str) -> None:
+    """Close a container; `{name-start}` and `{name-end}` open and close one they do not hold."""
     stop = state.eMarks[directive.stop - 1]
-    begin = state.bMarks[directive.last] if directive.last < directive.stop else stop
+    if position < 0:
+        position = state.bMarks[directive.last] if directive.last < directive.stop else stop
     token = state.push("mark", "", 0)
-    token.map = [directive.stop - 1, directive.stop]
-    token.meta = {"found": Mark(MarkClass.DIRECTIVE, min(begin, stop), stop, closes="{}")}
+    token.map = [line, directive.stop]
+    closing = Mark(MarkClass.DIRECTIVE, min(position, stop), stop, closes=f"{{{closes}}}")
+    token.meta = {"found": closing}
 
 
 def _label(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
@@ -230,6 +255,23 @@ def _label(state: StateBlock, position: int, start: int, end: int, silent: bool)
         return False
     mark = Mark(MarkClass.LABEL, position, match.end(), name=match["label"].strip())
     return silent or emit(state, mark, start, end)
+
+
+def _dotted(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    """Read the header and the options of a reStructuredText directive in `{eval-rst}`."""
+    match = _DOTTED.match(state.src, position) if state.env.get("rst") else None
+    if match is None:
+        return False
+    said = match["name"] in ADMONITIONS and match["argument"].strip()
+    stop = match.start("argument") if said else match.end()
+    if match["name"] in _SILENT:
+        last = start
+        for line in range(start + 1, end):
+            if not state.isEmpty(line) and state.sCount[line] <= state.sCount[start]:
+                break
+            last = last if state.isEmpty(line) else line
+        stop = max(stop, state.eMarks[last])
+    return silent or emit(state, Mark(MarkClass.DIRECTIVE, position, stop), start, end)
 
 
 def _comment(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
@@ -274,5 +316,7 @@ HANDLERS: dict[str, Handler] = {
     "(": _label,
     "%": _comment,
     "+": _cell_break,
+    "^": _cell_break,
+    ".": _dotted,
     "\\": environment,
 }

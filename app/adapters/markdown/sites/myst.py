@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 import yaml
@@ -20,6 +19,7 @@ from app.adapters.markdown.sites.layout import (
     markdown_files,
     pages_of,
 )
+from app.adapters.markdown.sites.toctree import toctree_entries
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError
 
@@ -34,10 +34,6 @@ CONFIG_NAMES = (
     "source/conf.py",
 )
 _SUFFIXES = (".md", ".myst.md", ".markdown")
-_TOCTREE = re.compile(
-    r"^(?P<fence>`{3,}|:{3,})[ \t]*\{toctree\}[^\n]*\n(?P<body>.*?)^(?P=fence)[ \t]*$", re.S | re.M
-)
-_TITLED = re.compile(r"^(?P<title>.+?)\s*<(?P<target>[^<>]+)>$")
 _CONF_VALUE = re.compile(
     r"^(?P<key>project|html_title|language|html_baseurl)\s*=\s*[\"']([^\"']*)", re.M
 )
@@ -57,6 +53,7 @@ def open_myst(library: Library, base_url: str) -> Layout:
     mystmd = config_file.endswith("myst.yml")
     title, language, base = "", "en", base_url
     entries: list[TocEntry] = []
+    as_folders = False
     if config_file.endswith(".yml"):
         config = _load(text, config_file)
         if mystmd:
@@ -74,13 +71,14 @@ def open_myst(library: Library, base_url: str) -> Layout:
         title = values.get("html_title") or values.get("project") or ""
         language = values.get("language") or "en"
         base = base or values.get("html_baseurl") or ""
-        entries = list(_toctree_entries(library, _in(folder, "index.md"), folder, 0, set()))
+        entries = toctree_entries(library, folder, warnings)
+        as_folders = _builds_folders(library, folder)
 
     files = markdown_files(library, folder)
 
     def page_url(file: str) -> str:
         inner = file[len(folder) + 1 :] if folder else file
-        return join_url(base, _mystmd_path(inner) if mystmd else _html_path(inner))
+        return join_url(base, _mystmd_path(inner) if mystmd else _html_path(inner, as_folders))
 
     if entries:
         toc = _in(folder, "toc")
@@ -123,8 +121,24 @@ def _table(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _html_path(file: str) -> str:
-    return f"{_stem(file)}.html"
+def _html_path(file: str, as_folders: bool) -> str:
+    stem = _stem(file)
+    if not as_folders:
+        return f"{stem}.html"
+    return (
+        f"{stem.removesuffix('index')}"
+        if stem == "index" or stem.endswith("/index")
+        else f"{stem}/"
+    )
+
+
+def _builds_folders(library: Library, folder: str) -> bool:
+    """True if the site is built by `dirhtml`, as its makefile or Read the Docs's settings say."""
+    for name in (".readthedocs.yaml", ".readthedocs.yml", "Makefile", _in(folder, "Makefile")):
+        text = library.text(name) or ""
+        if re.search(r"^\s*builder:\s*[\"']?dirhtml\b|-b[ \t=]*dirhtml\b", text, re.M):
+            return True
+    return False
 
 
 def _stem(file: str) -> str:
@@ -189,44 +203,6 @@ def _mystmd_entries(items: object, depth: int, text: str) -> Iterator[TocEntry]:
             target = file if isinstance(file, str) else ""
             yield TocEntry(target, title, depth, _line_of(text, target) if target else 0)
         yield from _mystmd_entries(item.get("children"), depth + 1, text)
-
-
-def _toctree_entries(
-    library: Library, file: str, folder: str, depth: int, seen: set[str]
-) -> Iterator[TocEntry]:
-    """Follow `toctree` directives from `file`; targets come relative to `folder`."""
-    text = library.text(file)
-    if text is None or file in seen:
-        return
-    seen.add(file)
-    yield TocEntry(file[len(folder) + 1 :] if folder else file, "", depth)
-    for tree in _TOCTREE.finditer(text):
-        for target, title in _tree_targets(library, tree["body"], file):
-            inner = library.locate("", target)
-            if inner is None:
-                relative = target[len(folder) + 1 :] if folder else target
-                yield TocEntry(relative, title, depth + 1)
-            else:
-                yield from _toctree_entries(library, inner, folder, depth + 1, seen)
-
-
-def _tree_targets(library: Library, body: str, file: str) -> Iterator[tuple[str, str]]:
-    """Yield (file relative to the root, title) for each line of a toctree."""
-    base = folder_of(file)
-    pattern = re.search(r"^\s*:glob:", body, re.M)
-    for raw in body.splitlines():
-        line = raw.strip()
-        if not line or line.startswith(":") or "://" in line or line == "self":
-            continue
-        titled = _TITLED.match(line)
-        title, target = (titled["title"], titled["target"]) if titled else ("", line)
-        joined = _in(base, target)
-        if pattern and "*" in target:
-            for found in markdown_files(library, base):
-                if fnmatchcase(_stem(found), joined):
-                    yield found, ""
-        else:
-            yield joined if joined.endswith(_SUFFIXES) else f"{joined}.md", title
 
 
 def _line_of(text: str, target: str) -> int:
