@@ -20,6 +20,7 @@ from app.adapters.markdown.syntax_myst import Directive
 from app.adapters.markdown.tags import BLOCK_NAMES, VOID_NAMES, Tag
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
 
+_BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 _ALERT = re.compile(r"^\[!(\w+)\][+-]?[ \t]*([^\n]*)\n?")
 
 
@@ -185,6 +186,8 @@ class BlockReader:
             item_close = self._close_index(position)
             items.append((self._tokens[position], self._inside(position + 1, item_close)))
             position = item_close + 1
+        for _, pieces in items:
+            _show_box(pieces)
         markers = _markers([item for item, _ in items], token)
         parts: list[Part] = []
         for marker, (item, pieces) in zip(markers, items, strict=True):
@@ -352,6 +355,14 @@ _SINGLES: dict[str, Callable[[BlockReader, Token], list[Piece]]] = {
     "definition": BlockReader._definition_of_link,
     "hr": BlockReader._rule,
 }
+
+
+def _show_box(pieces: Sequence[Piece]) -> None:
+    """Show the box of a task list's item."""
+    first = pieces[0] if pieces else None
+    if first is not None and first.kind is BlockKind.PARAGRAPH and first.text[:4] in _BOXES:
+        first.runs = first.runs.removeprefix(first.text[:4])
+        first.text = _BOXES[first.text[:4]] + first.text[4:]
 
 
 def _markers(items: Sequence[Token], listing: Token) -> list[str]:

@@ -23,6 +23,7 @@ _GIVEN_IDS = (
 )
 _ATTRIBUTE_LIST = re.compile(r"\{[^{}\n]*\}")
 _LISTED_ID = re.compile(r"#([\w:.-]+)")
+_AUTODOC = re.compile(r"^[ \t]*(?:::: [\w.-]+[ \t]*$|\.\. auto\w+::|[`:]{3,}\{auto\w+\})", re.M)
 _PAGE_SUFFIXES = (".md", ".mdx", ".markdown")
 
 
@@ -60,6 +61,7 @@ class _Targets:
         self._ids: dict[str, set[str]] = {}
         self._inner_ids: dict[str, set[str]] = {}
         self._labels: set[str] | None = None
+        self._names_code = False
 
     def problem(self, target: str, file: str) -> str:
         """Say what is wrong with a link in `file`; "" if nothing is, as far as is known."""
@@ -102,13 +104,17 @@ class _Targets:
         if self._layout.site is not Site.MYST:
             return False
         if self._labels is None:
-            texts = (draft.source.flat for draft in self._drafts.values())
+            texts = [draft.source.flat for draft in self._drafts.values()]
             self._labels = set().union(*map(_ids_in_markup, texts))
-        return name in self._labels
+            self._names_code = any(map(_AUTODOC.search, texts))
+        # The names of a program's parts are labels where they are documented from code.
+        return name in self._labels or (self._names_code and name.replace(".", "").isidentifier())
 
     def _has(self, file: str, anchor: str) -> bool:
         if file not in self._ids:
             self._ids[file] = _ids_of_blocks(self._drafts[file])
+        if _AUTODOC.search(self._drafts[file].source.flat):
+            return True  # what it makes of code is not known
         if anchor in self._ids[file] or anchor.startswith(("fn", "user-content-", ":~:")):
             return True
         if file not in self._inner_ids:
