@@ -147,6 +147,17 @@ def test_one_section_leaves_half_of_the_budget_to_others_that_wait() -> None:
     ]
 
 
+def test_the_best_passage_is_taken_even_if_it_alone_is_more_than_a_section_s_share() -> None:
+    best = passage("a b c d e f g h i j", 100, section="Best")
+    rest = [passage("one two three", 20 * n, section=f"S{n}") for n in range(4)]
+    hits = [Hit(chunk(best), 0.9), Hit(chunk(*rest, index=1), 0.5)]
+    assert texts(assemble(hits, 16, words)) == [
+        "a b c d e f g h i j",
+        "one two three",
+        "one two three",
+    ]
+
+
 def test_a_section_alone_may_use_the_whole_budget() -> None:
     crowd = [passage(f"crowd {n} x x", 100 + 20 * n) for n in range(4)]
     assert len(assemble([Hit(chunk(*crowd), 0.9)], 16, words)) == 4

@@ -19,7 +19,7 @@ from app.domain.retrieval.query import ContextPassage, Hit
 _Section: TypeAlias = tuple[str, str, tuple[str, ...]]
 
 SECTION_SHARE = 0.5
-"""Of the budget, what one section may use while passages of other sections wait."""
+"""Of the budget, what one section may use beyond its first passage while other sections wait."""
 
 _RUNNING_TEXT = frozenset({BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.FOOTNOTE})
 
@@ -108,8 +108,10 @@ class _Context:
         if merged is None:
             return
         growth = merged.tokens - sum(one.tokens for one in related)
-        in_section = self.by_section.get(_section(merged), 0) + growth
-        if self.used + growth > self.budget or in_section > section_budget:
+        before = self.by_section.get(_section(merged), 0)
+        in_section = before + growth
+        # A share too small for even one paragraph must not keep the best one out.
+        if self.used + growth > self.budget or (before and in_section > section_budget):
             return
         self.by_file[(hit.chunk.book, hit.chunk.file)] = sorted(
             [one for one in kept if one not in related] + [merged],
