@@ -14,7 +14,7 @@ import pytest
 from app.adapters.questions import read_questions
 from app.domain.errors import InputError
 from app.domain.retrieval.query import Turn
-from app.domain.retrieval.question import GoldSpan, Question
+from app.domain.retrieval.question import GoldSpan, Question, fingerprint
 from app.services.answer import AskRequest
 from app.services.evaluate import Evaluate, Evaluation, EvaluationRequest
 from app.services.retrieve import Retrieve
@@ -141,6 +141,13 @@ def test_nobody_is_asked_for_refusals_where_all_is_answerable() -> None:
 def test_the_context_keeps_its_own_budget() -> None:
     request = EvaluationRequest(k=3, context_tokens=10)
     assert evaluate([stack_question()], request).results[0].measures["context_tokens"] <= 10
+
+
+def test_a_fingerprint_tells_question_sets_apart() -> None:
+    first = [stack_question(), TREE]
+    assert fingerprint(first) == fingerprint([stack_question(), TREE])
+    others = [[TREE, stack_question()], [stack_question("a.md"), TREE], [TREE]]
+    assert len({fingerprint(one) for one in [first, *others]}) == 4
 
 
 def line(**changes: object) -> str:

@@ -123,10 +123,10 @@ class Evaluate:
     ) -> tuple[str, ...]:
         """Look for the gold files of questions that found none: within a file all is found."""
         lost = {
-            gold.file: one.question
+            file: one.question
             for one in results
             if one.question.answerable and not one.first_page_hit
-            for gold in one.question.gold
+            for file in one.question.gold_files
         }
         scope = scope_of(Question("", "", ""), request.book)
         missing = []

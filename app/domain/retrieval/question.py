@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -38,7 +39,26 @@ class Question:
         """Whether each gold span is a whole answer, rather than one part of the answer."""
         return self.kind in {"term", "definition"} or self.kind.startswith("multi-turn")
 
+    @property
+    def gold_files(self) -> tuple[str, ...]:
+        """The files that answer, as far as they are named: no folder."""
+        named = [gold.file for gold in self.gold] or [self.gold_file]
+        return tuple(dict.fromkeys(file for file in named if not file.endswith("/") and file))
+
 
 def fingerprint(questions: Sequence[Question]) -> str:
-    """Sixteen hex digits that change with any question, gold or order."""
-    return sha256(repr(tuple(questions)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    """Sixteen hex digits that change with any question or gold, not with a release of ours."""
+    told = [
+        (
+            one.id,
+            one.question,
+            one.kind,
+            one.answerable,
+            [(gold.file, gold.start, gold.end) for gold in one.gold],
+            one.gold_file,
+            one.filter_file,
+            [(turn.role, turn.content) for turn in one.history],
+        )
+        for one in questions
+    ]
+    return sha256(json.dumps(told).encode("ascii")).hexdigest()[:16]
