@@ -160,6 +160,13 @@ class FakeIndex:
         by_sparse = [] if sparse is None else [(_overlap(sparse, chunk), chunk) for chunk in chunks]
         return Candidates(_top(by_dense, limit), _top([x for x in by_sparse if x[0] > 0], limit))
 
+    async def best_scores(self, terms: Sequence[int], books: Sequence[str] = ()) -> list[float]:
+        chunks = [one for one in self.stored if not books or one.book in books]
+        return [
+            max((_overlap(SparseVector((term,), (1.0,)), one) for one in chunks), default=0.0)
+            for term in terms
+        ]
+
     async def fetch(self, book: str, chunk_ids: Sequence[str]) -> list[Chunk]:
         by_id = {chunk.chunk_id: chunk for chunk in self.stored if chunk.book == book}
         return [by_id[one] for one in chunk_ids if one in by_id and one not in self.gone]

@@ -330,6 +330,27 @@ def passes(filter: SearchFilter, one: Chunk) -> bool:
     )
 
 
+def test_the_best_score_of_each_term_is_that_of_a_search_for_it_alone(run: Run) -> None:
+    async def scenario(index: Index) -> None:
+        made = points("a", range(12))
+        await publish(index, "a", made)
+        await publish(index, "b", points("b", range(12)))
+        terms = [*made[0].sparse.indices, 4_000_000_001]
+        for books in ((), ("a",), ("b",)):
+            scope = SearchFilter(books=books)
+            alone = [
+                (await index.search(None, SparseVector((term,), (1.0,)), 1, scope)).sparse
+                for term in terms
+            ]
+            expected = [hits[0].score if hits else 0.0 for hits in alone]
+            assert await index.best_scores(terms, books) == pytest.approx(expected)
+            assert expected[-1] == 0.0
+        with pytest.raises(BookNotFound):
+            await index.best_scores(terms, ["missing"])
+
+    run(scenario)
+
+
 def test_a_filter_lets_through_what_has_each_of_its_fields(run: Run) -> None:
     every_term = SparseVector(tuple(i * 107_374_182 for i in range(40)), (1.0,) * 40)
 

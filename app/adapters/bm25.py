@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import chain
 
 from app.adapters.terms import Analyzer, is_spaced, spaced_calls, tokens
 from app.domain.retrieval.query import SparseVector
@@ -57,6 +58,9 @@ class Bm25Encoder:
         return self._terms(language).ids(text, query=False)
 
     def _terms(self, language: str) -> _Terms:
+        known = self._languages.get(language)
+        if known is not None:
+            return known
         code = language.lower().replace("_", "-").split("-", 1)[0]
         if code not in self._languages:
             self._languages.setdefault(code, _Terms(code))
@@ -68,7 +72,7 @@ class _Terms:
 
     def __init__(self, language: str) -> None:
         self._analyzer = Analyzer(language)
-        self._known: dict[str, tuple[int, ...]] = {}
+        self._known = _Known(self._analyze)
         self._analyzing = threading.Lock()  # a stemmer is not safe in two threads
 
     def ids(self, text: str, *, query: bool) -> list[int]:
@@ -81,21 +85,15 @@ class _Terms:
         return ids
 
     def _spaced(self, text: str) -> list[int]:
-        """The common case, three times as fast as the general one."""
-        ids: list[int] = []
-        known = self._known
-        for token in text.split():
-            found = known.get(token)
-            ids += self._analyze(token) if found is None else found
-        return ids
+        """The common case, without a step of the interpreter for each token."""
+        return list(chain.from_iterable(map(self._known.__getitem__, text.split())))
 
     def _mixed(self, text: str, *, query: bool) -> list[int]:
         ids: list[int] = []
         known = self._known
         for token, grams in tokens(text):
             if grams is None:
-                found = known.get(token)
-                ids += self._analyze(token) if found is None else found
+                ids += known[token]
             elif not query or len(token) == 1:
                 ids += [self._gram(gram) for gram in (*token, *grams)]
             else:
@@ -117,6 +115,17 @@ class _Terms:
                 self._known.clear()
             self._known[token] = found
         return found
+
+
+class _Known(dict[str, tuple[int, ...]]):
+    """Terms by token; an unknown token is looked up by `analyze`."""
+
+    def __init__(self, analyze: Callable[[str], tuple[int, ...]]) -> None:
+        super().__init__()
+        self._analyze = analyze
+
+    def __missing__(self, token: str) -> tuple[int, ...]:
+        return self._analyze(token)
 
 
 def _term_id(term: str) -> int:

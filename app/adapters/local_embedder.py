@@ -74,7 +74,8 @@ class LocalEmbedder:
             yield start, await asyncio.to_thread(self._embed, texts[start : start + _BATCH])
 
     async def embed_query(self, text: str) -> Vector:
-        return await asyncio.to_thread(self._vector, self._tokens([text])[0])
+        # Not in a thread: a question is embedded sooner than a thread would begin.
+        return self._vector(self._tokens([text])[0])
 
     def _embed(self, texts: Sequence[str]) -> list[Vector]:
         vectors: list[Vector] = []

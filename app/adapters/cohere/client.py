@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -25,7 +26,7 @@ from app.domain.errors import (
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2
-    from cohere.core import ApiError, RequestOptions
+    from cohere.core import ApiError, ParsingError, RequestOptions
 
 # 408, 409 and 5xx pass by themselves; 499 is Cohere's own "request cancelled".
 _TRANSIENT = frozenset({408, 409, 499})
@@ -87,13 +88,12 @@ def provider_errors(action: str) -> Iterator[None]:
 
     `action` completes "Cohere could not ...": "embed", "rerank", "answer".
     """
-    from cohere.core import ApiError, ParsingError  # noqa: PLC0415 - the client has loaded it
-
+    api_error, parsing_error = _sdk_errors()
     try:
         yield
-    except ApiError as error:
+    except api_error as error:
         raise _from_response(action, error) from error
-    except (ParsingError, TypeError, ValueError, KeyError, AttributeError) as error:
+    except (parsing_error, TypeError, ValueError, KeyError, AttributeError) as error:
         # The SDK builds its objects unchecked, so an answer of another shape fails in any way.
         message = f"Cohere could not {action}: its answer makes no sense"
         raise ProviderUnavailable(message) from error
@@ -107,6 +107,14 @@ def provider_errors(action: str) -> Iterator[None]:
         # Not its text: that of a protocol error may hold the request's headers, key included.
         message = f"Cohere could not {action}: {_transport_failure(error)}"
         raise ProviderUnavailable(message) from error
+
+
+@cache
+def _sdk_errors() -> tuple[type[ApiError], type[ParsingError]]:
+    """Kept, since looking them up in the SDK's lazy package takes longer than many an event."""
+    from cohere.core import ApiError, ParsingError  # noqa: PLC0415 - the client has loaded it
+
+    return ApiError, ParsingError
 
 
 def _transport_failure(error: httpx.HTTPError) -> str:

@@ -79,8 +79,7 @@ class FileCallLedger:
 
     def add(self) -> None:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            file = os.open(self._path(), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            file = self._open()
             try:
                 os.write(file, b".")
             finally:
@@ -88,6 +87,14 @@ class FileCallLedger:
         except OSError as error:
             message = f"{self._path()}: cannot count calls to Cohere ({error.strerror})"
             raise StorageError(message) from error
+
+    def _open(self) -> int:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        try:
+            return os.open(self._path(), flags, 0o644)
+        except FileNotFoundError:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            return os.open(self._path(), flags, 0o644)
 
 
 @dataclass(slots=True, eq=False)

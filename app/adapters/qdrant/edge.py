@@ -12,6 +12,7 @@ import qdrant_edge as edge
 
 from app.adapters.qdrant.edge_books import Generation, OpenBooks
 from app.adapters.qdrant.edge_shard import (
+    best_scores,
     chunks_with_paragraph,
     paragraph_ids,
     point_page,
@@ -40,7 +41,8 @@ class EdgeIndex:
         self._books = OpenBooks(clock)
 
     async def books(self) -> list[BookManifest]:
-        return await asyncio.to_thread(self._manifests)
+        listed = self._books.listed()
+        return await asyncio.to_thread(self._manifests) if listed is None else listed
 
     async def manifest(self, book: str) -> BookManifest | None:
         return await asyncio.to_thread(self._manifest, self._folder(book))
@@ -63,6 +65,9 @@ class EdgeIndex:
         filter: SearchFilter,
     ) -> Candidates:
         return await asyncio.to_thread(self._search, dense, sparse, limit, filter)
+
+    async def best_scores(self, terms: Sequence[int], books: Sequence[str] = ()) -> list[float]:
+        return await asyncio.to_thread(self._best_scores, terms, books)
 
     async def fetch(self, book: str, chunk_ids: Sequence[str]) -> list[Chunk]:
         """Chunks of the current generation, or else of the one that it replaced.
@@ -110,11 +115,12 @@ class EdgeIndex:
             return [folder for folder in folders if folder.stamp() is not None]
 
     def _manifests(self) -> list[BookManifest]:
-        manifests = []
+        manifests, switches = [], self._books.switches
         for folder in self._published():
             with storage_errors(folder.path):
                 if current := folder.current():
                     manifests.append(folder.manifest(current.generation))
+        self._books.keep_list(manifests, switches)
         return manifests
 
     def _manifest(self, folder: BookFolder) -> BookManifest | None:
@@ -159,6 +165,13 @@ class EdgeIndex:
             for hits, points in zip((by_dense, by_sparse), found, strict=True):
                 hits += [ScoredId(manifest.book, str(point.id), point.score) for point in points]
         return Candidates(best(by_dense, limit), best(by_sparse, limit))
+
+    def _best_scores(self, terms: Sequence[int], books: Sequence[str]) -> list[float]:
+        best = [0.0] * len(terms)
+        for generation in self._generations(books):
+            with storage_errors(generation.folder.path):
+                best = list(map(max, best, best_scores(generation.shard, terms)))
+        return best
 
     def _fetch(self, book: str, chunk_ids: Sequence[str]) -> list[Chunk]:
         folder = self._folder(book)

@@ -59,6 +59,9 @@ class OpenBooks:
         """Start with nothing open; `clock` gives seconds."""
         self._clock = clock
         self._books: dict[str, OpenBook] = {}
+        self._listed: tuple[float, list[BookManifest]] = (-math.inf, [])
+        self.switches = 0
+        """Counts those of this process."""
         self._opening = threading.Lock()
 
     def get(self, folder: BookFolder) -> OpenBook:
@@ -84,13 +87,25 @@ class OpenBooks:
         finally:
             self._opening.release()
 
+    def listed(self) -> list[BookManifest] | None:
+        """The manifests that were last kept, unless it is time to look again."""
+        looked, manifests = self._listed
+        return list(manifests) if self._clock() - looked < _RECHECK_SECONDS else None
+
+    def keep_list(self, manifests: Sequence[BookManifest], switches: int) -> None:
+        """Keep what a look has found that began after so many switches."""
+        if switches == self.switches:
+            self._listed = (self._clock(), list(manifests))
+
     def check(self, folder: BookFolder) -> None:
         """StorageError when the published generation cannot be opened."""
         with self._opening:
             self._look(folder)
 
     def look_again(self, book: str) -> None:
-        """Let the next `get` look at once, after a switch in this process."""
+        """Let the next `get` and `listed` look at once, after a switch in this process."""
+        self.switches += 1
+        self._listed = (-math.inf, [])
         if known := self._books.get(book):
             known.checked = -math.inf
 

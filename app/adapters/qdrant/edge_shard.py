@@ -122,6 +122,20 @@ def search_shard(
     )
 
 
+def best_scores(shard: edge.EdgeShard, terms: Sequence[int]) -> list[float]:
+    """The best score that a point has by each of these terms of BM25 alone; 0 without any."""
+    requests = [
+        edge.QueryRequest(
+            query=edge.Query.Nearest(edge.SparseVector([term], [1.0]), using=SPARSE),
+            limit=1,
+            with_payload=False,
+        )
+        for term in terms
+    ]
+    answers = shard.query_batch(edge.QueryBatchRequest(requests))
+    return [points[0].score if points else 0.0 for points in answers]
+
+
 def edge_filter(filter: SearchFilter) -> edge.Filter | None:
     must: list[edge.FieldCondition] = [
         edge.FieldCondition(name, match=edge.MatchAny(values))

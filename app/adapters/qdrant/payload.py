@@ -11,6 +11,8 @@ from app.domain.document import BlockKind, Span
 from app.domain.errors import IndexUnreadable
 from app.domain.retrieval.query import SearchFilter
 
+_KINDS = {kind.value: kind for kind in BlockKind}
+
 
 class PassagePayload(TypedDict):
     paragraph_id: str
@@ -139,7 +141,7 @@ def _passage_payload(passage: Passage) -> PassagePayload:
 def _passage(payload: PassagePayload) -> Passage:
     return Passage(
         paragraph_id=payload["paragraph_id"],
-        kind=BlockKind(payload["kind"]),
+        kind=_KINDS[payload["kind"]],
         text=payload["text"],
         start=payload["start"],
         end=payload["end"],

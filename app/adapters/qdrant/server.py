@@ -14,7 +14,12 @@ from app.adapters.qdrant.ranking import best
 from app.adapters.qdrant.server_catalogue import Catalogue, ServedBook
 from app.adapters.qdrant.server_errors import CollectionGone, public_address, server_errors
 from app.adapters.qdrant.server_options import BATCH, PAGE, ServerOptions
-from app.adapters.qdrant.server_points import chunk_of, point_of, search_collection
+from app.adapters.qdrant.server_points import (
+    best_scores,
+    chunk_of,
+    point_of,
+    search_collection,
+)
 from app.adapters.qdrant.server_writer import ServerWriter, refuse_if_held, remove_strays
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.errors import InputError
@@ -84,6 +89,13 @@ class ServerIndex:
             # Switched twice since we looked: what was current is removed.
             self._catalogue.look_again()
             return await self._search(dense, sparse, limit, filter)
+
+    async def best_scores(self, terms: Sequence[int], books: Sequence[str] = ()) -> list[float]:
+        try:
+            return await self._best_scores(terms, books)
+        except CollectionGone:
+            self._catalogue.look_again()
+            return await self._best_scores(terms, books)
 
     async def fetch(self, book: str, chunk_ids: Sequence[str]) -> list[Chunk]:
         """Chunks of the current generation, or else of the one that it replaced.
@@ -188,6 +200,14 @@ class ServerIndex:
             best((hit for candidates in found for hit in candidates.dense), limit),
             best((hit for candidates in found for hit in candidates.sparse), limit),
         )
+
+    async def _best_scores(self, terms: Sequence[int], books: Sequence[str]) -> list[float]:
+        best = [0.0] * len(terms)
+        for served in await self._served(books):
+            with server_errors(self._address):
+                found = await best_scores(self._client, served.collection, terms)
+            best = list(map(max, best, found))
+        return best
 
     async def _search_book(
         self,

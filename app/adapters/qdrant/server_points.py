@@ -60,6 +60,23 @@ async def search_collection(
     )
 
 
+async def best_scores(
+    client: AsyncQdrantClient, collection: str, terms: Sequence[int]
+) -> list[float]:
+    """The best score that a point has by each of these terms of BM25 alone; 0 without any."""
+    requests = [
+        models.QueryRequest(
+            query=models.SparseVector(indices=[term], values=[1.0]),
+            using=SPARSE,
+            limit=1,
+            with_payload=False,
+        )
+        for term in terms
+    ]
+    answers = await client.query_batch_points(collection, requests)
+    return [answer.points[0].score if answer.points else 0.0 for answer in answers]
+
+
 def condition_of(filter: SearchFilter) -> models.Filter | None:
     must: list[models.Condition] = [
         models.FieldCondition(key=name, match=models.MatchAny(any=values))

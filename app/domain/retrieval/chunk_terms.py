@@ -49,7 +49,7 @@ def chunk_terms(chunk: Chunk, terms_of: TermsOf) -> ChunkTerms:
         if passage.kind is BlockKind.GLOSSARY_ENTRY:
             glossary |= marked
         sentences += [
-            Sentence(terms, any(set(terms).issuperset(term) for term in marked))
+            Sentence(terms, bool(marked) and any(map(set(terms).issuperset, marked)))
             for text in _sentences(passage)
             if (terms := tuple(terms_of(text, chunk.language)))
         ]

@@ -1,0 +1,451 @@
+"""What a search costs in a small, a large and a very large index: time, memory, start-up.
+
+    python scripts/bench/search.py ../shared/data [--chunks 3000 30000 100000] [--questions 400]
+        [--home FOLDER]
+
+The index holds the chunks of the development books, one book of `--chunks` chunks. When they run
+out they come again, each round with two words of three exchanged by others that are about as
+frequent, so that vocabulary and document frequencies stay those of a book. Embedded engine, local
+model; the questions are those of the sets about the books, each asked once. For each size, in
+processes of their own:
+
+- one reader: `Retrieve.search` (question embedded, BM25 and vectors, fusion, second stage, k = 8)
+  and the context assembled from it; then whole offline answers with their follow-ups;
+- eight readers at once: the same searches, each reader with the next question when it has one back;
+- peers with the same chunks, vectors and questions: the bare engine (one query for both lists fused
+  by its own RRF, payloads read, BM25 terms and vectors made beforehand), qdrant-client's local mode
+  (the same query, up to 10,000 chunks), and bm25s where it is installed (BM25 alone, no payloads);
+- `textbook-rag serve`: seconds from its start to the end of the first answer; its memory, split in
+  what is its own and what are pages of mapped files, after the first answer and after sixty.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import multiprocessing
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from chat import free_port, request
+
+from app.adapters.bm25 import Bm25Encoder
+from app.adapters.local_embedder import DIMENSION, MODEL, LocalEmbedder
+from app.adapters.qdrant.edge import EdgeIndex
+from app.adapters.qdrant.names import DENSE, SPARSE
+from app.adapters.questions import read_questions
+from app.bootstrap import Application, application, chunk_book, read_source
+from app.domain.chunking.chunk import Chunk
+from app.domain.document import Site
+from app.domain.retrieval.query import SearchQuery
+from app.services.answer import AskRequest
+from app.services.ingest_report import IngestRequest
+from app.services.ports import BookManifest, IndexPoint
+from app.settings import Settings
+
+BOOK = "bench"
+BOOKS = (
+    ("openstax-biology", Site.PLAIN),
+    ("rust-book-quizzes", Site.MDBOOK),
+    ("redux-docs", Site.DOCUSAURUS),
+    ("hf-course", Site.PLAIN),
+)
+QUESTIONS = ("openstax-biology", "rust-book-quizzes", "hf-course-quizzes")
+READERS = 8
+BATCH = 512
+LOCAL_MODE_UP_TO = 10_000
+"""Chunks; beyond that qdrant-client's local mode itself warns."""
+
+_WORD = re.compile(r"[a-z]{4,}")
+
+
+# --- the index -----------------------------------------------------------------------------------
+
+
+def real_chunks(data: Path) -> list[Chunk]:
+    chunks: list[Chunk] = []
+    for name, site in BOOKS:
+        asked = IngestRequest(data / "books" / name, book=name, site=site)
+        chunks += chunk_book(read_source(asked), asked)
+    return chunks
+
+
+def varied(chunks: Sequence[Chunk]) -> Iterator[Chunk]:
+    """The chunks, and then again and again with other words."""
+    yield from (renamed(chunk, 0, {}) for chunk in chunks)
+    counts = Counter(word for one in chunks for word in _WORD.findall(one.reader_text))
+    ranked = [word for word, _ in counts.most_common()]
+    for number in range(1, 10_000):
+        words = exchanged(ranked, random.Random(number))
+        yield from (renamed(chunk, number, words) for chunk in chunks)
+
+
+def exchanged(ranked: Sequence[str], chance: random.Random) -> dict[str, str]:
+    """Two words of three to others near them in rank; the hundred most frequent stay."""
+    words: dict[str, str] = {}
+    for start in range(100, len(ranked), 60):
+        group = chance.sample(ranked[start : start + 60], k=min(40, len(ranked) - start))
+        words.update(zip(group, group[1:] + group[:1], strict=True))
+    return words
+
+
+def renamed(chunk: Chunk, number: int, words: Mapping[str, str]) -> Chunk:
+    def swap(text: str) -> str:
+        return _WORD.sub(lambda match: words.get(match[0], match[0]), text) if words else text
+
+    def name(paragraph_id: str) -> str:
+        return f"{paragraph_id}-{number}" if number and paragraph_id else paragraph_id
+
+    file = f"{chunk.book}/{number}/{chunk.file}"
+    path = tuple(map(swap, chunk.heading_path))
+    passages = tuple(
+        replace(
+            one,
+            paragraph_id=name(one.paragraph_id),
+            text=swap(one.text),
+            heading_path=path,
+            terms=tuple(map(swap, one.terms)),
+        )
+        for one in chunk.passages
+    )
+    return replace(
+        chunk,
+        chunk_id=str(uuid.uuid5(uuid.NAMESPACE_URL, f"{file}/{chunk.chunk_id}")),
+        book=BOOK,
+        book_version="0" * 16,
+        file=file,
+        position=chunk.position + 1_000 * number,
+        text_content=swap(chunk.text_content),
+        paragraph_ids=tuple(map(name, chunk.paragraph_ids)),
+        heading_path=path,
+        language="en",
+        passages=passages,
+    )
+
+
+async def build(chunks: Sequence[Chunk], home: Path) -> None:
+    embedder, sparse = LocalEmbedder.load(), Bm25Encoder()
+    writer = await EdgeIndex(home).begin(BOOK, DIMENSION)
+    for start in range(0, len(chunks), BATCH):
+        batch = chunks[start : start + BATCH]
+        vectors = await embedder.embed_documents([one.embedding_text for one in batch])
+        points = [
+            IndexPoint(one, vector, sparse.encode_document(one.lexical_text, "en"))
+            for one, vector in zip(batch, vectors, strict=True)
+        ]
+        await writer.write(points)
+    await writer.publish(manifest(chunks))
+
+
+def manifest(chunks: Sequence[Chunk]) -> BookManifest:
+    return BookManifest(
+        book=BOOK,
+        title="Bench",
+        book_version="0" * 16,
+        model=MODEL,
+        dimension=DIMENSION,
+        strategy="structure",
+        site="plain",
+        base_url="",
+        language="en",
+        fingerprint="",
+        chunks=len(chunks),
+        tokens=sum(one.token_count for one in chunks),
+        files=len({one.file for one in chunks}),
+        created_at="2026-01-01T00:00:00+00:00",
+    )
+
+
+def questions(data: Path, count: int) -> list[str]:
+    found = [
+        one.question
+        for name in QUESTIONS
+        for one in read_questions(data / "qa" / name / "questions.jsonl")
+    ]
+    return random.Random(3).sample(list(dict.fromkeys(found)), count)
+
+
+# --- ours ----------------------------------------------------------------------------------------
+
+
+def measure_ours(home: Path, asked: Sequence[str]) -> None:
+    asyncio.run(ours(home, asked))
+
+
+async def ours(home: Path, asked: Sequence[str]) -> None:
+    settings = Settings(
+        _env_file=None, home=home, embedder="local", generator="extractive", qdrant_url=""
+    )
+    warm, rest = asked[:20], asked[20:]
+    parts = [rest[at::3] for at in range(3)]
+    async with application(settings) as app:
+        search, answer = partial(search_once, app), partial(answer_once, app)
+        await one_by_one("the first 20 of the process", search, warm)
+        await one_by_one("one reader, search", search, parts[0])
+        await one_by_one("one reader, answer", answer, parts[1])
+        await at_once(search, parts[2])
+
+
+async def search_once(app: Application, question: str) -> None:
+    found = await app.retrieve.search(SearchQuery(question, k=8))
+    assert found.hits
+    assert not found.degraded
+    app.retrieve.context(found.hits, app.settings.context_tokens)
+
+
+async def answer_once(app: Application, question: str) -> None:
+    await app.answer.answer(AskRequest(question))
+
+
+Ask = Callable[[str], Awaitable[None]]
+
+
+async def one_by_one(name: str, ask: Ask, asked: Sequence[str]) -> None:
+    cpu = time.process_time()
+    times = [await timed(ask, question) for question in asked]
+    report(name, times, (time.process_time() - cpu) / len(asked))
+
+
+async def at_once(ask: Ask, asked: Sequence[str]) -> None:
+    waiting, times = iter(asked), list[float]()
+
+    async def reader() -> None:
+        for question in waiting:
+            times.append(await timed(ask, question))
+
+    started, cpu = time.perf_counter(), time.process_time()
+    await asyncio.gather(*(reader() for _ in range(READERS)))
+    rate = len(times) / (time.perf_counter() - started)
+    spent = (time.process_time() - cpu) / len(times)
+    report(f"{READERS} readers, search", times, spent, f", {rate:.0f} a second")
+
+
+async def timed(ask: Ask, question: str) -> float:
+    started = time.perf_counter()
+    await ask(question)
+    return time.perf_counter() - started
+
+
+def report(name: str, times: Sequence[float], cpu: float | None = None, more: str = "") -> None:
+    p50, p95 = statistics.median(times), statistics.quantiles(times, n=20)[-1]
+    spent = "" if cpu is None else f", CPU {1_000 * cpu:5.1f} ms each"
+    line = f"p50 {1_000 * p50:7.1f} ms, p95 {1_000 * p95:7.1f} ms{spent}{more}"
+    print(f"  {name:32} {line}, n {len(times)}", flush=True)
+
+
+# --- peers ---------------------------------------------------------------------------------------
+
+
+def measure_peers(home: Path, asked: Sequence[str]) -> None:
+    points = asyncio.run(stored(home))
+    embedder, sparse = LocalEmbedder.load(), Bm25Encoder()
+    vectors = asyncio.run(embedder.embed_documents(list(asked)))
+    terms = [sparse.encode_query(question, "en") for question in asked]
+    queries = [
+        (vector.tolist(), list(one.indices))
+        for vector, one in zip(vectors, terms, strict=True)
+        if one.indices
+    ]
+    report("the bare engine, RRF", bare_engine(home, queries))
+    if len(points) <= LOCAL_MODE_UP_TO:
+        report("qdrant-client, local mode", local_mode(points, queries[:60]))
+    try:
+        report("bm25s, BM25 alone", bm25s_alone(points, asked))
+    except ImportError:
+        print("  (bm25s is not installed)")
+
+
+async def stored(home: Path) -> list[IndexPoint]:
+    return [one async for page in EdgeIndex(home).points(BOOK) for one in page]
+
+
+def bare_engine(home: Path, queries: Sequence[tuple[list[float], list[int]]]) -> list[float]:
+    import qdrant_edge as edge  # noqa: PLC0415 - for this process alone
+
+    shard = edge.EdgeShard.load(os.fspath(home / "index" / BOOK / "000001" / "shard"))
+    times = []
+    for vector, indices in queries:
+        sparse = edge.SparseVector(indices, [1.0] * len(indices))
+        started = time.perf_counter()
+        prefetches = [
+            edge.Prefetch(limit=50, query=edge.Query.Nearest(vector, using=DENSE)),
+            edge.Prefetch(limit=50, query=edge.Query.Nearest(sparse, using=SPARSE)),
+        ]
+        found = shard.query(
+            edge.QueryRequest(
+                limit=8,
+                query=edge.Fusion.Rrf(k=2),  # type: ignore[arg-type]  # the stub lacks its base
+                prefetches=prefetches,
+                with_payload=True,
+            )
+        )
+        times.append(time.perf_counter() - started)
+        assert found
+    return times
+
+
+def local_mode(
+    points: Sequence[IndexPoint], queries: Sequence[tuple[list[float], list[int]]]
+) -> list[float]:
+    from qdrant_client import QdrantClient, models  # noqa: PLC0415 - for this process alone
+
+    client = QdrantClient(":memory:")
+    client.create_collection(
+        BOOK,
+        {DENSE: models.VectorParams(size=DIMENSION, distance=models.Distance.COSINE)},
+        {SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+    )
+    for one in points:
+        sparse = models.SparseVector(
+            indices=list(one.sparse.indices), values=list(one.sparse.values)
+        )
+        point = models.PointStruct(
+            id=one.chunk.chunk_id,
+            vector={DENSE: one.dense.tolist(), SPARSE: sparse},
+            payload={"text": one.chunk.text_content},
+        )
+        client.upsert(BOOK, [point])
+    times = []
+    for vector, indices in queries:
+        sparse = models.SparseVector(indices=indices, values=[1.0] * len(indices))
+        started = time.perf_counter()
+        client.query_points(
+            BOOK,
+            query=models.FusionQuery(fusion=models.Fusion.RRF),
+            prefetch=[
+                models.Prefetch(query=vector, using=DENSE, limit=50),
+                models.Prefetch(query=sparse, using=SPARSE, limit=50),
+            ],
+            limit=8,
+        )
+        times.append(time.perf_counter() - started)
+    return times
+
+
+def bm25s_alone(points: Sequence[IndexPoint], asked: Sequence[str]) -> list[float]:
+    import bm25s  # noqa: PLC0415 - may be missing
+
+    def tokens(texts: Sequence[str]) -> Any:  # noqa: ANN401 - the library has no types
+        return bm25s.tokenize(list(texts), stopwords="en", show_progress=False)
+
+    index = bm25s.BM25()
+    index.index(tokens([one.chunk.lexical_text for one in points]), show_progress=False)
+    times = []
+    for question in asked:
+        started = time.perf_counter()
+        index.retrieve(tokens([question]), k=8, show_progress=False)
+        times.append(time.perf_counter() - started)
+    return times
+
+
+# --- the server ----------------------------------------------------------------------------------
+
+
+def measure_server(home: Path, asked: Sequence[str]) -> None:
+    starts = []
+    for _ in range(3):
+        with served(home) as (port, pid, started):
+            asyncio.run(chat(port, asked[0]))
+            starts.append(time.perf_counter() - started)
+            first = memory(pid)
+            if len(starts) == 3:
+                for question in asked:
+                    asyncio.run(chat(port, question))
+                print(f"  serve, memory after the first answer    {first}")
+                print(f"  serve, memory after {len(asked):4} answers        {memory(pid)}")
+    print("  serve, start to first answer        ", ", ".join(f"{one:.2f} s" for one in starts))
+
+
+@contextmanager
+def served(home: Path) -> Iterator[tuple[int, int, float]]:
+    """Yield port, process id and the time of the start."""
+    port = free_port()
+    env = {"RAG_HOME": str(home), "RAG_PORT": str(port), "RAG_EMBEDDER": "local"}
+    env |= {"RAG_GENERATOR": "extractive", "QDRANT_URL": "", "RAG_QUESTIONS_PER_MINUTE": "0"}
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "app.cli", "serve"],
+        env={**os.environ, **env},
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield port, process.pid, started
+    finally:
+        process.terminate()
+        process.wait()
+
+
+async def chat(port: int, question: str) -> None:
+    """Ask, as often as it takes until the server listens."""
+    deadline = time.monotonic() + 120
+    while True:
+        try:
+            response = await request(port, "POST", "/v1/chat", {"question": question})
+            assert response.startswith(b"HTTP/1.1 200"), response[:300]
+            return
+        except OSError:
+            assert time.monotonic() < deadline, "the server does not answer"
+            await asyncio.sleep(0.005)
+
+
+def memory(pid: int) -> str:
+    status = dict(
+        line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+    )
+    size = {name: int(status[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon", "RssFile")}
+    return f"{size['VmRSS']:.0f} MB (own {size['RssAnon']:.0f}, mapped files {size['RssFile']:.0f})"
+
+
+# --- putting it together --------------------------------------------------------------------------
+
+
+def measure(chunks: Sequence[Chunk], home: Path, asked: Sequence[str]) -> None:
+    asyncio.run(build(chunks, home))
+    print(f"\n{len(chunks):,} chunks, load {os.getloadavg()[0]:.1f}", flush=True)
+    in_child(measure_peers, home, asked)
+    in_child(measure_ours, home, asked)
+    measure_server(home, asked[:60])
+
+
+def in_child(work: Callable[[Path, Sequence[str]], None], home: Path, asked: Sequence[str]) -> None:
+    """Run in a process of its own, so that nothing that one part has cached helps another."""
+    child = multiprocessing.get_context("spawn").Process(target=work, args=(home, asked))
+    child.start()
+    child.join()
+    if child.exitcode:
+        sys.exit("a part of the measurement failed")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--chunks", type=int, nargs="+", default=[3_000, 30_000, 100_000])
+    parser.add_argument("--questions", type=int, default=620)
+    parser.add_argument("--home", type=Path, help="where the temporary indexes lie")
+    options = parser.parse_args()
+    asked = questions(options.data, options.questions)
+    real = real_chunks(options.data)
+    random.Random(5).shuffle(real)
+    print(f"{len(real):,} real chunks, {len(asked)} questions")
+    for count in options.chunks:
+        with tempfile.TemporaryDirectory(dir=options.home) as home:
+            measure(list(islice(varied(real), count)), Path(home), asked)
+
+
+if __name__ == "__main__":
+    main()
