@@ -30,6 +30,8 @@ from app.adapters.fingerprints import folder_fingerprint, program_fingerprint
 from app.adapters.ledger_store import SqliteLedgers
 from app.adapters.local_embedder import LocalEmbedder
 from app.adapters.markdown import read_book
+from app.adapters.minilm_embedder import MODEL as MINILM
+from app.adapters.minilm_embedder import MiniLmEmbedder
 from app.adapters.openai_generator import OpenAIGenerator, open_server
 from app.adapters.page_renderer import render_pages
 from app.adapters.qdrant.edge import EdgeIndex
@@ -48,7 +50,7 @@ from app.domain.chunking.config import RecursiveConfig
 from app.domain.chunking.report import Report, guarantee_report
 from app.domain.cost import Tariff
 from app.domain.document import Book, Document, Site, Span
-from app.domain.errors import ConfigError
+from app.domain.errors import ConfigError, StorageError
 from app.domain.links import page_links
 from app.services.answer import AnswerQuestion
 from app.services.cite import CiteParagraph
@@ -74,6 +76,8 @@ from app.settings import Settings
 
 SAMPLE_BOOK = Path(__file__).parent / "sample_book"
 SAMPLE_BOOK_ID = "small-book-of-search"
+
+_OwnEmbedder: TypeAlias = CohereEmbedder | LocalEmbedder | MiniLmEmbedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +105,17 @@ class Application:
 
 
 @asynccontextmanager
-async def application(settings: Settings) -> AsyncIterator[Application]:
-    """Open what the settings ask for; close it when the context ends."""
+async def application(
+    settings: Settings, strategy: str | None = None
+) -> AsyncIterator[Application]:
+    """Open what the settings ask for; close it when the context ends.
+
+    `strategy` is what a book is to be chunked by; without one, books are only to be asked.
+    """
     async with AsyncExitStack() as stack:
         index = await stack.enter_async_context(index_only(settings))
         cohere = await _cohere(settings, stack)
-        embedder = await _embedder(cohere)
+        embedder = await _embedder(settings, cohere, index, strategy)
         generator = await _generator(settings, cohere, stack)
         sparse = Bm25Encoder()
         count_tokens = await asyncio.to_thread(token_counter)
@@ -143,8 +152,13 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
             cite=CiteParagraph(index, ledgers),
             ingest=IngestBook(
                 read_book=read_source,
-                chunk_book=partial(chunk_book, embed=_embed_from_thread(embedder)),
+                chunk_book=partial(
+                    chunk_book,
+                    embed=_embed_from_thread(embedder),
+                    embeds_tokens=isinstance(embedder, MiniLmEmbedder),
+                ),
                 embedder=embedder,
+                context_embedder=embedder if isinstance(embedder, MiniLmEmbedder) else None,
                 cache=SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
                 ledgers=ledgers,
                 sparse=sparse,
@@ -236,7 +250,7 @@ async def _cohere(settings: Settings, stack: AsyncExitStack) -> _Cohere | None:
 
     return _Cohere(
         embedder=None
-        if settings.embedder == "local"
+        if settings.embedder in {"local", "minilm"}
         else CohereEmbedder(
             client,
             calls("embed"),
@@ -266,9 +280,9 @@ async def _cohere(settings: Settings, stack: AsyncExitStack) -> _Cohere | None:
     )
 
 
-def _asked_in_time(settings: Settings, embedder: CohereEmbedder | LocalEmbedder) -> Embedder:
+def _asked_in_time(settings: Settings, embedder: _OwnEmbedder) -> Embedder:
     """The embedder as a question meets it; an ingest waits as long as it takes."""
-    if isinstance(embedder, LocalEmbedder):
+    if not isinstance(embedder, CohereEmbedder):
         return embedder
     breaker = _breaker(settings, "Cohere's embed")
     return GuardedEmbedder(embedder, breaker, settings.embed_timeout_seconds)
@@ -293,15 +307,32 @@ def _limits(settings: Settings, endpoint: Endpoint) -> RateLimits:
     return replace(limits, **{name: value for name, value in own.items() if value is not None})
 
 
-def _tariff(settings: Settings, embedder: CohereEmbedder | LocalEmbedder) -> Tariff:
-    local = isinstance(embedder, LocalEmbedder)
+def _tariff(settings: Settings, embedder: _OwnEmbedder) -> Tariff:
+    local = not isinstance(embedder, CohereEmbedder)
     return Tariff(embedder.pace, 0.0 if local else settings.embed_price(embedder.model))
 
 
-async def _embedder(cohere: _Cohere | None) -> CohereEmbedder | LocalEmbedder:
+async def _embedder(
+    settings: Settings, cohere: _Cohere | None, index: BookStore, strategy: str | None
+) -> _OwnEmbedder:
     if cohere and cohere.embedder:
         return cohere.embedder
+    if settings.embedder == "minilm" or (
+        settings.embedder == "auto" and await _is_late(index, strategy)
+    ):
+        return await asyncio.to_thread(MiniLmEmbedder.load)
     return await asyncio.to_thread(LocalEmbedder.load)
+
+
+async def _is_late(index: BookStore, strategy: str | None) -> bool:
+    """Whether a book is to be late-chunked, or all that can be asked were embedded for that."""
+    if strategy is not None:
+        return strategy == StrategyName.LATE
+    try:
+        books = await index.books()
+    except StorageError:
+        return False  # whatever is asked of the index will say so
+    return bool(books) and all(book.model == MINILM for book in books)
 
 
 async def _generator(
@@ -369,8 +400,9 @@ def chunk_book(
     request: IngestRequest,
     advance: Advance = ignore,
     embed: EmbedTexts | None = None,
+    embeds_tokens: bool = False,
 ) -> list[Chunk]:
-    """Chunk every document. Raises UnknownStrategy; ConfigError where `embed` would be needed."""
+    """Chunk every document. Raises UnknownStrategy; ConfigError where an embedder is needed."""
     get_strategy(request.strategy)
     config = ChunkingConfig(
         strategy=StrategyName(request.strategy), exclude=tuple(sorted(request.exclude_kinds))
@@ -384,12 +416,23 @@ def chunk_book(
         split_sentences=split_sentences,
         split_recursively=partial(_split_recursively, count_tokens),
         embed=embed,
+        embeds_tokens=embeds_tokens,
     )
     chunks: list[Chunk] = []
     for document in book.documents:
         chunks += chunk_document(document, book, config, _linking(tools, document))
         advance(1)
     return chunks
+
+
+async def chunk_alone(book: Book, request: IngestRequest, settings: Settings) -> list[Chunk]:
+    """Chunk without an ingest; an embedder is opened only if a document is cut by meaning."""
+    own = (document.settings.get("rag_strategy") for document in book.documents)
+    # Late chunking cuts without its model.
+    if StrategyName.SEMANTIC not in {request.strategy, *own}:
+        return await asyncio.to_thread(chunk_book, book, request, embeds_tokens=True)
+    async with application(settings, request.strategy) as app:
+        return list(await asyncio.to_thread(app.ingest.chunk_book, book, request))
 
 
 def _split_recursively(

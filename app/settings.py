@@ -56,8 +56,9 @@ class Settings(BaseSettings):
     embed_prices: dict[str, float] = {}
     """US dollars per million tokens by model, as JSON; adds to and overrides `EMBED_PRICES`."""
 
-    embedder: Literal["auto", "cohere", "local"] = "auto"
-    """auto: Cohere when a key is set, else the local model."""
+    embedder: Literal["auto", "cohere", "local", "minilm"] = "auto"
+    """auto: Cohere when a key is set; else minilm, of the extra `late`, for late chunking and the
+    books that were embedded with it; else local."""
     generator: Literal["auto", "cohere", "openai", "extractive"] = "auto"
     """auto: Cohere when a key is set, else extractive; openai: any server with that protocol."""
     openai_base_url: str = "http://127.0.0.1:11434/v1"

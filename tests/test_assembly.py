@@ -179,6 +179,16 @@ def test_pieces_of_an_included_file_share_one_place_and_are_all_kept_in_order() 
     assert texts(assemble([*hits, hits[0]], 100, words)) == expected
 
 
+@pytest.mark.parametrize("end", [80, 120], ids=["an empty span", "the directive's span"])
+def test_paragraphs_of_one_include_are_all_kept_though_one_says_what_another_does(end: int) -> None:
+    short = passage("Run it.", 80, "p-short", end=end)
+    long = passage("Run it. Then look.", 80, "p-long", end=end)
+    code = passage("Run it.", 80, "p-code", end=end, kind=BlockKind.CODE)
+    for hits in ([Hit(chunk(long, short, code), 0.9)], [Hit(chunk(short, code, long), 0.9)]):
+        kept = assemble(hits, 100, words)
+        assert {one.passage for one in kept} == {short, long, code}
+
+
 def test_headings_are_left_out() -> None:
     title = passage("Intro", 0, kind=BlockKind.HEADING)
     assert texts(assemble([Hit(chunk(title, FOUR), 1.0)], 100, words)) == ["four five"]

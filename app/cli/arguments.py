@@ -6,8 +6,11 @@ import argparse
 from pathlib import Path
 
 from app.cli import books, comparing, evaluating, ingesting, keeping, ledgers, questions, serving
+from app.domain.chunking import StrategyName
 from app.domain.document import BlockKind, Site
 from app.domain.retrieval.query import SearchMode
+
+_COMPARED = ("fixed", "recursive", "sentence", "auto", "semantic", "structure", "late")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -92,7 +95,8 @@ def _compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--strategies",
         nargs="+",
         metavar="NAME",
-        default=["fixed", "recursive", "sentence", "auto", "semantic", "structure"],
+        default=[name for name in _COMPARED if name != StrategyName.LATE],
+        help=f"of {', '.join(_COMPARED)}; by default all but late, which needs RAG_EMBEDDER=minilm",
     )
     command.add_argument("--exclude-kinds", type=_kinds, default=frozenset(), metavar="KIND,...")
     command.add_argument("--output", type=Path, metavar="FILE", help="write the rows as JSON")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from app.bootstrap import chunk_book, chunk_report, index_only, read_identified
+from app.bootstrap import chunk_alone, chunk_report, index_only, read_identified
 from app.cli.ingesting import ingest_request
 from app.cli.output import print_json, remark
 from app.domain.chunking.chunk import Chunk
@@ -63,7 +63,7 @@ async def chunks(arguments: argparse.Namespace, settings: Settings) -> None:
     request = ingest_request(arguments, settings)
     book = await read_identified(request, settings)
     _remark_on(book)
-    made = chunk_book(book, request)
+    made = await chunk_alone(book, request, settings)
     if arguments.report:
         print_json(_report(chunk_report(book, made, request)))
         return

@@ -15,7 +15,7 @@ from app.adapters.plots import bar_charts
 from app.adapters.questions import read_questions
 from app.bootstrap import application, chunk_report, read_source
 from app.cli.output import TerminalProgress, remark, write_text
-from app.domain.chunking import get_strategy
+from app.domain.chunking import StrategyName, get_strategy
 from app.services.compare import CompareStrategies, StrategyResult, Workbench
 from app.services.ingest import IngestRequest
 from app.settings import Settings
@@ -38,6 +38,8 @@ async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
     for name in arguments.strategies:
         get_strategy(name)
     questions = read_questions(arguments.questions)
+    # One embedder for all, or the comparison would be of embedders.
+    embedded_for = StrategyName.LATE if StrategyName.LATE in arguments.strategies else ""
     request = IngestRequest(
         arguments.path,
         site=arguments.site,
@@ -49,10 +51,11 @@ async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
     @asynccontextmanager
     async def workbench() -> AsyncIterator[Workbench]:
         with TemporaryDirectory() as home:
-            async with application(settings.model_copy(update={"home": Path(home)})) as app:
+            own = settings.model_copy(update={"home": Path(home)})
+            async with application(own, embedded_for) as app:
                 yield Workbench(app.ingest, app.evaluate)
 
-    async with application(settings) as app:
+    async with application(settings, embedded_for) as app:
         remark(f"embedder: {app.embedder.model}; {len(questions)} questions")
         use_case = CompareStrategies(
             read_source, app.ingest.chunk_book, chunk_report, workbench, time.process_time

@@ -26,11 +26,12 @@ def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestR
 
 
 async def ingest(arguments: argparse.Namespace, settings: Settings) -> None:
-    async with application(settings) as app:
+    request = ingest_request(arguments, settings)
+    async with application(settings, request.strategy) as app:
         if not arguments.quiet:
             remark(f"embedder: {app.embedder.model}, {app.embedder.dimension} dimensions")
         with TerminalProgress(quiet=arguments.quiet) as progress:
-            report = await app.ingest.run(ingest_request(arguments, settings), progress)
+            report = await app.ingest.run(request, progress)
     if not arguments.quiet:
         remark_each("warning", report.warnings)
         remark_each("not in the table of contents, left out", report.orphans)

@@ -25,7 +25,7 @@ async def demo(arguments: argparse.Namespace, settings: Settings) -> None:
     """Ingest the sample book if it is not there yet, then serve it."""
     if not arguments.no_serve:
         _require_free_port(settings)
-    async with application(settings) as app:
+    async with application(settings, settings.strategy) as app:
         with TerminalProgress() as progress:
             report = await app.ingest.run(sample_request(settings), progress)
     remark(f"{report.book}: {report.chunks} chunks, {report.embedded} embedded now")

@@ -13,6 +13,7 @@ from app.domain.document import Book
 from app.domain.retrieval.question import Question
 from app.services.evaluate import Evaluate, EvaluationRequest
 from app.services.ingest import ChunkBook, IngestBook, IngestRequest
+from app.services.phases import Advance, ignore
 from app.services.ports import ProgressReporter
 
 
@@ -36,7 +37,7 @@ class StrategyResult:
     precision: float
     iou: float
     seconds: float
-    """Of chunking alone."""
+    """Of chunking, with what `semantic` embeds to cut."""
     relative_time: float = 1.0
     """`seconds` over those of the strategy `fixed`, or of the first one compared."""
 
@@ -89,7 +90,7 @@ class CompareStrategies:
         seconds = self.clock() - started
         report = self.report(book, chunks, request)
         async with self.workbench() as bench:
-            await bench.ingest.run(request, progress)
+            await _given(bench.ingest, book, chunks).run(request, progress)
             progress.start(request.strategy, len(questions), "questions")
             evaluation = await bench.evaluate.run(
                 questions,
@@ -111,3 +112,21 @@ class CompareStrategies:
             iou=scores["iou"],
             seconds=seconds,
         )
+
+
+def _given(ingest: IngestBook, book: Book, chunks: Sequence[Chunk]) -> IngestBook:
+    """Let the ingest take what is there: what a strategy embeds to cut would be embedded again."""
+
+    def read(request: IngestRequest, advance: Advance = ignore) -> Book:  # noqa: ARG001 - ReadBook's
+        advance(len(book.documents))
+        return book
+
+    def chunk(
+        book: Book,
+        request: IngestRequest,  # noqa: ARG001 - ChunkBook's
+        advance: Advance = ignore,
+    ) -> Sequence[Chunk]:
+        advance(len(book.documents))
+        return chunks
+
+    return replace(ingest, read_book=read, chunk_book=chunk)

@@ -24,6 +24,7 @@ from app.domain.errors import (
 )
 from app.domain.ledger import Ledger
 from app.domain.retrieval.query import Vector
+from app.services.chunk_vectors import embed_keys, token_counts
 from app.services.ingest_report import IngestReport, IngestRequest, Memory
 from app.services.lexical import chunk_vector
 from app.services.paragraph_ids import keep_ids
@@ -31,6 +32,7 @@ from app.services.phases import Advance, Phases, ignore
 from app.services.ports import (
     BookManifest,
     BookStore,
+    ContextEmbedder,
     Embedder,
     EmbeddingCache,
     GenerationWriter,
@@ -80,6 +82,8 @@ class IngestBook:
     count_tokens: Callable[[str], int]
     clock: Callable[[], float]
     stamp: Callable[[IngestRequest], str]
+    context_embedder: ContextEmbedder | None = None
+    """The same embedder, where it can make vectors within a document."""
     tariff: Tariff = FREE
     encoder: str = ""
     billed: Callable[[], int] = lambda: 0
@@ -126,7 +130,7 @@ class IngestBook:
         )
         unchanged = published is not None and published.fingerprint == digest
         missing = [] if unchanged else await self._missing(chunks)
-        counts = await asyncio.to_thread(lambda: [self.count_tokens(text) for text in missing])
+        counts = await asyncio.to_thread(token_counts, missing, chunks, self.count_tokens)
         return _Draft(
             book=book,
             chunks=chunks,
@@ -166,9 +170,9 @@ class IngestBook:
             return None, {}
 
     async def _missing(self, chunks: Sequence[Chunk]) -> list[str]:
-        """Return the distinct texts that the cache has no vector for, in reading order."""
-        texts = [chunk.embedding_text for chunk in chunks]
-        return await self.cache.missing(self.embedder.model, self.embedder.dimension, texts)
+        """Return the distinct keys that the cache has no vector for, in reading order."""
+        keys = [chunk.vector_key for chunk in chunks]
+        return await self.cache.missing(self.embedder.model, self.embedder.dimension, keys)
 
     def _report(self, draft: _Draft, request: IngestRequest) -> IngestReport:
         book, cost = draft.book, draft.cost
@@ -226,7 +230,7 @@ class IngestBook:
         writer = await self.index.begin(draft.book.id, self.embedder.dimension)
         try:
             await self._refuse_if_overtaken(draft, request, source)
-            await self._embed(draft.missing, phases)
+            await self._embed(draft, phases)
             await self._write(writer, draft.chunks, phases)
             with phases.phase("publish"):
                 # First the ledger: ids that readers may have seen are then never forgotten, and
@@ -252,24 +256,25 @@ class IngestBook:
             )
             raise IndexBusy(message)
 
-    async def _embed(self, texts: Sequence[str], phases: Phases) -> None:
+    async def _embed(self, draft: _Draft, phases: Phases) -> None:
         """Embed and cache each batch as it comes, so that a crash never pays twice."""
-        if not texts:
+        missing = draft.missing
+        if not missing:
             return
         model, dimension = self.embedder.model, self.embedder.dimension
+        batches = embed_keys(missing, draft.chunks, self.embedder, self.context_embedder)
         done = 0
-        with phases.phase("embed", len(texts), "texts") as advance:
+        with phases.phase("embed", len(missing), "texts") as advance:
             try:
-                async for start, vectors in self.embedder.embed_batches(texts):
-                    page = texts[start : start + len(vectors)]
-                    await self.cache.put(model, dimension, page, vectors)
+                async for keys, vectors in batches:
+                    await self.cache.put(model, dimension, keys, vectors)
                     done += len(vectors)
                     advance(len(vectors))
             except ProviderError as error:
-                error.add_note(_kept(done, len(texts)))
+                error.add_note(_kept(done, len(missing)))
                 raise
-        if done != len(texts):
-            message = f"the embedder returned {done} vectors for {len(texts)} texts"
+        if done != len(missing):
+            message = f"the embedder returned {done} vectors for {len(missing)} texts"
             raise ProviderError(message)
 
     async def _write(
@@ -278,8 +283,8 @@ class IngestBook:
         with phases.phase("index", len(chunks), "chunks") as advance:
             for start in range(0, len(chunks), WRITE_BATCH):
                 batch = chunks[start : start + WRITE_BATCH]
-                texts = [chunk.embedding_text for chunk in batch]
-                vectors = await self.cache.get(self.embedder.model, self.embedder.dimension, texts)
+                keys = [chunk.vector_key for chunk in batch]
+                vectors = await self.cache.get(self.embedder.model, self.embedder.dimension, keys)
                 await writer.write(await asyncio.to_thread(self._points, batch, vectors))
                 advance(len(batch))
 

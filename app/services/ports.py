@@ -46,8 +46,19 @@ class Embedder(Protocol):
     async def embed_query(self, text: str) -> Vector: ...
 
 
+class ContextEmbedder(Embedder, Protocol):
+    """An embedder that gives a vector for each token, and so one of a text within others."""
+
+    async def embed_in_context(self, texts: Sequence[str]) -> list[Vector]:
+        """One vector a text, in order, made within all of them as one document."""
+        ...
+
+
 class EmbeddingCache(Protocol):
-    """Vectors by (model, dimension, exact text); survives crashes and other generations."""
+    """Vectors by (model, dimension, exact text); survives crashes and other generations.
+
+    Where more than a text decides a vector, a key that holds all of it stands for the text.
+    """
 
     async def get(self, model: str, dimension: int, texts: Sequence[str]) -> list[Vector | None]:
         """In the order of `texts`; None where the cache has none."""

@@ -110,7 +110,7 @@ class Retrieve:
             message = (
                 f"book {manifest.book!r} was indexed with {manifest.model} "
                 f"({manifest.dimension} dimensions), but questions are embedded with {ours[0]} "
-                f"({ours[1]}): choose that embedder again, or ingest the book anew"
+                f"({ours[1]}): choose that embedder again (RAG_EMBEDDER), or ingest the book anew"
             )
             raise IndexMismatch(message)
 

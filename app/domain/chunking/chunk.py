@@ -68,6 +68,9 @@ class Chunk:
     language: str
     passages: tuple[Passage, ...]
     context: tuple[Span, ...] = ()
+    pooled_within: str = ""
+    """Late chunking: hash of the texts of its document, within which its vector is made; "" for a
+    vector of `embedding_text` alone."""
 
     @property
     def paragraph_id(self) -> str:
@@ -92,6 +95,13 @@ class Chunk:
         """The exact text that is embedded: heading path as a line of context, then the passages."""
         path = " > ".join(self.heading_path)
         return f"{path}\n\n{self.reader_text}" if path else self.reader_text
+
+    @property
+    def vector_key(self) -> str:
+        """All that decides the chunk's vector, beside the model."""
+        if not self.pooled_within:
+            return self.embedding_text
+        return f"\x1fwithin {self.pooled_within}: {self.chunk_index}"
 
     @property
     def lexical_text(self) -> str:

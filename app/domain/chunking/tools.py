@@ -35,5 +35,5 @@ class ChunkingTools:
 
 
 def missing(strategy: StrategyName, what: str) -> ConfigError:
-    message = f"the chunking strategy {strategy.value!r} needs {what}, and none is set up"
+    message = f"the chunking strategy {strategy.value!r} needs {what}"
     return ConfigError(message)

