@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from app.adapters.bm25 import Bm25Encoder
+from app.adapters.book_settings import NAME as BOOK_SETTINGS
 from app.adapters.book_settings import read_book_settings
 from app.adapters.cohere.calls import Calls
 from app.adapters.cohere.client import open_client
@@ -50,7 +51,7 @@ from app.domain.chunking.config import RecursiveConfig
 from app.domain.chunking.report import Report, guarantee_report
 from app.domain.cost import Tariff
 from app.domain.document import Book, Document, Site, Span
-from app.domain.errors import ConfigError, StorageError
+from app.domain.errors import BookError, ConfigError, InputError, StorageError
 from app.domain.links import page_links
 from app.services.answer import AnswerQuestion
 from app.services.cite import CiteParagraph
@@ -392,7 +393,7 @@ def _embed_from_thread(embedder: Embedder) -> EmbedTexts:
 
 def strategy_of(folder: Path, settings: Settings) -> str:
     """Return the strategy the book's author chose, else that of the settings."""
-    return read_book_settings(folder).get("rag_strategy", settings.strategy)
+    return read_book_settings(folder).strategy or settings.strategy
 
 
 def chunk_book(
@@ -407,9 +408,10 @@ def chunk_book(
     config = ChunkingConfig(
         strategy=StrategyName(request.strategy), exclude=tuple(sorted(request.exclude_kinds))
     )
-    own = read_book_settings(request.folder)
-    if own.pop("rag_strategy", request.strategy) == request.strategy:
-        config = config.with_settings(own)
+    try:
+        config = config.with_settings(read_book_settings(request.folder).of(request.strategy))
+    except InputError as error:
+        raise BookError(str(error), BOOK_SETTINGS) from error
     count_tokens = token_counter()
     tools = ChunkingTools(
         count_tokens=count_tokens,

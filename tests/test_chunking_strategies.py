@@ -173,6 +173,18 @@ def test_sentence_chunks_end_with_sentences_and_repeat_at_least_one() -> None:
     assert all(each.overlap_start >= 15 for each in chunks[1:])
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_sentence_repeats_the_end_of_a_long_block_too(seed: int) -> None:
+    source = Random(seed)
+    kinds = (BlockKind.CODE, BlockKind.LIST, BlockKind.TABLE, BlockKind.PARAGRAPH)
+    blocks = [MAKERS[source.choice(kinds)](source, 30, "en") for _ in range(30)]
+    chunks = chunk(place(blocks), StrategyName.SENTENCE)
+    assert len(chunks) > 10
+    assert all(each.token_count <= 768 for each in chunks)
+    assert all(each.overlap_start >= 50 for each in chunks[1:])
+    assert [one.overlap_end for one in chunks[:-1]] == [one.overlap_start for one in chunks[1:]]
+
+
 def test_sentence_keeps_a_short_document_whole() -> None:
     words = " ".join(f"Word {n} stands here." for n in range(45))
     sizes = SentenceConfig(target=50, maximum=500)
@@ -232,7 +244,18 @@ def test_front_matter_sets_strategy_and_sizes_of_a_document() -> None:
         ({"rag_strategy": "nope"}, "unknown chunking strategy 'nope'"),
         ({"rag_size": "300"}, "unknown setting rag_size; this strategy has: high, low"),
         ({"rag_high": "many"}, "rag_high: 'many' is not a value like 500"),
-        ({"rag_high": "-5"}, "rag_high: '-5' is below 0"),
+        ({"rag_high": "-5"}, "rag_high: '-5' must be 0 or more"),
+        ({"rag_high": "900"}, "rag_high 900 must not be above rag_maximum 700"),
+        ({"rag_overlap": "500"}, "rag_overlap 500 must be below rag_high 500"),
+        ({"rag_strategy": "fixed", "rag_size": "100"}, "rag_overlap 120 must be below rag_size"),
+        (
+            {"rag_strategy": "recursive", "rag_overlap": "0", "rag_size": "2"},
+            "rag_size must be 20 or more",
+        ),
+        (
+            {"rag_strategy": "semantic", "rag_percentile": "101"},
+            "rag_percentile: '101' must be between 0 and 100",
+        ),
         (
             {"rag_strategy": "fixed", "rag_prefer_sentence_ends": "maybe"},
             "rag_prefer_sentence_ends: 'maybe' is not a value like False",

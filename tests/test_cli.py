@@ -197,6 +197,15 @@ def test_an_index_of_another_model_is_refused_by_name(run: Run, tiny: Path) -> N
     assert "embed-v4.0" in result.err
 
 
+def test_rag_toml_has_sizes_for_each_strategy(run: Run, tiny: Path) -> None:
+    (tiny / "rag.toml").write_text("[fixed]\nsize = 80\noverlap = 10\n[sentence]\ntarget = 60\n")
+    fixed = run("chunks", tiny, "--strategy", "fixed").lines()
+    assert len(fixed) > 1
+    assert all(len(chunk["text_content"]) <= 80 for chunk in fixed)
+    assert run("chunks", tiny, "--strategy", "sentence").code == 0
+    assert len(run("chunks", tiny).lines()) < len(fixed)
+
+
 def test_the_authors_rag_toml_sets_the_strategy_and_its_sizes(run: Run, tiny: Path) -> None:
     (tiny / "rag.toml").write_text('rag_strategy = "fixed"\nrag_size = 80\nrag_overlap = 10\n')
     chunks = run("chunks", tiny).lines()
@@ -210,6 +219,8 @@ def test_the_authors_rag_toml_sets_the_strategy_and_its_sizes(run: Run, tiny: Pa
         ("rag_sizes = 3", "rag_sizes"),
         ("size = 3", "size"),
         ("rag_size = [1]", "rag_size"),
+        ("rag_maximum = 50", "rag.toml: rag_high 500 must not be above rag_maximum 50"),
+        ("[fixde]\nsize = 100", "fixde"),
         ("=", ""),
     ],
 )

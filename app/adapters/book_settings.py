@@ -1,29 +1,69 @@
-"""`rag.toml` in a book's folder: the author's settings for chunking this book."""
+"""`rag.toml` in a book's folder: the author's settings for chunking this book.
+
+    rag_strategy = "structure"
+    rag_high = 600
+
+    [fixed]
+    size = 1000
+
+Sizes at the top are those of the strategy named there or, without one, of the strategy in use; a
+table has those of the strategy that it is named after.
+"""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from app.domain.chunking import StrategyName
 from app.domain.errors import BookError
 
 NAME = "rag.toml"
 
 
-def read_book_settings(folder: Path) -> dict[str, str]:
-    """Return the flat table `rag_... = value`; empty without the file. BookError if unsound."""
+@dataclass(frozen=True, slots=True)
+class BookSettings:
+    """Values as text, by `rag_<setting>`."""
+
+    strategy: str | None = None
+    top: Mapping[str, str] = field(default_factory=dict)
+    tables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def of(self, strategy: str) -> Mapping[str, str]:
+        """What is set for this strategy."""
+        top = self.top if self.strategy in {None, strategy} else {}
+        return {**top, **self.tables.get(strategy, {})}
+
+
+def read_book_settings(folder: Path) -> BookSettings:
+    """Read the file; nothing is set without one. BookError if it is unsound."""
     try:
         table = tomllib.loads((folder / NAME).read_bytes().decode())
     except (FileNotFoundError, NotADirectoryError):
-        return {}
+        return BookSettings()
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         message = f"cannot be read ({error})"
         raise BookError(message, NAME) from error
+    top: dict[str, str] = {}
+    tables: dict[str, Mapping[str, str]] = {}
     for key, value in table.items():
-        if not key.startswith("rag_") or not isinstance(value, str | int | float):
-            message = f"{key}: a setting is `rag_strategy` or `rag_<size>` with one value"
+        if key in set(StrategyName) and isinstance(value, dict):
+            tables[key] = {f"rag_{name}": _text(name, one) for name, one in value.items()}
+        elif key.startswith("rag_"):
+            top[key] = _text(key, value)
+        else:
+            message = (
+                f"{key}: a setting is `rag_strategy`, `rag_<size>`, or in a table of a strategy's "
+                f"name ({', '.join(StrategyName)})"
+            )
             raise BookError(message, NAME)
-    return {
-        key: str(value).lower() if value is True or value is False else str(value)
-        for key, value in table.items()
-    }
+    return BookSettings(top.pop("rag_strategy", None), top, tables)
+
+
+def _text(key: str, value: object) -> str:
+    if not isinstance(value, str | int | float):
+        message = f"{key}: has not one value"
+        raise BookError(message, NAME)
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
+from itertools import pairwise
 from typing import TypeAlias
 
 from app.domain.document import BlockKind
@@ -71,7 +72,8 @@ class SentenceConfig:
     maximum: int = 768
     minimum: int = 50
     overlap: int = 50
-    """At least one sentence, and at least as many tokens."""
+    """At least one sentence, and at least as many tokens; of a long block its last lines or items.
+    Less where a chunk would pass its maximum, or follows text that an include pulled in."""
     whole_below_words: int = 200
     """A document of fewer words is one chunk."""
 
@@ -116,6 +118,18 @@ _StrategyConfig: TypeAlias = (
     | SemanticConfig
     | LateConfig
 )
+_ASCENDING: Mapping[type, tuple[tuple[str, ...], ...]] = {
+    StructureConfig: (("minimum", "low", "high", "maximum"), ("overlap", "high")),
+    FixedConfig: (("overlap", "size"),),
+    RecursiveConfig: (("overlap", "size"),),
+    SentenceConfig: (("minimum", "target", "maximum"), ("overlap", "target")),
+    SemanticConfig: (("minimum", "maximum"),),
+    LateConfig: (("minimum", "low", "high", "maximum"),),
+}
+"""Settings that must not be above the next; an overlap must be below it."""
+_SMALLEST = 20
+"""Tokens or characters that a chunk must be allowed to have: room for a few words."""
+_AT_MOST = {"percentile": 100.0, "code_share": 1.0, "markup_share": 1.0}
 _USES = {StrategyName.AUTO: (StrategyName.RECURSIVE, StrategyName.SENTENCE)}
 _PREFIX = "rag_"
 
@@ -164,7 +178,9 @@ class ChunkingConfig:
         config = self.of(strategy)
         changes = {key: _value(config, key, value) for key, value in own.items()}
         values = {each.name: getattr(self, each.name) for each in fields(self)}
-        values[strategy.value] = type(config)(**{**asdict(config), **changes})
+        changed = type(config)(**{**asdict(config), **changes})
+        _require_sound(changed)
+        values[strategy.value] = changed
         return ChunkingConfig(**{**values, "strategy": strategy})
 
 
@@ -191,7 +207,24 @@ def _value(config: _StrategyConfig, key: str, text: str) -> int | float | bool |
     except (KeyError, ValueError) as error:
         message = f"{_PREFIX}{key}: {text!r} is not a value like {default!r}"
         raise InputError(message) from error
-    if not isinstance(value, Separators) and value < 0:
-        message = f"{_PREFIX}{key}: {text!r} is below 0"
+    if isinstance(value, Separators):
+        return value
+    if not 0 <= value <= _AT_MOST.get(key, value):
+        bounds = f"between 0 and {_AT_MOST[key]:g}" if key in _AT_MOST else "0 or more"
+        message = f"{_PREFIX}{key}: {text!r} must be {bounds}"
         raise InputError(message)
     return value
+
+
+def _require_sound(config: _StrategyConfig) -> None:
+    """InputError for sizes that contradict each other."""
+    for names in _ASCENDING.get(type(config), ()):
+        for name, following in pairwise(names):
+            value, bound = getattr(config, name), getattr(config, following)
+            if value > bound or (value == bound and name == "overlap"):
+                relation = "must be below" if name == "overlap" else "must not be above"
+                message = f"{_PREFIX}{name} {value} {relation} {_PREFIX}{following} {bound}"
+                raise InputError(message)
+        if getattr(config, names[-1]) < _SMALLEST:
+            message = f"{_PREFIX}{names[-1]} must be {_SMALLEST} or more"
+            raise InputError(message)

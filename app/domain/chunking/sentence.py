@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from app.domain.chunking.assembly import ChunkBuilder, Draft
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import ChunkingConfig, SentenceConfig, StrategyName
+from app.domain.chunking.joints import CUT_WORD
 from app.domain.chunking.pieces import Piece
 from app.domain.chunking.tools import ChunkingTools
-from app.domain.chunking.units import count_words, units_of
+from app.domain.chunking.units import count_words, parts_of, units_of
 from app.domain.document import Book, Document
 
 
@@ -32,35 +34,64 @@ def group_sentences(
     short = count_words(document) < sizes.whole_below_words
     if short and sum(unit.tokens + 1 for unit in units) <= sizes.maximum:
         return builder.build([Draft(units)] if units else [])
-    return builder.build(_grouped(units, sizes))
+    return builder.build(_Grouping(builder, sizes).group(units))
 
 
-def _grouped(units: Sequence[Piece], sizes: SentenceConfig) -> list[Draft]:
-    drafts: list[Draft] = []
-    start = 0
-    while start < len(units):
-        overlap = _tail(drafts[-1].pieces, sizes, units[start]) if drafts else []
-        size = sum(unit.tokens + 1 for unit in overlap)
-        end = start
-        while end < len(units) and (end == start or size + units[end].tokens <= sizes.target):
-            size += units[end].tokens + 1
-            end += 1
-        rest = sum(unit.tokens + 1 for unit in units[end:])
-        if rest < sizes.minimum and size + rest <= sizes.maximum:
-            end = len(units)
-        drafts.append(Draft(units[start:end], overlap))
-        start = end
-    return drafts
+@dataclass(frozen=True, slots=True)
+class _Grouping:
+    """Sizes are sums of units with one token between two, which is never too few."""
 
+    builder: ChunkBuilder
+    sizes: SentenceConfig
 
-def _tail(units: Sequence[Piece], sizes: SentenceConfig, following: Piece) -> list[Piece]:
-    """The last units, at least one and at least as many tokens as asked, if there is room."""
-    tail: list[Piece] = []
-    size = 0
-    for unit in reversed(units[1:]):
-        room = min(sizes.target // 2, sizes.maximum - following.tokens - 2)
-        if size >= sizes.overlap or size + unit.tokens + 1 > room or unit.pulled:
-            break
-        tail.insert(0, unit)
-        size += unit.tokens + 1
-    return tail
+    def group(self, units: Sequence[Piece]) -> list[Draft]:
+        sizes = self.sizes
+        drafts: list[Draft] = []
+        start = 0
+        while start < len(units):
+            overlap = self._tail(drafts[-1], units[start]) if drafts else []
+            size = sum(unit.tokens + 1 for unit in overlap)
+            end = start
+            while end < len(units) and (end == start or size + units[end].tokens <= sizes.target):
+                size += units[end].tokens + 1
+                end += 1
+            rest = sum(unit.tokens + 1 for unit in units[end:])
+            if rest < sizes.minimum and size + rest <= sizes.maximum:
+                end = len(units)
+            drafts.append(Draft(units[start:end], overlap))
+            start = end
+        return drafts
+
+    def _tail(self, draft: Draft, following: Piece) -> list[Piece]:
+        """The last units, and as many tokens as asked, if there is room; of a long one its end."""
+        room = self.sizes.maximum - following.tokens - 2
+        left = [*draft.overlap, *draft.pieces]
+        first = left[0].start
+        tail: list[Piece] = []
+        while left and not left[-1].pulled and not self._is_enough(tail):
+            unit = left.pop()
+            if unit.start != first and unit.tokens < min(self.sizes.target // 2, room):
+                tail.insert(0, unit)
+                room -= unit.tokens + 1
+                continue
+            parts = self._parts(unit, room)
+            left = parts if parts and parts[0].start > unit.start else [*left, *parts]
+            if not parts:
+                break
+        return tail
+
+    def _parts(self, unit: Piece, room: int) -> list[Piece]:
+        """Rows, items, lines, sentences of a long unit; those after the last that is longer yet."""
+        limit = min(self.sizes.target // 2, room, unit.tokens) - 1
+        if limit < self.sizes.overlap:
+            return []
+        parts = parts_of(unit, self.builder.document, limit, self.builder.tools)
+        inside = [number for number, part in enumerate(parts, 1) if part.cut == CUT_WORD]
+        if inside:
+            return parts[inside[-1] :]
+        return parts if len(parts) > 1 else []
+
+    def _is_enough(self, tail: Sequence[Piece]) -> bool:
+        if not tail:
+            return False
+        return self.builder.renderer.render(tail).tokens >= self.sizes.overlap

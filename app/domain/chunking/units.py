@@ -26,5 +26,16 @@ def units_of(
         yield from pieces_of(block, document.source, directive, document.language, limit, tools)
 
 
+def parts_of(unit: Piece, document: Document, limit: int, tools: ChunkingTools) -> list[Piece]:
+    """The unit cut at its block's joints, where it has more than `limit` tokens."""
+    block = unit.block
+    span, source, language = (block.start, block.end), document.source, document.language
+    return [
+        part
+        for part in pieces_of(block, source, span, language, limit, tools)
+        if unit.start <= part.start and part.end <= unit.end
+    ]
+
+
 def count_words(document: Document) -> int:
     return sum(len(block.text.split()) for block in document.blocks)
