@@ -75,6 +75,12 @@ HAZARDS = [
     ("中文段落没有空格", "中文段落没有空格"),
     ("| a cell | another cell |\n|---|---|\n| x | y |", "a cell"),
     ("```py\ndef f(x):\n    return x + 1\n```", "def f(x"),
+    ("```py\nx = [size_of(y) for y in z]\n```", "x = [size_of(y) for"),
+    ("we can't don't and won't stop here", "we can't don't and"),
+    ("pi of 3.14 and 1,000 of them", "pi of 3.14 and"),
+    ("`u64`s of a kind are many here", "of a kind are"),
+    ("the count is $n$th of a long row here", "of a long row"),
+    ("**bold**ly go where no one went", "go where no one"),
 ]
 
 

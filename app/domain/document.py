@@ -17,6 +17,8 @@ Span: TypeAlias = tuple[int, int]
 
 RUN_BOUNDARY = "\x1f"
 """Stands between two runs of a block's text (ASCII unit separator)."""
+RUN_GLUE = "\x1e"
+"""Stands at the edge of a run where the page shows no blank between it and what is beside it."""
 
 
 class BlockKind(StrEnum):

@@ -17,7 +17,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from app.domain.document import RUN_BOUNDARY, Block, BlockKind, Document
+from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document
 from app.domain.record import record
 
 _MARKS = (
@@ -25,7 +25,10 @@ _MARKS = (
     "\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff\u1ab0-\u1aff"
     "\u1dc0-\u1dff\u200b-\u200d\ufe00-\ufe0f"
 )
-_WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
+_LETTERS = rf"[\w{_MARKS}]+"
+_WORD = re.compile(rf"{_LETTERS}(?:['\u2019]{_LETTERS}|(?<=\d)[.,](?=\d){_LETTERS})*")
+"""A word as Chromium's search bounds it: `size_of`, `don't` and `3.14` are one, `docs.org` two."""
+_GLUED = re.compile(rf"^{RUN_GLUE}['\u2019]?{_LETTERS}|{_LETTERS}{RUN_GLUE}$")
 _UNSURE = re.compile(r"-{2,3}|(?<!\w):[a-z0-9_+-]+:(?!\w)")
 _USUAL_WORDS = (4, 5, 6, 8, 12)
 _FEW_WORDS = (3, 2, 1)
@@ -179,10 +182,14 @@ class _Page:
 def clean_runs(block: Block) -> list[str]:
     """Return a block's runs, cut also where the page may not show what the source says.
 
-    Smart punctuation makes a dash of `--`; `:name:` may become an emoji.
+    Smart punctuation makes a dash of `--`; `:name:` may become an emoji. A piece of a word that
+    mark-up parts is no word to the browser.
     """
     runs: list[str] = []
-    for run in block.runs.split(RUN_BOUNDARY):
+    for glued in block.runs.split(RUN_BOUNDARY):
+        run = glued
+        while RUN_GLUE in run:
+            run = _GLUED.sub("", run, count=1) if _GLUED.search(run) else run.replace(RUN_GLUE, "")
         if "--" in run or ":" in run:
             runs.extend(piece.strip() for piece in _UNSURE.split(run))
         else:
@@ -194,5 +201,5 @@ def _fold(word: str) -> str:
     """Fold case and accents, as the browser's search does."""
     if word.isascii():
         return word.lower()
-    decomposed = unicodedata.normalize("NFKD", word.casefold())
-    return "".join(char for char in decomposed if char.isalnum()) or word
+    decomposed = unicodedata.normalize("NFKD", word.casefold().replace("\u2019", "'"))
+    return "".join(char for char in decomposed if char.isalnum() or char in "'_.,") or word

@@ -16,6 +16,7 @@ from app.adapters.markdown.anchors import SlugPolicy
 from app.adapters.markdown.marks import Dialect
 from app.adapters.markdown.tags import BLOCK_NAMES, TagScanner
 from app.domain.document import RUN_BOUNDARY as BOUNDARY
+from app.domain.document import RUN_GLUE
 
 _ALWAYS_SPECIAL = r"\\*_\[\]<~&"
 _BLANKS = re.compile(r"[ \t]*\n[ \t]*|[ \t]{2,}|\t")
@@ -24,6 +25,9 @@ _EMPTY_LINK = re.compile(
 )
 """MyST shows the target's title; its name at least says what is meant."""
 _ATTRIBUTE_ID = re.compile(r"#([\w:.-]+)")
+_GLUED_BOUNDARY = f"{RUN_GLUE}{BOUNDARY}{RUN_GLUE}"
+"""Where something stands that is no part of the runs: the words beside it may go on in it."""
+_WITHIN_WORD = re.compile(rf"(?<=\w){BOUNDARY}+(?=\w)")
 _TERM_ROLES = frozenset({"term", "dfn", "index"})
 
 _TEXT = ("text", "text_special")
@@ -133,7 +137,7 @@ def _read_code_spans(content: str) -> Text:
         elif "\n" in piece or "  " in piece or "\t" in piece:
             pieces[index] = _BLANKS.sub(" ", piece)
     text = "".join(pieces)
-    return Text(text, text, BOUNDARY.join(pieces))
+    return Text(text, text, _WITHIN_WORD.sub(_GLUED_BOUNDARY, BOUNDARY.join(pieces)))
 
 
 def render(tokens: Sequence[Token], explicit_terms: bool) -> Text:
@@ -187,7 +191,7 @@ class _Collector:
 
     def hard_break(self, _: Token) -> None:
         self.out.append("\n")
-        self.marked.append(BOUNDARY)
+        self.marked.append(f"{BOUNDARY} ")
 
     def open_term(self, _: Token) -> None:
         self.marked.append(BOUNDARY)
@@ -203,6 +207,9 @@ class _Collector:
 
     def boundary(self, _: Token) -> None:
         self.marked.append(BOUNDARY)
+
+    def glue(self, _: Token) -> None:
+        self.marked.append(_GLUED_BOUNDARY)
 
     def link(self, token: Token) -> None:
         self.marked.append(BOUNDARY)
@@ -232,8 +239,10 @@ class _Collector:
         if lower == "img":
             self.images += 1
             self._silent(" ".join((token.meta.get("alt", ""), token.meta.get("title", ""))).strip())
-        elif lower in BLOCK_NAMES and self.out and not self.out[-1][-1:].isspace():
-            self.out.append(" ")
+        elif lower in BLOCK_NAMES:
+            self.marked.append(" ")
+            if self.out and not self.out[-1][-1:].isspace():
+                self.out.append(" ")
         elif lower in ("dfn", "strong", "b", "em", "i"):
             (self.close_term if name.startswith("/") else self.open_term)(token)
             if name == "/dfn" and self.last_span:
@@ -242,7 +251,7 @@ class _Collector:
 
     def unquoted(self, token: Token) -> None:
         """Maths and expressions: shown, but part of no id."""
-        self.marked.append(BOUNDARY)
+        self.marked.append(_GLUED_BOUNDARY)
         self.silent.append(len(self.out))
         self.out.append(token.content)
 
@@ -278,7 +287,7 @@ class _Collector:
         return Text(
             text,
             id_text,
-            "".join(self.marked),
+            _WITHIN_WORD.sub(_GLUED_BOUNDARY, "".join(self.marked)),
             tuple(dict.fromkeys(terms)) if terms else (),
             bool(self.images) and (not id_text or id_text.isspace()),
             tuple(self.tags),
@@ -302,7 +311,7 @@ _HANDLERS: dict[str, Callable[[_Collector, Token], None]] = {
     "math_inline": _Collector.unquoted,
     "expression": _Collector.unquoted,
     "attributes": _Collector.attributes,
-    "footnote_ref": _Collector.boundary,
+    "footnote_ref": _Collector.glue,
     "boundary": _Collector.boundary,
     "emoji": _Collector.unquoted,
     "keys": _Collector.unquoted,
