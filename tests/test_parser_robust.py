@@ -32,6 +32,9 @@ $x^2$|$$|$$ y $$|\\begin{align}|\\end{align}|\\\\(a\\\\)|&amp; &lt; &#x41;|(labe
 ``x|[|](|**|_|~~s~~|::|Exercise 1.1|## Exercises|## References|## Glossary|### Solution 2
 *Figure 1: cap*|<figure>|<figcaption>cap</figcaption>|</figure>|<h2 id="q">Raw</h2>|<ul><li>a
 </ul>|<dl><dt>t<dd>d</dl>|<math><mi>x</mi></math>|<script>
+/// note | T|///|//// tab|::: a.b|^^^|```{exercise-start}|```{exercise-end}|```{eval-rst}
+.. note:: x|.. toctree::|   :maxdepth: 1|[](a/b.md)|<div data-type="title">|<figure markdown>
+--8<--|- [x] done|![a](b){ width=3 }|```{code-cell}|:tags: [remove-cell]
 {term}`foo bar`
 {ref}`x <y>`"""
 PIECES = [piece for line in SNIPPETS.splitlines() for piece in line.split("|")]
@@ -95,6 +98,13 @@ HARD: dict[str, Callable[[int], str]] = {
     "footnotes": lambda n: "[^1]: a\n" * n,
     "fences": lambda n: "".join("`" * (3 + at % 200) + "\n" for at in range(n)),
     "imports": lambda n: "import {\n\n" * n,
+    "slashes": lambda n: "".join("/" * (3 + at % 60) + " note | t\n\nx\n\n" for at in range(n)),
+    "slashes within": lambda n: "".join("/" * (3 + at) + " note\n\n" for at in range(n // 5)),
+    "gates": lambda n: "```{exercise-start}\n```\nx\n\n" * n,
+    "rST": lambda n: "```{eval-rst}\n" + ".. toctree::\n\n   a\n" * n,
+    "documented code": lambda n: "::: a.b\n    x: y\n\n" * n,
+    "indented elements": lambda n: "<div markdown>\n    x\n\n" * n,
+    "snippets": lambda n: "--8<--\n" * n,
     "quiz": lambda n: "<Question choices={[" + '{text:"a' * n,
 }
 
@@ -194,3 +204,30 @@ def test_a_link_out_of_the_book_is_not_followed(tmp_path: Path) -> None:
     (folder / "link.md").symlink_to(tmp_path / "secret.md")
     book = read_book(folder)
     assert [page.file for page in book.documents] == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    ("site", "text", "kinds"),
+    [
+        (
+            Site.PLAIN,
+            '<div data-type="note">\n\nFirst.\n\n<div data-type="title">\nLate\n</div>\n</div>\n',
+            [BlockKind.ADMONITION],
+        ),
+        (
+            Site.PLAIN,
+            (
+                '<div data-type="exercise">\nA.\n<div data-type="problem">\nB.\n</div>\n'
+                '<div data-type="title">\nLate\n</div>\n\nC.\n</div>\n'
+            ),
+            [BlockKind.EXERCISE] * 3,
+        ),
+        (Site.MYST, "Write `[](target)` for [](chapters/far.md).\n", [BlockKind.PARAGRAPH]),
+    ],
+)
+def test_text_comes_out_in_the_order_it_is_written_in(
+    site: Site, text: str, kinds: list[BlockKind]
+) -> None:
+    page = read_text(text, site=site)
+    assert_sound(page)
+    assert [block.kind for block in page.blocks] == kinds

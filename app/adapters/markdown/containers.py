@@ -137,7 +137,8 @@ class Containers:
             self._out.append(piece)
             return
         scope = self._scopes[-1]
-        if scope.role == "title" and piece.kind is BlockKind.PARAGRAPH and self._capturing:
+        titled = scope.role == "title" and piece.kind is BlockKind.PARAGRAPH
+        if titled and self._takes_title():
             outer = self._capturing[-1]
             outer.title = f"{outer.title} {piece.text}".strip()
             outer.title_end = piece.end
@@ -147,6 +148,11 @@ class Containers:
         else:
             for made in _in_role(piece, scope):
                 self.emit(made)
+
+    def _takes_title(self) -> bool:
+        """True unless the innermost block to be has text already: its title is shown first."""
+        outer = self._capturing[-1] if self._capturing else None
+        return outer is not None and not outer.pieces and outer.start != _INTERRUPTED
 
     def _opens_solution(self, summary: Piece) -> bool:
         """True if a summary such as "Solution" makes one of the container round it."""

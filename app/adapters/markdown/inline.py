@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from markdown_it import MarkdownIt
@@ -20,10 +20,8 @@ from app.domain.document import RUN_GLUE
 
 _ALWAYS_SPECIAL = r"\\*_\[\]<~&"
 _BLANKS = re.compile(r"[ \t]*\n[ \t]*|[ \t]{2,}|\t")
-_EMPTY_LINK = re.compile(
-    r"(?<!!)\[\]\((?P<target>(?:[^()\s]*[/#:])?(?P<shown>[^()\s/#:]+?)(?:\.md)?)\)"
-)
-"""MyST shows the target's title; its name at least says what is meant."""
+_TARGET_NAME = re.compile(r"([^/#:?]+?)(?:\.md)?$")
+"""What a link without text shows for want of its target's title."""
 _ATTRIBUTE_ID = re.compile(r"#([\w:.-]+)")
 _GLUED_BOUNDARY = f"{RUN_GLUE}{BOUNDARY}{RUN_GLUE}"
 """Where something stands that is no part of the runs: the words beside it may go on in it."""
@@ -91,8 +89,6 @@ class InlineReader:
         """Resolve `content`, the raw inline source of one block."""
         if "`" in content and "inlinehilite" in self._extensions:
             content = inline_mkdocs.without_languages(content)
-        if self._fills_links and "[](" in content:
-            content = _EMPTY_LINK.sub(r"[\g<shown>](\g<target>)", content)
         if "  \n" not in content:
             if not self._special.search(content):
                 text = _flat(content)
@@ -104,7 +100,10 @@ class InlineReader:
                 and content.count("`") % 2 == 0
             ):
                 return _read_code_spans(content)
-        return render(self.parse(content, env), self._explicit_terms)
+        tokens = self.parse(content, env)
+        if self._fills_links and "[](" in content:
+            tokens = list(_fill_links(tokens))
+        return render(tokens, self._explicit_terms)
 
     def parse(self, content: str, env: EnvType) -> list[Token]:
         """Return the inline tokens of `content`."""
@@ -119,6 +118,17 @@ class InlineReader:
             return content
         text = "".join(_slug_piece(token, policy) for token in self.parse(content, env))
         return text.strip() if policy.strip else text
+
+
+def _fill_links(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Give each link without text its target's name; MyST shows the target's title there."""
+    for index, token in enumerate(tokens):
+        yield token
+        following = tokens[index + 1].type if index + 1 < len(tokens) else ""
+        if token.type == "link_open" and following == "link_close":
+            name = _TARGET_NAME.search(str(token.attrs.get("href", "")))
+            if name:
+                yield Token("text", "", 0, content=name.group(1))
 
 
 def _flat(content: str) -> str:
