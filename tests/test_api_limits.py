@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
 from app.api.rate_limit import MAX_CLIENTS, RateLimit, client_key
+from app.api.security import BodyLimit
 from tests.owl_server import QUESTION, assert_problem, events_of
 from tests.serving import ScriptedGenerator, offline_settings, serving
 
@@ -65,6 +69,34 @@ def test_clients_beyond_the_memory_are_forgotten_oldest_first() -> None:
 )
 def test_a_client_is_an_address_or_an_ipv6_site(one: str, other: str, same: bool) -> None:
     assert (client_key(one) == client_key(other)) == same
+
+
+def test_a_body_that_does_not_come_is_not_waited_for() -> None:
+    """As a client that holds its connection open would have it."""
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        if sent:
+            return {"type": "http.disconnect"}
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def unreached(scope: Scope, receive: Receive, send: Send) -> None:
+        raise AssertionError
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "headers": [(b"content-length", b"100")],
+        "state": {"request_id": "one"},
+    }
+    asyncio.run(BodyLimit(unreached, seconds=0.01)(scope, receive, send))
+    assert sent[0]["status"] == 408
+    assert (b"connection", b"close") in sent[0]["headers"]
+    assert json.loads(sent[1]["body"])["code"] == "request_timeout"
 
 
 @pytest.fixture(scope="module")

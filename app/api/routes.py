@@ -150,7 +150,7 @@ def _filter(book: str | None) -> SearchFilter:
             "`error`.",
             "content": {sse.MEDIA_TYPE: {"example": _STREAM_EXAMPLE}},
         },
-        **problems(400, 404, 409, 413, 422, 429, 500, 502, 503),
+        **problems(400, 404, 408, 409, 413, 422, 429, 500, 502, 503),
     },
     dependencies=[Depends(within_rate_limit)],
 )
@@ -174,7 +174,7 @@ async def chat(
     "/v1/search",
     tags=["answers"],
     summary="Search without answering",
-    responses=problems(400, 404, 409, 413, 422, 429, 500, 502, 503),
+    responses=problems(400, 404, 408, 409, 413, 422, 429, 500, 502, 503),
     dependencies=[Depends(within_rate_limit)],
 )
 async def search(body: SearchRequest, rag: Rag) -> SearchBody:

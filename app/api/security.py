@@ -5,6 +5,7 @@ Plain ASGI middleware: they neither buffer a stream nor hide a disconnect.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from uuid import uuid4
 
@@ -18,6 +19,7 @@ from app.api.problems import problem_response, unexpected
 from app.domain.errors import ConfigError
 
 MAX_BODY_BYTES = 64 * 1024
+BODY_SECONDS = 10.0
 API_DOCS_PATH = "/v1/docs"
 
 _API_POLICY = "default-src 'none'; frame-ancestors 'none'"
@@ -98,20 +100,34 @@ class RequestScope:
 
 
 class BodyLimit:
-    """Refuses a body over the limit before anything parses it, whatever its header claims."""
+    """Refuses a body over the limit before anything parses it, whatever its header claims.
 
-    def __init__(self, app: ASGIApp, max_bytes: int = MAX_BODY_BYTES) -> None:
+    Nor does it wait for one that trickles in: each would hold a connection and a task.
+    """
+
+    def __init__(
+        self, app: ASGIApp, max_bytes: int = MAX_BODY_BYTES, seconds: float = BODY_SECONDS
+    ) -> None:
         self._app = app
         self._max = max_bytes
+        self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        body = await self._read(scope, receive)
+        request_id = str(scope["state"]["request_id"])
+        try:
+            async with asyncio.timeout(self._seconds):
+                body = await self._read(scope, receive)
+        except TimeoutError:
+            detail = f"the request's body was not there within {self._seconds:g} s"
+            response = problem_response(408, "request_timeout", detail, request_id)
+            response.headers["Connection"] = "close"
+            await response(scope, receive, send)
+            return
         if body is None:
             detail = f"the request's body is larger than {self._max:,} bytes"
-            request_id = str(scope["state"]["request_id"])
             response = problem_response(413, "body_too_large", detail, request_id)
             await response(scope, receive, send)
             return
