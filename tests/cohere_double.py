@@ -11,6 +11,7 @@ documents that shares most words with the question, and cites it.
 
 from __future__ import annotations
 
+import http.client
 import json
 import math
 import random
@@ -161,6 +162,17 @@ class CohereDouble:
         with self.lock:
             return self.lock.wait_for(lambda: self.disconnects > 0, timeout)
 
+    def settle(self) -> None:
+        """Wait for requests of clients that are gone: they may have been sent but not read yet."""
+        host, port = self._server.server_address[:2]
+        probe = http.client.HTTPConnection(str(host), port)
+        # Connections are accepted in their order: once this one is answered, all before it were.
+        probe.request("POST", "/v2/probe", "{}")
+        probe.getresponse().read()
+        probe.close()
+        with self._server.calm:
+            assert self._server.calm.wait_for(lambda: not self._server.open, 60)
+
     def next_fault(self, request: Recorded) -> Fault | None:
         with self.lock:
             queue = self._faults[request.endpoint]
@@ -195,6 +207,25 @@ class CohereDouble:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        super().__init__(address, handler)
+        self.calm = threading.Condition()
+        self.open = 0
+        """Connections accepted and not closed yet."""
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self.calm:
+            self.open += 1
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            with self.calm:
+                self.open -= 1
+                self.calm.notify_all()
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Clients that leave are part of the tests; no tracebacks."""

@@ -121,5 +121,6 @@ def manifest(book: str, chunks: int, dimension: int = DIMENSION) -> BookManifest
 async def publish(index: VectorIndex, book: str, made: Sequence[IndexPoint]) -> BookManifest:
     dimension = len(made[0].dense)
     writer = await index.begin(book, dimension)
-    await writer.write(made)
+    for start in range(0, len(made), 100):
+        await writer.write(made[start : start + 100])
     return await writer.publish(manifest(book, len(made), dimension))

@@ -8,7 +8,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import pytest
 from hypothesis import given, settings
@@ -30,7 +30,7 @@ from app.domain.errors import (
     StorageError,
 )
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector
-from app.services.ports import BookManifest, IndexPoint, VectorIndex
+from app.services.ports import BookStore, IndexPoint
 from tests.index_points import (
     DIMENSION,
     chunk,
@@ -50,22 +50,24 @@ pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:U
 ALL = SearchFilter()
 
 
-class Index(VectorIndex, Protocol):
-    async def rollback(self, book: str) -> BookManifest: ...
-
-
-Opener: TypeAlias = Callable[[], AbstractAsyncContextManager[Index]]
-Scenario: TypeAlias = Callable[[Index], Awaitable[None]]
+Opener: TypeAlias = Callable[[], AbstractAsyncContextManager[BookStore]]
+Scenario: TypeAlias = Callable[[BookStore], Awaitable[None]]
 
 
 @asynccontextmanager
-async def embedded() -> AsyncIterator[Index]:
+async def embedded() -> AsyncIterator[BookStore]:
     with quick_folder() as home:
         yield EdgeIndex(home)
 
 
 @asynccontextmanager
-async def server() -> AsyncIterator[Index]:
+async def embedded_in_segments() -> AsyncIterator[BookStore]:
+    with quick_folder() as home:
+        yield EdgeIndex(home, segment=40)
+
+
+@asynccontextmanager
+async def server() -> AsyncIterator[BookStore]:
     client = AsyncQdrantClient(":memory:")
     try:
         yield ServerIndex(client, "textbook", "http://localhost:6333")
@@ -73,7 +75,9 @@ async def server() -> AsyncIterator[Index]:
         await client.close()
 
 
-@pytest.fixture(params=[embedded, server], ids=["embedded", "server"])
+@pytest.fixture(
+    params=[embedded, embedded_in_segments, server], ids=["embedded", "segments", "server"]
+)
 def run(request: pytest.FixtureRequest) -> Callable[[Scenario], None]:
     opener: Opener = request.param
 
@@ -87,7 +91,7 @@ def run(request: pytest.FixtureRequest) -> Callable[[Scenario], None]:
 Run: TypeAlias = Callable[[Scenario], None]
 
 
-async def found(index: Index, filter: SearchFilter = ALL) -> set[str]:
+async def found(index: BookStore, filter: SearchFilter = ALL) -> set[str]:
     candidates = await index.search(vector(*[1.0] * DIMENSION), None, 1_000, filter)
     return {hit.chunk_id for hit in candidates.dense}
 
@@ -102,11 +106,14 @@ async def fails(kind: type[RagError], call: Awaitable[object], *parts: str) -> N
 
 
 def test_an_empty_index_has_no_books_and_finds_nothing(run: Run) -> None:
-    async def scenario(index: Index) -> None:
+    async def scenario(index: BookStore) -> None:
         await index.check()
         assert await index.books() == []
         assert await index.search(vector(1.0), None, 5, ALL) == Candidates()
         assert await index.find_paragraph("p-1") is None
+        assert await index.manifest("book") is None
+        with pytest.raises(BookNotFound):
+            await anext(aiter(index.points("book")))
         await fails(BookNotFound, index.fetch("book", []), "'book'")
         await fails(BookNotFound, index.chunks("book"), "'book'")
         await fails(BookNotFound, index.remove("book"), "'book'")
@@ -117,11 +124,12 @@ def test_an_empty_index_has_no_books_and_finds_nothing(run: Run) -> None:
 
 
 def test_a_published_book_is_listed_and_gives_its_chunks_back_exactly(run: Run) -> None:
-    async def scenario(index: Index) -> None:
+    async def scenario(index: BookStore) -> None:
         made = points("book", range(20))
         published = await publish(index, "book", made)
         assert published.generation == 1
         assert await index.books() == [published]
+        assert await index.manifest("book") == published
         assert replace(published, generation=0, size_bytes=0) == manifest("book", 20)
         assert await index.chunks("book") == {
             point.chunk.chunk_id: point.chunk.paragraph_ids for point in made
@@ -135,7 +143,7 @@ def test_a_published_book_is_listed_and_gives_its_chunks_back_exactly(run: Run) 
 
 
 def test_more_points_than_a_page_are_all_written_and_listed(run: Run) -> None:
-    async def scenario(index: Index) -> None:
+    async def scenario(index: BookStore) -> None:
         made = points("book", range(1_100))
         await publish(index, "book", made)
         assert len(await index.chunks("book")) == 1_100
@@ -143,8 +151,25 @@ def test_more_points_than_a_page_are_all_written_and_listed(run: Run) -> None:
     run(scenario)
 
 
+def test_points_come_in_pages_by_id_with_vectors_of_length_one(run: Run) -> None:
+    async def scenario(index: BookStore) -> None:
+        made = points("book", range(300))
+        made[7] = replace(made[7], sparse=SparseVector((), ()))
+        await publish(index, "book", made)
+        got = [point async for page in index.points("book") for point in page]
+        made.sort(key=lambda point: point.chunk.chunk_id)
+        assert [point.chunk for point in got] == [point.chunk for point in made]
+        for one, other in zip(got, made, strict=True):
+            length = sum(value * value for value in other.dense) ** 0.5
+            assert list(one.dense) == pytest.approx([x / length for x in other.dense], abs=1e-6)
+            assert one.sparse.indices == other.sparse.indices
+            assert one.sparse.values == pytest.approx(other.sparse.values)
+
+    run(scenario)
+
+
 def test_readers_see_nothing_of_a_generation_before_it_is_published(run: Run) -> None:
-    async def scenario(index: Index) -> None:
+    async def scenario(index: BookStore) -> None:
         writer = await index.begin("book", DIMENSION)
         await writer.write(points("book", range(3)))
         assert await index.books() == []
@@ -161,7 +186,7 @@ def test_readers_see_nothing_of_a_generation_before_it_is_published(run: Run) ->
 
 
 def test_a_question_that_began_before_a_switch_gets_its_chunks_after_it(run: Run) -> None:
-    async def scenario(index: Index) -> None:
+    async def scenario(index: BookStore) -> None:
         await publish(index, "book", points("book", range(4)))
         before = await index.search(vector(*[1.0] * DIMENSION), None, 4, ALL)
         await publish(index, "book", points("book", range(2, 9), version="v2"))
@@ -175,7 +200,7 @@ def test_a_question_that_began_before_a_switch_gets_its_chunks_after_it(run: Run
 
 
 def test_rollback_goes_to_the_generation_before_and_forth_again(run: Run) -> None:
-    async def scenario(index: Index) -> None:
+    async def scenario(index: BookStore) -> None:
         await publish(index, "book", points("book", [1]))
         await fails(InputError, index.rollback("book"), "'book'")
         await publish(index, "book", points("book", [2]))
@@ -193,7 +218,7 @@ def test_rollback_goes_to_the_generation_before_and_forth_again(run: Run) -> Non
 
 
 def test_only_the_current_generation_and_the_one_before_are_kept(run: Run) -> None:
-    async def scenario(index: Index) -> None:
+    async def scenario(index: BookStore) -> None:
         for number in range(4):
             await publish(index, "book", points("book", [number]))
         ids = [chunk_id("book", number) for number in range(4)]
@@ -203,7 +228,7 @@ def test_only_the_current_generation_and_the_one_before_are_kept(run: Run) -> No
 
 
 def test_a_wrong_count_is_not_published_and_the_old_generation_stays(run: Run) -> None:
-    async def scenario(index: Index) -> None:
+    async def scenario(index: BookStore) -> None:
         await publish(index, "book", points("book", [1]))
         writer = await index.begin("book", DIMENSION)
         await writer.write(points("book", [2, 3, 3]))
@@ -216,7 +241,7 @@ def test_a_wrong_count_is_not_published_and_the_old_generation_stays(run: Run) -
 
 
 def test_an_abandoned_generation_leaves_the_book_as_it_was(run: Run) -> None:
-    async def scenario(index: Index) -> None:
+    async def scenario(index: BookStore) -> None:
         writer = await index.begin("book", DIMENSION)
         await writer.write(points("book", [1]))
         await writer.abandon()
@@ -232,7 +257,7 @@ def test_an_abandoned_generation_leaves_the_book_as_it_was(run: Run) -> None:
 
 
 def test_a_second_writer_of_a_book_is_refused_with_the_name_of_the_first(run: Run) -> None:
-    async def scenario(index: Index) -> None:
+    async def scenario(index: BookStore) -> None:
         await publish(index, "book", points("book", [1]))
         await publish(index, "book", points("book", [2]))
         writer = await index.begin("book", DIMENSION)
@@ -247,7 +272,7 @@ def test_a_second_writer_of_a_book_is_refused_with_the_name_of_the_first(run: Ru
 
 
 def test_a_removed_book_is_gone_and_may_come_back(run: Run) -> None:
-    async def scenario(index: Index) -> None:
+    async def scenario(index: BookStore) -> None:
         for book in ("book", "other"):
             await publish(index, book, points(book, [1]))
         await publish(index, "book", points("book", [2]))
@@ -265,7 +290,7 @@ def test_a_removed_book_is_gone_and_may_come_back(run: Run) -> None:
     "book", ["", "..", "a/b", "Book", "é", "-a", ".a", "a b", "a\n", "a" * 65, "course_v2"]
 )
 def test_a_book_id_that_cannot_name_a_folder_or_collection_is_refused(run: Run, book: str) -> None:
-    async def scenario(index: Index) -> None:
+    async def scenario(index: BookStore) -> None:
         await fails(InputError, index.begin(book, DIMENSION), "book id")
         await fails(InputError, index.fetch(book, []), "book id")
         await fails(InputError, index.remove(book), "book id")
@@ -282,7 +307,7 @@ def test_every_other_book_id_is_accepted(book: str) -> None:
 
 
 def test_a_vector_of_another_dimension_is_refused_with_both_dimensions(run: Run) -> None:
-    async def scenario(index: Index) -> None:
+    async def scenario(index: BookStore) -> None:
         await publish(index, "book", points("book", range(3)))
         query = vector(*[1.0] * (DIMENSION + 1))
         await fails(IndexMismatch, index.search(query, None, 5, ALL), "8", "9", "test-model")
@@ -294,7 +319,7 @@ def test_a_vector_of_another_dimension_is_refused_with_both_dimensions(run: Run)
 
 
 def test_books_of_different_dimensions_live_side_by_side(run: Run) -> None:
-    async def scenario(index: Index) -> None:
+    async def scenario(index: BookStore) -> None:
         await publish(index, "small", points("small", range(3)))
         point = IndexPoint(chunk("large", 1), vector(*[0.5] * 16), SparseVector((1,), (1.0,)))
         await publish(index, "large", [point])
@@ -331,7 +356,7 @@ def passes(filter: SearchFilter, one: Chunk) -> bool:
 
 
 def test_the_best_score_of_each_term_is_that_of_a_search_for_it_alone(run: Run) -> None:
-    async def scenario(index: Index) -> None:
+    async def scenario(index: BookStore) -> None:
         made = points("a", range(12))
         await publish(index, "a", made)
         await publish(index, "b", points("b", range(12)))
@@ -354,7 +379,7 @@ def test_the_best_score_of_each_term_is_that_of_a_search_for_it_alone(run: Run) 
 def test_a_filter_lets_through_what_has_each_of_its_fields(run: Run) -> None:
     every_term = SparseVector(tuple(i * 107_374_182 for i in range(40)), (1.0,) * 40)
 
-    async def scenario(index: Index) -> None:
+    async def scenario(index: BookStore) -> None:
         made = points("book", range(60))
         await publish(index, "book", made)
         for name, asked in FILTERS.items():
@@ -367,7 +392,7 @@ def test_a_filter_lets_through_what_has_each_of_its_fields(run: Run) -> None:
 
 
 def test_a_search_over_no_named_book_merges_all_by_score(run: Run) -> None:
-    async def scenario(index: Index) -> None:
+    async def scenario(index: BookStore) -> None:
         for book in ("a", "b", "c"):
             await publish(index, book, points(book, range(10)))
         source = random.Random(1)
@@ -390,7 +415,7 @@ def test_a_search_over_no_named_book_merges_all_by_score(run: Run) -> None:
 
 
 def test_each_list_is_there_only_for_a_vector_that_was_given(run: Run) -> None:
-    async def scenario(index: Index) -> None:
+    async def scenario(index: BookStore) -> None:
         await publish(index, "book", points("book", range(5)))
         source = random.Random(2)
         dense, sparse = random_vector(source), random_sparse(source)
@@ -405,7 +430,7 @@ def test_each_list_is_there_only_for_a_vector_that_was_given(run: Run) -> None:
 
 
 def test_a_chunk_without_terms_or_with_a_zero_vector_is_stored(run: Run) -> None:
-    async def scenario(index: Index) -> None:
+    async def scenario(index: BookStore) -> None:
         empty = IndexPoint(chunk("book", 1), vector(*[0.0] * DIMENSION), SparseVector((), ()))
         await publish(index, "book", [empty, *points("book", [2])])
         assert await index.fetch("book", [chunk_id("book", 1)]) == [empty.chunk]
@@ -419,7 +444,7 @@ def test_a_paragraph_is_found_whole_in_its_book_or_in_any(run: Run) -> None:
     second = passage("p-split", "Second one.", 16)
     third = passage("p-split", "Third.", 28)
 
-    async def scenario(index: Index) -> None:
+    async def scenario(index: BookStore) -> None:
         made = points("book", [1, 2])
         made[0] = replace(made[0], chunk=chunk("book", 1, [first, second]))
         made[1] = replace(made[1], chunk=chunk("book", 2, [second, third]))
@@ -438,7 +463,8 @@ def test_a_paragraph_is_found_whole_in_its_book_or_in_any(run: Run) -> None:
 QUERY_FILTERS = [ALL, *FILTERS.values()]
 
 
-def test_both_stores_find_the_same_chunks_with_the_same_scores() -> None:
+@pytest.mark.parametrize("opener", [embedded, embedded_in_segments])
+def test_both_stores_find_the_same_chunks_with_the_same_scores(opener: Opener) -> None:
     async def results(opener: Opener) -> list[Candidates]:
         source = random.Random(3)
         async with opener() as index:
@@ -453,7 +479,7 @@ def test_both_stores_find_the_same_chunks_with_the_same_scores() -> None:
             ]
 
     async def compare() -> None:
-        ours, theirs = await asyncio.gather(results(embedded), results(server))
+        ours, theirs = await asyncio.gather(results(opener), results(server))
         for a, b in zip(ours, theirs, strict=True):
             for mine, other in ((a.dense, b.dense), (a.sparse, b.sparse)):
                 assert [hit.chunk_id for hit in mine] == [hit.chunk_id for hit in other]

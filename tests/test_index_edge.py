@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from app.adapters.qdrant import edge_writer
 from app.adapters.qdrant.edge import EdgeIndex
+from app.adapters.qdrant.edge_shard import load_shard
 from app.domain.errors import IndexBusy, StorageError
 from app.domain.retrieval.query import SearchFilter
 from tests.conftest import ROOT
@@ -87,6 +89,31 @@ def output(process: subprocess.Popen[str]) -> str:
 
 def book_entries(home: Path) -> list[str]:
     return sorted(path.name for path in (home / "index" / "book").iterdir())
+
+
+def test_what_is_written_is_sealed_in_segments_of_bounded_size(home: Path) -> None:
+    async def scenario() -> None:
+        await publish(EdgeIndex(home, segment=100), "book", points("book", range(350)))
+
+    asyncio.run(scenario())
+    shard = load_shard(home / "index" / "book" / "000001" / "shard")
+    assert shard.info().segments_count == 4
+
+
+def test_a_book_too_large_to_compare_all_vectors_gets_a_graph(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edge_writer, "EXACT_UP_TO_KB", 5)
+
+    async def scenario() -> None:
+        index = EdgeIndex(home, segment=100)
+        await publish(index, "book", points("book", range(350)))
+        assert len(await index.chunks("book")) == 350
+        assert len(await found(index)) == 100
+
+    asyncio.run(scenario())
+    shard = load_shard(home / "index" / "book" / "000001" / "shard")
+    assert shard.info().indexed_vectors_count == 2 * 350  # dense and sparse
 
 
 def test_a_running_reader_takes_up_a_new_generation_half_a_second_later(home: Path) -> None:

@@ -72,7 +72,7 @@ def test_warnings_name_file_and_line_and_a_long_list_is_cut(run: Run, book: Path
 
 def test_progress_is_a_line_a_phase_and_quiet_is_quiet(run: Run, book: Path) -> None:
     phases = [line.split(":")[0] for line in run("ingest", book).err.splitlines()]
-    assert phases == ["embedder", "read", "chunk", "embed", "index", "publish"]
+    assert phases == ["embedder", "read", "chunk", "compare", "embed", "index", "publish"]
     edit(book / "page2.md", "Page2 part0", "Newer words")
     quiet = run("ingest", book, "--quiet", "--json")
     assert quiet.err == ""

@@ -196,6 +196,21 @@ def test_the_command_prints_cost_and_rate_limit(
         assert "price not known" in run("ingest", book, "--dry-run", **unknown).out
 
 
+def test_texts_that_the_model_cuts_are_warned_of(home: Path, book: Path) -> None:
+    async def scenario(run: Bench, double: CohereDouble) -> None:
+        pace = replace(run.use_case.tariff.pace, tokens_per_text=1_000)
+        run.use_case = replace(run.use_case, tariff=Tariff(pace, PRICE))
+        assert (await run.ingest(book)).warnings == []
+        run.use_case = replace(
+            run.use_case, tariff=Tariff(replace(pace, tokens_per_text=30), PRICE)
+        )
+        edit(book / "page1.md", "Page1 part1", "Newer words")
+        (warning,) = (await run.ingest(book)).warnings
+        assert warning.startswith("1 texts are longer than the 30 tokens that embed-v4.0 reads")
+
+    play(home, scenario)
+
+
 def test_prices_can_be_set_and_the_known_ones_stay() -> None:
     settings = Settings(_env_file=None, embed_prices={"mine": 1.5, "embed-v4.0": 0.2})
     prices = [settings.embed_price(name) for name in ("mine", "embed-v4.0", "embed-english-v3.0")]

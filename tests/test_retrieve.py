@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -15,9 +16,14 @@ from app.domain.errors import (
     ProviderUnavailable,
     QuestionError,
 )
-from app.domain.retrieval.query import SearchFilter, SearchMode, SearchQuery, Turn
+from app.domain.retrieval.query import (
+    SearchFilter,
+    SearchMode,
+    SearchQuery,
+    Turn,
+)
 from app.services.retrieve import Retrieve, SearchResult
-from app.services.second_stage import DEPTH, SecondStage
+from app.services.second_stage import DEPTH, MOST_TERMS, SecondStage
 from app.services.term_ceilings import TermCeilings
 from tests.retrieval_fakes import (
     FakeEmbedder,
@@ -33,6 +39,15 @@ CHUNKS = [
     make_chunk("Queues are first in, first out.", index=1),
     make_chunk("Trees have one root.", file="b.md", index=0),
 ]
+
+
+@dataclass
+class CountingIndex(FakeIndex):
+    terms: int = 0
+
+    async def best_scores(self, terms: Sequence[int], books: Sequence[str] = ()) -> list[float]:
+        self.terms += len(terms)
+        return await super().best_scores(terms, books)
 
 
 def retrieve(
@@ -235,6 +250,13 @@ def test_with_the_second_stage_too_more_hits_keep_the_same_first_ones() -> None:
     staged = retrieve(index=FakeIndex(chunks), second_stage=True)
     few = ids(search(staged, SearchQuery("out x", k=5)))
     assert ids(search(staged, SearchQuery("out x", k=50)))[:5] == few
+
+
+def test_a_long_question_asks_for_a_bounded_number_of_terms() -> None:
+    index = CountingIndex(CHUNKS)
+    question = "queues " + " ".join(f"word{n}" for n in range(500))
+    assert ids(search(retrieve(index=index, second_stage=True), SearchQuery(question)))
+    assert index.terms == MOST_TERMS
 
 
 def test_the_second_stage_of_nothing_found_is_nothing() -> None:

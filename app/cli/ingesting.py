@@ -84,7 +84,12 @@ def _cost(report: IngestReport) -> str:
         tokens = f"{report.billed_tokens:,} tokens billed ({report.tokens:,} by our count)"
     else:
         tokens = f"{report.tokens:,} tokens"
-    calls = f"{report.batches:,} batches"
+    calls = "1 batch" if report.batches == 1 else f"{report.batches:,} batches"
     limit = f"{duration(60 * report.minutes)} at the rate limit"
-    price = "price not known: see RAG_EMBED_PRICES" if report.usd is None else f"${report.usd:.4f}"
-    return ", ".join([tokens, calls, *([limit] if report.minutes else []), price])
+    return ", ".join([tokens, calls, *([limit] if report.minutes else []), _price(report.usd)])
+
+
+def _price(usd: float | None) -> str:
+    if usd is None:
+        return "price not known: see RAG_EMBED_PRICES"
+    return "under $0.0001" if 0 < usd < 0.0001 else f"${usd:.4f}"

@@ -16,6 +16,8 @@ class Pace:
 
     texts_per_call: int | None = None
     tokens_per_call: int | None = None
+    tokens_per_text: int | None = None
+    """What is longer is cut at its end."""
     calls_per_minute: int | None = None
     inputs_per_minute: int | None = None
     tokens_per_minute: int | None = None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Protocol
 
 from app.domain.changes import Changes, compare, fingerprint
 from app.domain.chunking.chunk import Chunk
-from app.domain.cost import FREE, Cost, Tariff
+from app.domain.cost import FREE, Tariff
 from app.domain.document import Book
 from app.domain.errors import (
     BookError,
@@ -22,9 +21,9 @@ from app.domain.errors import (
     IndexUnreadable,
     ProviderError,
 )
-from app.domain.ledger import Ledger
 from app.domain.retrieval.query import Vector
 from app.services.chunk_vectors import embed_keys, token_counts
+from app.services.ingest_draft import Draft, Ids
 from app.services.ingest_report import IngestReport, IngestRequest, Memory
 from app.services.lexical import chunk_vector
 from app.services.paragraph_ids import keep_ids
@@ -101,7 +100,7 @@ class IngestBook:
         report = await self._recall(request, source)
         if report is None:
             draft = await self._draft(request, phases)
-            report = self._report(draft, request)
+            report = draft.report(request)
             if not request.dry_run:
                 report = await self._carry_out(draft, report, request, phases, source)
                 await self._remember(draft, report, request, source)
@@ -112,26 +111,24 @@ class IngestBook:
             dry_run=request.dry_run,
         )
 
-    async def _draft(self, request: IngestRequest, phases: Phases) -> _Draft:
+    async def _draft(self, request: IngestRequest, phases: Phases) -> Draft:
         """Find out what is to be done; change nothing."""
-        book = await self._read(request, phases)
-        revision = await self.ledgers.revision(book.id)
-        known = await self.ledgers.load(book.id)
-        book, ledger = await asyncio.to_thread(keep_ids, book, known)
+        book, ids = await self._read(request, phases)
         chunks = await self._chunk(book, request, phases)
-        published, before = await self._indexed(book.id)
-        digest = await asyncio.to_thread(
-            fingerprint,
-            chunks,
-            self.embedder.model,
-            self.embedder.dimension,
-            request.strategy,
-            self.encoder,
-        )
-        unchanged = published is not None and published.fingerprint == digest
-        missing = [] if unchanged else await self._missing(chunks)
-        counts = await asyncio.to_thread(token_counts, missing, chunks, self.count_tokens)
-        return _Draft(
+        with phases.phase("compare"):
+            digest = await asyncio.to_thread(
+                fingerprint,
+                chunks,
+                self.embedder.model,
+                self.embedder.dimension,
+                request.strategy,
+                self.encoder,
+            )
+            published, before = await self._indexed(book.id, digest)
+            unchanged = published is not None and published.fingerprint == digest
+            missing = [] if unchanged else await self._missing(chunks)
+            counts = await asyncio.to_thread(token_counts, missing, chunks, self.count_tokens)
+        return Draft(
             book=book,
             chunks=chunks,
             fingerprint=digest,
@@ -140,18 +137,20 @@ class IngestBook:
             changes=Changes() if unchanged else compare(before, chunks),
             missing=missing,
             cost=self.tariff.estimate(counts),
-            ledger=ledger,
-            ledger_is_new=ledger != known,
-            ledger_revision=revision,
+            warnings=self._cut(counts),
+            ids=ids,
         )
 
-    async def _read(self, request: IngestRequest, phases: Phases) -> Book:
+    async def _read(self, request: IngestRequest, phases: Phases) -> tuple[Book, Ids]:
         with phases.phase("read", unit="files") as advance:
             book = await asyncio.to_thread(self.read_book, request, advance)
-        if not any(document.blocks for document in book.documents):
-            message = "no text to index here: the folder holds no Markdown file of this book"
-            raise BookError(message, str(request.folder))
-        return book
+            if not any(document.blocks for document in book.documents):
+                message = "no text to index here: the folder holds no Markdown file of this book"
+                raise BookError(message, str(request.folder))
+            revision = await self.ledgers.revision(book.id)
+            known = await self.ledgers.load(book.id)
+            book, ledger = await asyncio.to_thread(keep_ids, book, known)
+        return book, Ids(ledger, ledger != known, revision)
 
     async def _chunk(self, book: Book, request: IngestRequest, phases: Phases) -> Sequence[Chunk]:
         with phases.phase("chunk", len(book.documents), "files") as advance:
@@ -161,11 +160,15 @@ class IngestBook:
             raise BookError(message, str(request.folder))
         return chunks
 
-    async def _indexed(self, book: str) -> tuple[BookManifest | None, dict[str, tuple[str, ...]]]:
-        """What readers see now: manifest, and chunk ids with their paragraph ids."""
+    async def _indexed(
+        self, book: str, digest: str
+    ) -> tuple[BookManifest | None, Mapping[str, tuple[str, ...]]]:
+        """What readers see now: manifest and, if it is not this, chunks with paragraph ids."""
         try:
             published = await self.index.manifest(book)
-            return published, dict(await self.index.chunks(book)) if published else {}
+            if published is None or published.fingerprint == digest:
+                return published, {}
+            return published, await self.index.chunks(book)
         except (BookNotFound, IndexUnreadable):
             return None, {}
 
@@ -174,36 +177,18 @@ class IngestBook:
         keys = [chunk.vector_key for chunk in chunks]
         return await self.cache.missing(self.embedder.model, self.embedder.dimension, keys)
 
-    def _report(self, draft: _Draft, request: IngestRequest) -> IngestReport:
-        book, cost = draft.book, draft.cost
-        kinds = Counter(block.kind for block in book.blocks())
-        return IngestReport(
-            book=book.id,
-            book_version=book.version,
-            files=len(book.documents),
-            blocks={kind.value: count for kind, count in sorted(kinds.items())},
-            chunks=len(draft.chunks),
-            added=draft.changes.added,
-            changed=draft.changes.changed,
-            removed=draft.changes.removed,
-            embedded=cost.texts,
-            reused=0 if draft.unchanged else len(draft.chunks) - cost.texts,
-            tokens=cost.tokens,
-            batches=cost.batches,
-            minutes=round(cost.minutes, 2),
-            usd=cost.usd,
-            unchanged=draft.unchanged,
-            generation=draft.published.generation if draft.published else 0,
-            excluded={
-                kind.value: kinds[kind] for kind in sorted(request.exclude_kinds & kinds.keys())
-            },
-            warnings=[str(warning) for warning in book.warnings],
-            orphans=list(book.orphans),
+    def _cut(self, counts: Sequence[int]) -> list[str]:
+        """Warn of texts of which the model reads the beginning only."""
+        limit = self.tariff.pace.tokens_per_text
+        cut = sum(count > limit for count in counts) if limit else 0
+        longer = (
+            f"{cut:,} texts are longer than the {limit} tokens that {self.embedder.model} reads"
         )
+        return [f"{longer}: what is cut off is found by its words alone"] if cut else []
 
     async def _carry_out(
         self,
-        draft: _Draft,
+        draft: Draft,
         report: IngestReport,
         request: IngestRequest,
         phases: Phases,
@@ -211,8 +196,8 @@ class IngestBook:
     ) -> IngestReport:
         if draft.unchanged:
             # After a rollback, say, the ledger may know more than this version of the book.
-            if draft.ledger_is_new:
-                await self.ledgers.save(draft.book.id, draft.ledger)
+            if draft.ids.new:
+                await self.ledgers.save(draft.book.id, draft.ids.ledger)
             return report
         billed_before = self.billed()
         published = await self._publish(draft, request, phases, source)
@@ -225,7 +210,7 @@ class IngestBook:
         )
 
     async def _publish(
-        self, draft: _Draft, request: IngestRequest, phases: Phases, source: str
+        self, draft: Draft, request: IngestRequest, phases: Phases, source: str
     ) -> BookManifest:
         writer = await self.index.begin(draft.book.id, self.embedder.dimension)
         try:
@@ -236,27 +221,25 @@ class IngestBook:
                 # First the ledger: ids that readers may have seen are then never forgotten, and
                 # ids that nobody saw do no harm. A run that dies between the two is done again
                 # with the same ids, since equal texts find their own entries.
-                if draft.ledger_is_new:
-                    await self.ledgers.save(draft.book.id, draft.ledger)
+                if draft.ids.new:
+                    await self.ledgers.save(draft.book.id, draft.ids.ledger)
                 return await writer.publish(self._manifest(draft, request))
         finally:
             await writer.abandon()
 
-    async def _refuse_if_overtaken(
-        self, draft: _Draft, request: IngestRequest, source: str
-    ) -> None:
+    async def _refuse_if_overtaken(self, draft: Draft, request: IngestRequest, source: str) -> None:
         """Another run may have come and gone while this one read the book."""
         if await asyncio.to_thread(self.stamp, request) != source:
             message = "files changed while they were read: run the ingest again"
             raise BookError(message, str(request.folder))
-        if await self.ledgers.revision(draft.book.id) != draft.ledger_revision:
+        if await self.ledgers.revision(draft.book.id) != draft.ids.revision:
             message = (
                 f"book {draft.book.id!r} was written by another run while this one read it: "
                 "run the ingest again"
             )
             raise IndexBusy(message)
 
-    async def _embed(self, draft: _Draft, phases: Phases) -> None:
+    async def _embed(self, draft: Draft, phases: Phases) -> None:
         """Embed and cache each batch as it comes, so that a crash never pays twice."""
         missing = draft.missing
         if not missing:
@@ -296,7 +279,7 @@ class IngestBook:
             for chunk, vector in zip(chunks, vectors, strict=True)
         ]
 
-    def _manifest(self, draft: _Draft, request: IngestRequest) -> BookManifest:
+    def _manifest(self, draft: Draft, request: IngestRequest) -> BookManifest:
         book, chunks = draft.book, draft.chunks
         return BookManifest(
             book=book.id,
@@ -323,28 +306,34 @@ class IngestBook:
             published = await self.index.books()
         except IndexUnreadable:
             return None
+        stamp = self._stamp(request, source)
         for manifest in published:
             memory = Memory.from_text(await self.memory.recall(manifest.book))
             if (
                 memory is not None
-                and memory.stamp == await self._stamp(request, source, manifest.book)
+                and memory.stamp == stamp
                 and memory.fingerprint == manifest.fingerprint
                 and memory.report.generation == manifest.generation
+                and memory.ledger == await self.ledgers.revision(manifest.book)
             ):
                 return memory.report
         return None
 
     async def _remember(
-        self, draft: _Draft, report: IngestReport, request: IngestRequest, source: str
+        self, draft: Draft, report: IngestReport, request: IngestRequest, source: str
     ) -> None:
         if not source:
             return
-        stamp = await self._stamp(request, source, draft.book.id)
-        memory = Memory(stamp, draft.fingerprint, report.of_the_next_run())
+        memory = Memory(
+            stamp=self._stamp(request, source),
+            ledger=await self.ledgers.revision(draft.book.id),
+            fingerprint=draft.fingerprint,
+            report=report.of_the_next_run(),
+        )
         await self.memory.remember(draft.book.id, memory.to_text())
 
-    async def _stamp(self, request: IngestRequest, source: str, book: str) -> str:
-        """Hash all that goes into a run: source, program, request, settings, ledger."""
+    def _stamp(self, request: IngestRequest, source: str) -> str:
+        """Hash what goes into a run beside the ledger: source, program, request, settings."""
         facts = (
             source,
             replace(request, folder=Path(), dry_run=False, exclude_kinds=frozenset()),
@@ -352,26 +341,8 @@ class IngestBook:
             self.embedder.model,
             self.embedder.dimension,
             self.encoder,
-            await self.ledgers.revision(book),
         )
         return hashlib.sha256(repr(facts).encode()).hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """What a run is going to do."""
-
-    book: Book
-    chunks: Sequence[Chunk]
-    fingerprint: str
-    published: BookManifest | None
-    unchanged: bool
-    changes: Changes
-    missing: list[str]
-    cost: Cost
-    ledger: Ledger
-    ledger_is_new: bool
-    ledger_revision: str
 
 
 def _cached(vector: Vector | None) -> Vector:

@@ -81,9 +81,12 @@ class IngestReport:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The last run on a book: `stamp` hashes all that went into it, `fingerprint` what came out."""
+    """The last run on a book: `stamp` hashes what went into it but for the ledger, which is at
+    `ledger` since, and `fingerprint` what came out.
+    """
 
     stamp: str
+    ledger: str
     fingerprint: str
     report: IngestReport
 

@@ -17,6 +17,9 @@ from app.services.term_ceilings import TermCeilings
 DEPTH = 30
 """Candidates that are looked into; 20 do nearly as well, 50 no better."""
 
+MOST_TERMS = 64
+"""Of a long question: what follows is code or setting, and each new term is a search of its own."""
+
 _REMEMBERED = 5_000
 """Chunks whose terms are kept, about 30 MB."""
 
@@ -58,7 +61,10 @@ class SecondStage:
         return found
 
     async def _asked(self, query: SearchQuery, languages: set[str]) -> Mapping[str, AskedTerms]:
-        terms = {language: self.sparse.terms(query.question, language) for language in languages}
+        terms = {
+            language: self.sparse.terms(query.question, language)[:MOST_TERMS]
+            for language in languages
+        }
         every = {term for found in terms.values() for term in found}
         weights = await self.ceilings.of(every, query.filter.books)
         return {

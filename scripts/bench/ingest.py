@@ -7,9 +7,10 @@ For each book, with the embedder that the settings choose: a cold run, a run on 
 one with a word edited on the largest page, and one more for another address (nothing to embed).
 Wall seconds by phase, CPU seconds, MB/s of Markdown and peak memory; `start` is the process's own
 start-up.
-`--synthetic` writes that many made-up chunks of some 1,800 characters as ingest does, and tells
-apart what is embedding (of which only the cache is real), writing and publishing; the resident
-memory is taken after each quarter. State lies in a temporary folder under `--home`.
+`--synthetic` writes that many made-up chunks of some 1,300 characters as ingest does, and tells
+apart what is embedding (of which only the cache is real), writing, optimising and publishing. The
+resident memory is taken after each tenth: the process's own, and pages of files that it has mapped,
+which the system takes back when it needs them. State lies in a temporary folder under `--home`.
 """
 
 from __future__ import annotations
@@ -27,13 +28,19 @@ import tempfile
 import time
 import uuid
 from array import array
+from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
+
+from qdrant_edge import EdgeShard
 
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.embedding_cache import SqliteEmbeddingCache
 from app.adapters.qdrant.edge import EdgeIndex
+from app.adapters.qdrant.edge_shard import seal
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import Vector
@@ -42,7 +49,7 @@ from app.services.lexical import chunk_vector
 from app.services.ports import BookManifest, IndexPoint
 
 _SUFFIXES = {".md", ".mdx"}
-_PHASES = ("read", "chunk", "embed", "index", "publish")
+_PHASES = ("read", "chunk", "compare", "embed", "index", "publish")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,44 +164,95 @@ def vectors(count: int, dimension: int, chance: random.Random) -> list[Vector]:
     return [array("f", (chance.gauss(0, 1) for _ in range(dimension))) for _ in range(count)]
 
 
+class Stopwatch:
+    """Wall and CPU seconds (of all cores) by name; what is watched inside counts inside only."""
+
+    def __init__(self) -> None:
+        self.wall: dict[str, float] = defaultdict(float)
+        self.cpu: dict[str, float] = defaultdict(float)
+        self._open: list[str] = []
+        self._last = (time.perf_counter(), time.process_time())
+
+    @contextmanager
+    def watch(self, name: str) -> Iterator[None]:
+        self._account()
+        self._open.append(name)
+        try:
+            yield
+        finally:
+            self._account()
+            self._open.pop()
+
+    def _account(self) -> None:
+        now = (time.perf_counter(), time.process_time())
+        if self._open:
+            self.wall[self._open[-1]] += now[0] - self._last[0]
+            self.cpu[self._open[-1]] += now[1] - self._last[1]
+        self._last = now
+
+
 async def bench_synthetic(count: int, dimension: int, home: Path) -> None:
+    stopwatch = Stopwatch()
+
+    def watched(shard: EdgeShard, path: Path) -> EdgeShard:
+        with stopwatch.watch("optimise"):
+            return seal(shard, path)
+
+    with patch("app.adapters.qdrant.edge_writer.seal", watched):
+        published = await write_synthetic(count, dimension, home, stopwatch)
+    tell(stopwatch, count, dimension)
+    print(f"{published.size_bytes / 1e6:.0f} MB on disk, peak {peak():.0f} MB resident")
+
+
+async def write_synthetic(
+    count: int, dimension: int, home: Path, stopwatch: Stopwatch
+) -> BookManifest:
     cache = SqliteEmbeddingCache(home / "embeddings.sqlite")
     writer = await EdgeIndex(home).begin("synthetic", dimension)
     sparse, pool = Bm25Encoder(), vectors(500, dimension, random.Random(2))
-    embedding = encoding = writing = 0.0
     batch: list[Chunk] = []
     for number, chunk in enumerate(made_up(count), 1):
         batch.append(chunk)
         if len(batch) < WRITE_BATCH and number < count:
             continue
         texts = [one.embedding_text for one in batch]
-        started = time.perf_counter()
         dense = [pool[(number + place) % len(pool)] for place in range(len(batch))]
-        await cache.put("synthetic", dimension, texts, dense)
-        at_cached = time.perf_counter()
-        found = await cache.get("synthetic", dimension, texts)
-        points = [
-            IndexPoint(one, vector, chunk_vector(one, sparse))
-            for one, vector in zip(batch, found, strict=True)
-            if vector is not None
-        ]
-        at_encoded = time.perf_counter()
-        await writer.write(points)
-        embedding += at_cached - started
-        encoding += at_encoded - at_cached
-        writing += time.perf_counter() - at_encoded
+        with stopwatch.watch("embed"):
+            await cache.put("synthetic", dimension, texts, dense)
+        with stopwatch.watch("encode"):
+            found = await cache.get("synthetic", dimension, texts)
+            points = [
+                IndexPoint(one, vector, chunk_vector(one, sparse))
+                for one, vector in zip(batch, found, strict=True)
+                if vector is not None
+            ]
+        with stopwatch.watch("write"):
+            await writer.write(points)
         batch = []
-        if number * 4 // count > (number - WRITE_BATCH) * 4 // count:
-            print(f"{number:9,} chunks written, {resident():5.0f} MB resident")
-    started = time.perf_counter()
-    published = await writer.publish(manifest(count, dimension))
-    publishing = time.perf_counter() - started
-    total = encoding + writing
+        if number * 10 // count > (number - WRITE_BATCH) * 10 // count:
+            own, mapped = resident()
+            print(f"{number:9,} chunks written, MB resident: {own:.0f} own, {mapped:.0f} mapped")
+    with stopwatch.watch("publish"):
+        return await writer.publish(manifest(count, dimension))
+
+
+def tell(stopwatch: Stopwatch, count: int, dimension: int) -> None:
+    names = {
+        "embed": "vectors into the cache (all that is real of embedding)",
+        "encode": "vectors from the cache, BM25 terms",
+        "write": "into the engine",
+        "optimise": "segments sealed",
+        "publish": "checked and published",
+    }
+    for name, what in names.items():
+        wall, cpu = stopwatch.wall[name], stopwatch.cpu[name]
+        print(f"{name:9}{wall:7.1f} s, {cpu:6.1f} CPU s  {what}")
+    wall, cpu = (
+        sum(of[name] for name in ("encode", "write")) for of in (stopwatch.wall, stopwatch.cpu)
+    )
     print(
-        f"{count:,} x {dimension}: written at {count / total:,.0f} chunks/s "
-        f"({encoding:.1f} s vectors from the cache and BM25, {writing:.1f} s into the engine); "
-        f"{embedding:.1f} s vectors into the cache, {publishing:.1f} s to optimise, check and "
-        f"publish; {published.size_bytes / 1e6:.0f} MB on disk, peak {peak():.0f} MB"
+        f"{count:,} x {dimension}: encoded and written at {count / wall:,.0f} chunks/s, "
+        f"{count / cpu:,.0f} a CPU second"
     )
 
 
@@ -217,11 +275,11 @@ def manifest(chunks: int, dimension: int) -> BookManifest:
     )
 
 
-def resident() -> float:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    return float("nan")
+def resident() -> tuple[float, float]:
+    """Megabytes of the process's own memory, and of files that it has mapped."""
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    own, *mapped = (int(status[name].split()[0]) for name in ("RssAnon", "RssFile", "RssShmem"))
+    return own / 1024, sum(mapped) / 1024
 
 
 def peak() -> float:

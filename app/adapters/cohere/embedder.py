@@ -128,6 +128,7 @@ class CohereEmbedder:
         return Pace(
             texts_per_call=self._batch_texts,
             tokens_per_call=self._batch_tokens,
+            tokens_per_text=self._facts.max_tokens if self._facts.truncate == "END" else None,
             calls_per_minute=limits.calls_per_minute,
             inputs_per_minute=limits.inputs_per_minute,
             tokens_per_minute=limits.tokens_per_minute,

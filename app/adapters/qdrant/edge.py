@@ -12,6 +12,7 @@ import qdrant_edge as edge
 
 from app.adapters.qdrant.edge_books import Generation, OpenBooks
 from app.adapters.qdrant.edge_shard import (
+    SEGMENT,
     best_scores,
     chunks_with_paragraph,
     paragraph_ids,
@@ -35,9 +36,15 @@ from app.services.ports import BookManifest, IndexPoint
 class EdgeIndex:
     """`VectorIndex` over `home/index`; any number of processes may search it at a time."""
 
-    def __init__(self, home: Path, clock: Callable[[], float] = time.monotonic) -> None:
-        """Open nothing yet; folders are made by the first `begin`. `clock` gives seconds."""
+    def __init__(
+        self, home: Path, clock: Callable[[], float] = time.monotonic, segment: int = SEGMENT
+    ) -> None:
+        """Open nothing yet; folders are made by the first `begin`.
+
+        `clock` gives seconds; `segment` is the number of chunks that a writer has in memory.
+        """
         self._root = home / "index"
+        self._segment = segment
         self._books = OpenBooks(clock)
 
     async def books(self) -> list[BookManifest]:
@@ -51,7 +58,11 @@ class EdgeIndex:
         """Start a generation. IndexBusy names the process that is writing the book."""
         folder = self._folder(book)
         return await asyncio.to_thread(
-            EdgeWriter.open, folder, dimension, lambda: self._books.look_again(book)
+            EdgeWriter.open,
+            folder,
+            dimension,
+            self._segment,
+            lambda: self._books.look_again(book),
         )
 
     async def chunks(self, book: str) -> Mapping[str, tuple[str, ...]]:

@@ -14,10 +14,13 @@ from typing import TypeAlias
 import qdrant_edge as edge
 
 from app.adapters.qdrant.edge_shard import (
+    EXACT_UP_TO_KB,
+    build_graph,
     count,
     create_shard,
     load_shard,
     retrieve_points,
+    seal,
     search_shard,
     storage_errors,
     upsert,
@@ -43,36 +46,50 @@ class EdgeWriter:
     """
 
     def __init__(
-        self, folder: BookFolder, dimension: int, lock: BookLock, on_switch: Callable[[], None]
+        self,
+        folder: BookFolder,
+        dimension: int,
+        segment: int,
+        lock: BookLock,
+        on_switch: Callable[[], None],
     ) -> None:
         """Take over the lock of a folder that is there; `open` is the way to get a writer."""
         self._folder = folder
         self._book = folder.path.name
         self._dimension = dimension
+        self._segment = segment
         self._lock: BookLock | None = lock
         self._on_switch = on_switch
         self._step = threading.Lock()
         self._samples = Samples()
         self._number = folder.next_number()
         self._building = folder.building(self._number)
+        self._path = self._building / "shard"
         self._shard: edge.EdgeShard | None = None
+        self._open_chunks = 0
+        self._open_bytes = 0
 
     @classmethod
-    def open(cls, folder: BookFolder, dimension: int, on_switch: Callable[[], None]) -> EdgeWriter:
-        """Take the book's lock, clear what a crash left and start an empty generation."""
+    def open(
+        cls, folder: BookFolder, dimension: int, segment: int, on_switch: Callable[[], None]
+    ) -> EdgeWriter:
+        """Take the book's lock, clear what a crash left and start an empty generation.
+
+        `segment` is the number of chunks after which what is written is sealed.
+        """
         with storage_errors(folder.path):
             folder.path.mkdir(parents=True, exist_ok=True)
             lock = BookLock.take(folder.path, folder.path.name)
             try:
                 folder.prune()
-                writer = cls(folder, dimension, lock, on_switch)
+                writer = cls(folder, dimension, segment, lock, on_switch)
             except BaseException:
                 lock.release()
                 raise
         with writer._running():
             writer._building.mkdir()
             require_space(writer._building, _EMPTY_SHARD)
-            writer._shard = create_shard(writer._building / "shard", dimension)
+            writer._shard = create_shard(writer._path, dimension)
         return writer
 
     async def write(self, points: Sequence[IndexPoint]) -> None:
@@ -88,19 +105,30 @@ class EdgeWriter:
         with self._running() as shard:
             for point in points:
                 check_dimension(self._book, "of this run", self._dimension, len(point.dense))
-            require_space(self._building, _EMPTY_SHARD + sum(map(_size, points)))
+            size = sum(map(_size, points))
+            require_space(self._building, _EMPTY_SHARD + size)
             upsert(shard, points)
             self._samples.offer(points)
+            self._open_chunks += len(points)
+            self._open_bytes += size
+            if self._open_chunks >= self._segment:
+                self._seal(shard)
+
+    def _seal(self, shard: edge.EdgeShard) -> None:
+        require_space(self._building, _EMPTY_SHARD + self._open_bytes)
+        self._shard = seal(shard, self._path)
+        self._open_chunks = self._open_bytes = 0
 
     def _publish(self, manifest: BookManifest) -> BookManifest:
         with self._running() as shard:
             self._check_count(shard, manifest)
-            require_space(self._building, size_on_disk(self._building))
-            shard.optimize()
             shard.flush()
             shard.close()
             self._shard = None
-            self._check_readable(self._building / "shard", manifest)
+            if manifest.chunks * self._dimension * 4 > EXACT_UP_TO_KB * 1_000:
+                require_space(self._building, size_on_disk(self._building))
+                build_graph(self._path, self._dimension)
+            self._check_readable(self._path, manifest)
             published = replace(
                 manifest, generation=self._number, size_bytes=size_on_disk(self._building)
             )

@@ -10,7 +10,7 @@ from qdrant_client import models
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """The defaults fit one node; for high availability over three: 6 shards, 2 replicas, 2."""
+    """The defaults fit one node; for high availability over three: 2 replicas, consistency 2."""
 
     shard_number: int = 1
     replication_factor: int = 1

@@ -1,0 +1,67 @@
+"""What an ingest is going to do, found out before anything is changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.domain.changes import Changes
+from app.domain.chunking.chunk import Chunk
+from app.domain.cost import Cost
+from app.domain.document import Book
+from app.domain.ledger import Ledger
+from app.services.ingest_report import IngestReport, IngestRequest
+from app.services.ports import BookManifest
+
+
+@dataclass(frozen=True, slots=True)
+class Ids:
+    """The ledger as it will be; `new` if that is not what is stored, whose revision is given."""
+
+    ledger: Ledger
+    new: bool
+    revision: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """`missing` are the texts to embed, in reading order."""
+
+    book: Book
+    chunks: Sequence[Chunk]
+    fingerprint: str
+    published: BookManifest | None
+    unchanged: bool
+    changes: Changes
+    missing: list[str]
+    cost: Cost
+    warnings: list[str]
+    ids: Ids
+
+    def report(self, request: IngestRequest) -> IngestReport:
+        book, cost = self.book, self.cost
+        kinds = Counter(block.kind for block in book.blocks())
+        return IngestReport(
+            book=book.id,
+            book_version=book.version,
+            files=len(book.documents),
+            blocks={kind.value: count for kind, count in sorted(kinds.items())},
+            chunks=len(self.chunks),
+            added=self.changes.added,
+            changed=self.changes.changed,
+            removed=self.changes.removed,
+            embedded=cost.texts,
+            reused=0 if self.unchanged else len(self.chunks) - cost.texts,
+            tokens=cost.tokens,
+            batches=cost.batches,
+            minutes=round(cost.minutes, 2),
+            usd=cost.usd,
+            unchanged=self.unchanged,
+            generation=self.published.generation if self.published else 0,
+            excluded={
+                kind.value: kinds[kind] for kind in sorted(request.exclude_kinds & kinds.keys())
+            },
+            warnings=[*map(str, book.warnings), *self.warnings],
+            orphans=list(book.orphans),
+        )
