@@ -31,7 +31,7 @@ def test_the_page_has_every_question_in_its_order() -> None:
         assert f"**{asked.question}**" in PAGE
 
 
-def test_a_number_stands_where_a_claim_ends_and_each_paragraph_is_linked_once() -> None:
+def test_a_number_stands_where_a_claim_ends_and_each_link_stands_once() -> None:
     def cited(index: int, start: int, end: int, quote: str) -> Citation:
         return Citation(
             index=index,

@@ -153,11 +153,11 @@ def _asked(asked: Asked) -> list[str]:
 
 def _answered(answer: Answer) -> list[str]:
     lines = [_quoted(_numbered(answer)), f"Mode: {answer.mode}"]
-    by_number: dict[int, list[Citation]] = {}
-    for one in answer.citations:
-        by_number.setdefault(one.index, []).append(one)
-    if by_number:
-        lines.append("\n".join(map(_cited, by_number.values())))
+    by_link: dict[tuple[int, str], list[Citation]] = {}
+    for one in sorted(answer.citations, key=lambda one: one.index):
+        by_link.setdefault((one.index, one.url), []).append(one)
+    if by_link:
+        lines.append("\n".join(map(_cited, by_link.values())))
     elif answer.sources:
         near = [f"- [{' > '.join(one.heading_path)}](<{one.url}>)" for one in answer.sources[:3]]
         lines.append("Nearest:\n\n" + "\n".join(near))
@@ -183,10 +183,10 @@ def _quoted(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
 
 
-def _cited(of_paragraph: Sequence[Citation]) -> str:
-    """A paragraph's link and what is quoted of it."""
-    one = of_paragraph[0]
-    quotes = " · ".join(f"“{_shown(citation.quote)}”" for citation in of_paragraph)
+def _cited(of_link: Sequence[Citation]) -> str:
+    """A link and what is quoted from where it leads."""
+    one = of_link[0]
+    quotes = " · ".join(f"“{_shown(citation.quote)}”" for citation in of_link)
     return f"- [{one.index}] [{' > '.join(one.heading_path)}](<{one.url}>): {quotes}"
 
 
