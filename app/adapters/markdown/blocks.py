@@ -10,11 +10,11 @@ from markdown_it.token import Token
 
 from app.adapters.markdown.components import component_piece, literal_piece
 from app.adapters.markdown.containers import Containers
-from app.adapters.markdown.inline import Text
 from app.adapters.markdown.leaves import LeafReader
 from app.adapters.markdown.marks import Mark, MarkClass, MarkSpan
 from app.adapters.markdown.myst_blocks import read_directive
 from app.adapters.markdown.pieces import Piece, merge
+from app.adapters.markdown.running_text import Text
 from app.adapters.markdown.scopes import scope_of, titled_kind
 from app.adapters.markdown.syntax_myst import Directive
 from app.adapters.markdown.tags import BLOCK_NAMES, VOID_NAMES, Tag

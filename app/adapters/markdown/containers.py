@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 
 from app.adapters.markdown.anchors import docutils_slug
-from app.adapters.markdown.inline import Text
 from app.adapters.markdown.marks import Mark
 from app.adapters.markdown.myst_blocks import table_of_list
 from app.adapters.markdown.pieces import Piece, merge, split_list
+from app.adapters.markdown.running_text import Text
 from app.adapters.markdown.scopes import SOLUTION_TITLE, Scope, scope_of
 from app.adapters.markdown.tags import Tag
 from app.domain.document import BlockKind

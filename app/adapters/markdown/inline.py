@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import unescapeAll
@@ -14,44 +13,14 @@ from markdown_it.utils import EnvType
 from app.adapters.markdown import inline_mkdocs, inline_rules
 from app.adapters.markdown.anchors import SlugPolicy
 from app.adapters.markdown.marks import Dialect
-from app.adapters.markdown.tags import BLOCK_NAMES, TagScanner
+from app.adapters.markdown.quick_inline import QuickInline
+from app.adapters.markdown.running_text import BLANKS, Collector, Text, code_text, glued
+from app.adapters.markdown.tags import TagScanner
 from app.domain.document import RUN_BOUNDARY as BOUNDARY
-from app.domain.document import RUN_GLUE
 
 _ALWAYS_SPECIAL = r"\\*_\[\]<~&"
-_BLANKS = re.compile(r"[ \t]*\n[ \t]*|[ \t]{2,}|\t")
 _TARGET_NAME = re.compile(r"([^/#:?]+?)(?:\.md)?$")
 """What a link without text shows for want of its target's title."""
-_ATTRIBUTE_ID = re.compile(r"#([\w:.-]+)")
-_GLUED_BOUNDARY = f"{RUN_GLUE}{BOUNDARY}{RUN_GLUE}"
-"""Where something stands that is no part of the runs: the words beside it may go on in it."""
-_WITHIN_WORD = re.compile(rf"(?<=\w){BOUNDARY}+(?=\w)")
-_TERM_ROLES = frozenset({"term", "dfn", "index"})
-
-_TEXT = ("text", "text_special")
-
-MAX_TERM_WORDS = 6
-"""An emphasised phrase of more words is a stressed sentence, not a term."""
-
-
-@dataclass(slots=True)
-class Text:
-    """A stretch of running text."""
-
-    text: str
-    """What a reader sees."""
-    id_text: str
-    """`text` without what an id leaves out: maths, images, expressions, footnote references."""
-    runs: str
-    """`text` as far as the page shows it in line, with a BOUNDARY wherever mark-up changes."""
-    terms: tuple[str, ...] = ()
-    """The phrases the author sets off as defined here."""
-    only_images: bool = False
-    tags: tuple[str, ...] = ()
-    """Opening (`div`) and closing (`/div`) HTML tags met, in order."""
-    anchor: str = ""
-    """An id that an attribute list gives."""
-    links: tuple[str, ...] = ()
 
 
 class InlineReader:
@@ -71,6 +40,7 @@ class InlineReader:
         self._special_but_code = re.compile(f"[{special}]")
         self._explicit_terms = dialect.kramdown
         self._fills_links = dialect.myst
+        self._quick = QuickInline(dialect)
         ruler = md.inline.ruler
         ruler.at("html_inline", inline_rules.tag_rule)
         if dialect.mdx:
@@ -100,6 +70,9 @@ class InlineReader:
                 and content.count("`") % 2 == 0
             ):
                 return _read_code_spans(content)
+            quick = None if self._extensions else self._quick.read(content, env["references"])
+            if quick is not None:
+                return quick.finish(self._explicit_terms)
         tokens = self.parse(content, env)
         if self._fills_links and "[](" in content:
             tokens = list(_fill_links(tokens))
@@ -143,189 +116,53 @@ def _read_code_spans(content: str) -> Text:
     pieces = content.split("`")
     for index, piece in enumerate(pieces):
         if index % 2:
-            pieces[index] = _code_text(piece)
+            pieces[index] = code_text(piece)
         elif "\n" in piece or "  " in piece or "\t" in piece:
-            pieces[index] = _BLANKS.sub(" ", piece)
+            pieces[index] = BLANKS.sub(" ", piece)
     text = "".join(pieces)
-    return Text(text, text, _WITHIN_WORD.sub(_GLUED_BOUNDARY, BOUNDARY.join(pieces)))
+    return Text(text, text, glued(BOUNDARY.join(pieces)))
 
 
 def render(tokens: Sequence[Token], explicit_terms: bool) -> Text:
     """Join inline tokens into text."""
-    collector = _Collector()
-    out, marked = collector.out, collector.marked
+    collector = Collector()
     for token in tokens:
-        kind = token.type
-        if kind in _TEXT:
-            out.append(token.content)
-            marked.append(token.content)
-        elif kind == "softbreak":
-            out.append(" ")
-            marked.append(" ")
-        elif kind == "code_inline":
-            shown = _code_text(token.content)
-            out.append(shown)
-            marked += (BOUNDARY, shown, BOUNDARY)
-        else:
-            handler = _HANDLERS.get(kind)
-            if handler is not None:
-                handler(collector, token)
-            elif token.content:
-                out.append(token.content)
-                marked.append(token.content)
+        handler = _HANDLERS.get(token.type)
+        if handler is not None:
+            handler(collector, token)
+        elif token.content:
+            collector.text(token.content)
     return collector.finish(explicit_terms)
 
 
-class _Collector:
-    """Accumulates the text of inline tokens."""
-
-    __slots__ = (
-        "anchor", "explicit", "images", "last_span", "links", "marked", "open_terms", "out",
-        "silent", "tags", "terms",
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        self.out: list[str] = []
-        self.marked: list[str] = []
-        """The text with a BOUNDARY wherever mark-up begins or ends."""
-        self.silent: list[int] = []
-        """Places in `out` that no id is made of."""
-        self.terms: list[str] = []
-        self.explicit: list[str] = []
-        self.open_terms: list[int] = []
-        self.tags: list[str] = []
-        self.links: list[str] = []
-        self.images = 0
-        self.anchor = ""
-        self.last_span = ""
-
-    def hard_break(self, _: Token) -> None:
-        self.out.append("\n")
-        self.marked.append(f"{BOUNDARY} ")
-
-    def open_term(self, _: Token) -> None:
-        self.marked.append(BOUNDARY)
-        self.open_terms.append(len(self.out))
-
-    def close_term(self, _: Token) -> None:
-        self.marked.append(BOUNDARY)
-        if self.open_terms:
-            phrase = " ".join("".join(self.out[self.open_terms.pop() :]).split())
-            self.last_span = phrase
-            if phrase and phrase.count(" ") < MAX_TERM_WORDS and phrase not in self.terms:
-                self.terms.append(phrase)
-
-    def boundary(self, _: Token) -> None:
-        self.marked.append(BOUNDARY)
-
-    def glue(self, _: Token) -> None:
-        self.marked.append(_GLUED_BOUNDARY)
-
-    def link(self, token: Token) -> None:
-        self.marked.append(BOUNDARY)
-        self.links.append(str(token.attrs.get("href", "")))
-
-    def image(self, token: Token) -> None:
-        self.images += 1
-        alt = _alt_text(token)
-        title = unescapeAll(str(token.attrs.get("title", "")))
-        self._silent(" ".join(part for part in (alt, title if title != alt else "") if part))
-
-    def _silent(self, text: str) -> None:
-        """Text that the reader gets, but that a search on the page does not find in line."""
-        self.marked.append(BOUNDARY)
-        if text:
-            self.silent.append(len(self.out))
-            apart = self.out and not self.out[-1][-1:].isspace()
-            self.out.append(f" {text}" if apart else text)
-
-    def tag(self, token: Token) -> None:
-        name = token.tag
-        lower = name.lstrip("/").lower()
-        if lower == "br":
-            self.hard_break(token)
-            return
-        self.marked.append(BOUNDARY)
-        if lower == "img":
-            self.images += 1
-            self._silent(" ".join((token.meta.get("alt", ""), token.meta.get("title", ""))).strip())
-        elif lower in BLOCK_NAMES:
-            self.marked.append(" ")
-            if self.out and not self.out[-1][-1:].isspace():
-                self.out.append(" ")
-        elif lower in ("dfn", "strong", "b", "em", "i"):
-            (self.close_term if name.startswith("/") else self.open_term)(token)
-            if name == "/dfn" and self.last_span:
-                self.explicit.append(self.last_span)
-        self.tags.append(name)
-
-    def unquoted(self, token: Token) -> None:
-        """Maths and expressions: shown, but part of no id."""
-        self.marked.append(_GLUED_BOUNDARY)
-        self.silent.append(len(self.out))
-        self.out.append(token.content)
-
-    def attributes(self, token: Token) -> None:
-        self.marked.append(BOUNDARY)
-        if 'data-type="term"' in token.content and self.last_span:
-            self.explicit.append(self.last_span)
-        match = _ATTRIBUTE_ID.search(token.content)
-        if match:
-            self.anchor = match.group(1)
-
-    def role(self, token: Token) -> None:
-        if token.info in ("math", "eq") or token.info.startswith("cite"):
-            self.unquoted(token)
-            return
-        self.out.append(token.content)
-        self.marked += (BOUNDARY, token.content, BOUNDARY)
-        if token.info in _TERM_ROLES:
-            self.explicit.append(token.content)
-
-    def finish(self, explicit_terms: bool) -> Text:
-        text = "".join(self.out)
-        id_text = text
-        if self.silent:
-            skipped = set(self.silent)
-            id_text = "".join(part for at, part in enumerate(self.out) if at not in skipped)
-        if "  " in text or "\n" in text or "\t" in text:
-            text = _BLANKS.sub(_one_blank, text)
-        text = text.strip()
-        terms = self.explicit if self.explicit or explicit_terms else self.terms
-        if terms == [text]:
-            terms = []  # all of it is stressed
-        return Text(
-            text,
-            id_text,
-            _WITHIN_WORD.sub(_GLUED_BOUNDARY, "".join(self.marked)),
-            tuple(dict.fromkeys(terms)) if terms else (),
-            bool(self.images) and (not id_text or id_text.isspace()),
-            tuple(self.tags),
-            self.anchor,
-            tuple(self.links),
-        )
-
-
-_HANDLERS: dict[str, Callable[[_Collector, Token], None]] = {
-    "hardbreak": _Collector.hard_break,
-    "strong_open": _Collector.open_term,
-    "em_open": _Collector.open_term,
-    "strong_close": _Collector.close_term,
-    "em_close": _Collector.close_term,
-    "link_open": _Collector.link,
-    "link_close": _Collector.boundary,
-    "s_open": _Collector.boundary,
-    "s_close": _Collector.boundary,
-    "image": _Collector.image,
-    "tag": _Collector.tag,
-    "math_inline": _Collector.unquoted,
-    "expression": _Collector.unquoted,
-    "attributes": _Collector.attributes,
-    "footnote_ref": _Collector.glue,
-    "boundary": _Collector.boundary,
-    "emoji": _Collector.unquoted,
-    "keys": _Collector.unquoted,
-    "role": _Collector.role,
+_HANDLERS: dict[str, Callable[[Collector, Token], None]] = {
+    "text": lambda out, token: out.text(token.content),
+    "text_special": lambda out, token: out.text(token.content),
+    "code_inline": lambda out, token: out.code(token.content),
+    "softbreak": lambda out, _: out.text(" "),
+    "hardbreak": lambda out, _: out.hard_break(),
+    "strong_open": lambda out, _: out.open_term(),
+    "em_open": lambda out, _: out.open_term(),
+    "strong_close": lambda out, _: out.close_term(),
+    "em_close": lambda out, _: out.close_term(),
+    "link_open": lambda out, token: out.link(str(token.attrs.get("href", ""))),
+    "link_close": lambda out, _: out.boundary(),
+    "s_open": lambda out, _: out.boundary(),
+    "s_close": lambda out, _: out.boundary(),
+    "image": lambda out, token: out.image(
+        _alt_text(token), unescapeAll(str(token.attrs.get("title", "")))
+    ),
+    "tag": lambda out, token: out.tag(
+        token.tag, token.meta.get("alt", ""), token.meta.get("title", "")
+    ),
+    "math_inline": lambda out, token: out.unquoted(token.content),
+    "expression": lambda out, token: out.unquoted(token.content),
+    "attributes": lambda out, token: out.attributes(token.content),
+    "footnote_ref": lambda out, _: out.glue(),
+    "boundary": lambda out, _: out.boundary(),
+    "emoji": lambda out, token: out.unquoted(token.content),
+    "keys": lambda out, token: out.unquoted(token.content),
+    "role": lambda out, token: out.role(token.info, token.content),
 }
 
 
@@ -343,18 +180,6 @@ def _slug_piece(token: Token, policy: SlugPolicy) -> str:
         case "tag" | "attributes" | "footnote_ref" | "boundary" | "emoji":
             return ""
     return token.content
-
-
-def _one_blank(match: re.Match[str]) -> str:
-    return "\n" if "\n" in match.group() else " "
-
-
-def _code_text(content: str) -> str:
-    """What a code span shows: CommonMark's stripping of one space a side, line ends as spaces."""
-    flat = content.replace("\n", " ") if "\n" in content else content
-    if flat[:1] == " " == flat[-1:] and len(flat) > 2 and flat.strip():
-        return flat[1:-1]
-    return flat
 
 
 def _alt_text(token: Token) -> str:

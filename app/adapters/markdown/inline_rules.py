@@ -15,7 +15,8 @@ _INLINE_ATTRIBUTES = re.compile(r"\{:?[ \t]*(?:(?P<marked>[#.]|(?=[\w:-]+=))?[\w
 _FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]")
 _BRACKETS = {"\\\\(": "\\\\)", "\\\\[": "\\\\]"}
 """TeX's `\\(` and `\\[` as mdBook wants them written: with the backslash escaped."""
-_RAW = frozenset({"math", "svg", "script", "style"})
+RAW_INLINE = frozenset({"math", "svg", "script", "style"})
+"""Elements of running text that are read whole."""
 _INVISIBLE = (("<!--", "-->"), ("<?", ">"), ("<!", ">"))
 
 
@@ -34,7 +35,7 @@ def tag_rule(state: StateInline, silent: bool) -> bool:
     tag = scanner.tag_at(start)
     if tag is None:
         return False
-    if tag.name.lower() in _RAW and not tag.closing and not tag.void:
+    if tag.name.lower() in RAW_INLINE and not tag.closing and not tag.void:
         inner_end, stop = scanner.element_end(tag, len(source))
         if stop > 0:
             if not silent:
@@ -74,22 +75,27 @@ def expression_rule(state: StateInline, silent: bool) -> bool:
 
 def attributes_rule(state: StateInline, silent: bool) -> bool:
     """Read kramdown's `{: ...}` anywhere, `{#id .class}` behind a span or at the end."""
-    source, start = state.src, state.pos
-    if source[start] != "{":
+    match = attribute_list(state.src, state.pos)
+    if match is None:
         return False
-    match = _INLINE_ATTRIBUTES.match(source, start)
-    if match is None or match.group()[1:2] == "}":
-        return False
-    if not source.startswith("{:", start):
-        attached = start > 0 and source[start - 1] in ")`*_~]>:^=+"
-        ends = match["marked"] and match.end() == len(source)
-        if match["marked"] is None or not (attached or ends):
-            return False
     if not silent:
         token = state.push("attributes", "", 0)
         token.content = match.group()
     state.pos = match.end()
     return True
+
+
+def attribute_list(source: str, start: int) -> re.Match[str] | None:
+    """Match an attribute list that is no text at `start`."""
+    match = _INLINE_ATTRIBUTES.match(source, start)
+    if match is None or match.group()[1:2] == "}":
+        return None
+    if not source.startswith("{:", start):
+        attached = start > 0 and source[start - 1] in ")`*_~]>:^=+"
+        ends = match["marked"] and match.end() == len(source)
+        if match["marked"] is None or not (attached or ends):
+            return None
+    return match
 
 
 def role_rule(state: StateInline, silent: bool) -> bool:

@@ -10,10 +10,11 @@ from markdown_it.utils import EnvType
 
 from app.adapters.markdown.anchors import Slugger, heading_source
 from app.adapters.markdown.code import read_fence
-from app.adapters.markdown.inline import InlineReader, Text
+from app.adapters.markdown.inline import InlineReader
 from app.adapters.markdown.marks import Dialect, Mark, MarkClass, MarkSpan, RawElement
 from app.adapters.markdown.pieces import Piece
 from app.adapters.markdown.raw_html import read_raw
+from app.adapters.markdown.running_text import Text
 from app.adapters.markdown.syntax_myst import Directive
 from app.domain.document import RUN_BOUNDARY, BlockKind, Span
 

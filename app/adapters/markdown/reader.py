@@ -136,9 +136,14 @@ def _install(
     md.block.ruler.before("table", "plain_paragraph", plain)
 
 
+def inline_reader(dialect: Dialect) -> InlineReader:
+    """The reader of a dialect's running text, where no block is read."""
+    return _engine(_Features(dialect, footnotes=False, tables=False, underlined=False)).inline
+
+
 def heading_anchors(sources: Sequence[str], dialect: Dialect, style: SlugStyle) -> list[str]:
     """Return the anchors that a page's headings get, given their inline sources in order."""
-    inline = _engine(_Features(dialect, footnotes=False, tables=False, underlined=False)).inline
+    inline = inline_reader(dialect)
     slugger = Slugger(style)
     anchors: list[str] = []
     for source in sources:

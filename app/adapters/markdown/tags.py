@@ -6,7 +6,7 @@ import html
 import re
 from typing import NamedTuple
 
-_SIMPLE = re.compile(
+SIMPLE_TAG = re.compile(
     r"<(?P<close>/?)(?P<name>[A-Za-z][\w.:-]*)"
     r"(?P<attrs>(?:\s+[^\s\"'<>/={}]+(?:\s*=\s*(?:\"[^\"{}<]*\"|'[^'{}<]*'|[^\s\"'=<>`{}]+))?)*)"
     r"\s*(?P<void>/?)>"
@@ -100,7 +100,7 @@ class TagScanner:
 
     def tag_at(self, start: int) -> Tag | None:
         """Return the tag whose `<` is at `start`, or None."""
-        match = _SIMPLE.match(self._text, start)
+        match = SIMPLE_TAG.match(self._text, start)
         if match:
             return Tag(
                 match["name"],

@@ -1,0 +1,72 @@
+"""The one-pass reader of running text agrees with markdown-it wherever it answers at all."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from markdown_it.utils import EnvType
+
+from app.adapters.markdown import sites
+from app.adapters.markdown.inline import InlineReader, render
+from app.adapters.markdown.marks import Dialect
+from app.adapters.markdown.quick_inline import QuickInline
+from app.adapters.markdown.reader import inline_reader
+from app.adapters.markdown.running_text import Text
+
+DIALECTS = {
+    "docusaurus": sites.docusaurus.DIALECT,
+    "mdbook": sites.mdbook.DIALECT,
+    "mkdocs": sites.mkdocs.DIALECT,
+    "myst": sites.myst.DIALECT,
+    "plain": sites.plain.DIALECT,
+}
+REFERENCES = {"KNOWN": {"href": "https://example.org/known", "title": ""}}
+SNIPPETS = (
+    "word", "two words", " ", " ", "\n", " \n", "*", "**", "***", "_", "__", "`", "``", "`a * b`",
+    "`` x` ``", "[", "]", "[known]", "[text][known]", "[text][]", "[other][gone]", "[[x]](y)",
+    "[a *b*](c)",
+    '[`f`](g "title &amp; more")', "](", ")", "(", "![", '![an *alt*](b.png "T &gt;")',
+    "\\", "\\*", "\\[x\\]", "\\\\(", "\\n", "&amp;", "&nbsp;", "&#x2019;", "&#0;", "&", ";", "~",
+    "~~", "~~gone~~", "<b>", "</b>", "<br/>", "<dfn>", "</dfn>", '<img alt="x y" title="z">',
+    "<https://a.example>", "<a@b.example>", "<", ">", "<!-- note -->", "<!--@x-->", "<math>",
+    "</math>", "<u>", "{", "}", '{: data-type="term"}', "{#an-id}", "{.c}", "{role}`x`", "{x}",
+    "$", "$x$", "$5", "!", ".", ",", ":", "\u201d", "\u2014", "\u00e9", "\u4e2d", "\u00a0", "\t",
+)  # fmt: skip
+
+
+def text_by_markdown_it(reader: InlineReader, content: str, dialect: Dialect) -> Text:
+    env: EnvType = {"references": REFERENCES, "footnotes": ()}
+    return render(reader.parse(content, env), dialect.kramdown)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.sampled_from(SNIPPETS), min_size=1, max_size=9).map("".join))
+@example("**bold**, *stressed* and `code` in [a [nested] link](target)")
+@example('![x](y.png "&amp;amp;"){: #fig}')
+def test_the_quick_reader_answers_as_markdown_it_or_not_at_all(
+    dialect: Dialect, content: str
+) -> None:
+    """What a reader sees, an id, the runs, terms and links: all alike."""
+    content = content.strip()
+    if "  \n" in content:
+        return
+    quick = QuickInline(dialect).read(content, REFERENCES)
+    if quick is not None:
+        expected = text_by_markdown_it(inline_reader(dialect), content, dialect)
+        assert quick.finish(dialect.kramdown) == expected
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '**Cells**{: data-type="term"} are small (see [\\[link\\]](#fig-1)).',
+        "A *word*, `code`, a [link](https://example.org) and a snake_case name.",
+        '![Two cells](cells.png "Cells &#x2013; two"){: #fig-1}',
+        "The [book][known] says so.<!-- ignore -->",
+    ],
+)
+def test_what_books_usually_write_is_read_in_one_pass(content: str) -> None:
+    """Common mark-up needs no markdown-it: the quick path is really taken."""
+    assert QuickInline(sites.plain.DIALECT).read(content, REFERENCES) is not None
