@@ -55,6 +55,7 @@ from app.domain.errors import BookError, ConfigError, InputError, StorageError
 from app.domain.links import page_links
 from app.services.answer import AnswerQuestion
 from app.services.cite import CiteParagraph
+from app.services.collector import paused_collector
 from app.services.evaluate import Evaluate
 from app.services.glossary import LookUpTerms
 from app.services.ingest import IngestBook, IngestRequest
@@ -422,7 +423,8 @@ def chunk_book(
     )
     chunks: list[Chunk] = []
     for document in book.documents:
-        chunks += chunk_document(document, book, config, _linking(tools, document))
+        with paused_collector():
+            chunks += chunk_document(document, book, config, _linking(tools, document))
         advance(1)
     return chunks
 

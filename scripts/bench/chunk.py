@@ -1,24 +1,30 @@
 """Speed and integrity of chunkers on real books: ours, others', and the floor of speed.
 
-    python scripts/bench/chunk.py BOOK... [--repeat 3]
+    python scripts/bench/chunk.py BOOK... [--repeat 3] [--integrity]
 
 One core, one run, CPU seconds, MB/s of UTF-8 source. Ours is the structure strategy from files to
 chunks with ids; the floor is one markdown-it-py parse and one tiktoken pass. Others run if they are
 installed (`pip install semantic-text-splitter semchunk chonkie llama-index-core`), with 512 tokens
-and no overlap. The best of the repeats counts; all take turns, so that other load hits each alike.
+and no overlap; those that are not are named. The best of the repeats counts; all take turns, so
+that other load hits each alike. The cycle collector is off while the clock runs, as `timeit` has
+it: ours pauses it anyway, and with a book in memory it would slow down the others.
 
 Broken: of the code blocks, tables and lists of at most 512 tokens, the share that is whole in no
-chunk. A second row of ours has the others' size, 512 tokens at most and no overlap.
+chunk. A second row of ours has the others' size, 512 tokens at most and no overlap. `--integrity`
+runs each once, and prints one table of these shares with a column for each book.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import importlib.util
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import tiktoken
@@ -85,26 +91,35 @@ def langchain(tools: ChunkingTools) -> Iterator[Contender]:
 def others(tools: ChunkingTools) -> Iterator[Contender]:
     """Those that are installed, set up before the clock starts."""
     yield from langchain(tools)
-    if importlib.util.find_spec("semantic_text_splitter"):
+    if _installed("semantic_text_splitter"):
         module = importlib.import_module("semantic_text_splitter")
         rust = module.MarkdownSplitter.from_tiktoken_model("gpt-4", SIZE)
         yield Contender("semantic-text-splitter", each(rust.chunks))
-    if importlib.util.find_spec("semchunk"):
+    if _installed("semchunk"):
         module = importlib.import_module("semchunk")
         # It would remember the counts of the run before.
         semchunk = module.chunkerify(tools.count_tokens, SIZE, memoize=False)
         yield Contender("semchunk", each(semchunk))
-    if importlib.util.find_spec("chonkie"):
+    if _installed("chonkie"):
         module = importlib.import_module("chonkie")
         adapter = importlib.import_module("chonkie.tokenizer").TiktokenAutoTokenizer
         chonkie = module.RecursiveChunker(adapter(Ordinary()), chunk_size=SIZE)
         yield Contender("chonkie recursive", each(lambda text: [c.text for c in chonkie(text)]))
-    if importlib.util.find_spec("llama_index"):
+    if _installed("llama_index"):
         module = importlib.import_module("llama_index.core.node_parser")
         llama = module.SentenceSplitter(
             chunk_size=SIZE, chunk_overlap=0, tokenizer=lambda text: [0] * tools.count_tokens(text)
         )
         yield Contender("llama_index sentences", each(llama.split_text))
+
+
+@cache
+def _installed(module: str) -> bool:
+    """Whether a peer is there; says once on stderr if it is not."""
+    found = importlib.util.find_spec(module) is not None
+    if not found:
+        print(f"{module} is not installed: left out", file=sys.stderr)
+    return found
 
 
 class Ordinary:
@@ -142,38 +157,71 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     arguments.add_argument("books", nargs="+", type=Path)
     arguments.add_argument("--repeat", type=int, default=3)
+    arguments.add_argument(
+        "--integrity", action="store_true", help="only the table of broken blocks"
+    )
     options = arguments.parse_args()
     tools = ChunkingTools(token_counter(), split_sentences)
-    default = ChunkingConfig()
-    small = ChunkingConfig(structure=StructureConfig(high=450, maximum=SIZE, overlap=0))
+    if options.integrity:
+        integrity(options.books, tools)
+        return
     for folder in options.books:
-        measure(folder, tools, options.repeat, default, small)
+        measure(folder, tools, options.repeat)
 
 
-def measure(
-    folder: Path,
-    tools: ChunkingTools,
-    repeat: int,
-    default: ChunkingConfig,
-    small: ChunkingConfig,
-) -> None:
-    book = read_book(folder)
-    texts = [document.source for document in book.documents]
-    megabytes = sum(len(text.encode()) for text in texts) / 1e6
-    contenders = [
-        Contender("structure", lambda _: ours(folder, tools, default)),
+def contenders_for(folder: Path, tools: ChunkingTools) -> list[Contender]:
+    small = ChunkingConfig(structure=StructureConfig(high=450, maximum=SIZE, overlap=0))
+    return [
+        Contender("structure", lambda _: ours(folder, tools, ChunkingConfig())),
         Contender("structure, 512 tokens", lambda _: ours(folder, tools, small)),
         Contender("  of it: parse", lambda _: [[] for _ in read_book(folder).documents], False),
         Contender("floor: parse + tokenise", lambda texts: floor(texts, tools), False),
         *others(tools),
     ]
+
+
+def integrity(folders: Sequence[Path], tools: ChunkingTools) -> None:
+    """Print, as a Markdown table, the broken shares of code / table / list by book."""
+    rows: dict[str, list[str]] = {}
+    for folder in folders:
+        book = read_book(folder)
+        texts = [document.source for document in book.documents]
+        for contender in contenders_for(folder, tools):
+            if contender.splits:
+                shares = broken(book, contender.run(texts), tools)
+                cell = " / ".join(share.strip() for share in shares)
+                rows.setdefault(contender.name, []).append(cell)
+    kinds = " / ".join(kind.value for kind in KINDS)
+    print(f"Broken {kinds} of at most {SIZE} tokens\n")
+    print(f"| chunker | {' | '.join(folder.name for folder in folders)} |")
+    print("|---" * (len(folders) + 1) + "|")
+    for name, cells in rows.items():
+        print(f"| {name} | {' | '.join(cells)} |")
+
+
+def timed(contender: Contender, texts: Sequence[str]) -> tuple[float, Texts]:
+    """Return CPU seconds and chunks of one run, without the cycle collector."""
+    gc.collect()
+    gc.disable()
+    try:
+        start = time.process_time()
+        result = contender.run(texts)
+        return time.process_time() - start, result
+    finally:
+        gc.enable()
+
+
+def measure(folder: Path, tools: ChunkingTools, repeat: int) -> None:
+    book = read_book(folder)
+    texts = [document.source for document in book.documents]
+    megabytes = sum(len(text.encode()) for text in texts) / 1e6
+    contenders = contenders_for(folder, tools)
     best = dict.fromkeys((contender.name for contender in contenders), float("inf"))
     results: dict[str, Texts] = {}
     for _ in range(repeat):
         for contender in contenders:
-            start = time.process_time()
-            results[contender.name] = contender.run(texts)
-            best[contender.name] = min(best[contender.name], time.process_time() - start)
+            spent, results[contender.name] = timed(contender, texts)
+            best[contender.name] = min(best[contender.name], spent)
     print(f"\n{folder.name}: {len(texts)} files, {megabytes:.2f} MB")
     kinds = "".join(f"{kind.value:>8}" for kind in KINDS)
     print(f"{'':32}{'s':>7}{'MB/s':>7}{'chunks':>8}   broken:{kinds}")

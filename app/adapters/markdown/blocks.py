@@ -124,6 +124,24 @@ class BlockReader:
     def _nested(self, token: Token) -> list[Piece]:
         return self._nested_mark(token.meta["found"])
 
+    def _entry(self, token: Token) -> list[Piece]:
+        """Make a glossary entry of a term and a definition of one line each."""
+        term, definition = (self._leaves.text(text) for text in (token.meta["term"], token.content))
+        start, end = token.meta["span"]
+        parts = (Part(BlockKind.PARAGRAPH, token.meta["definition"], end, definition.text),)
+        return [
+            Piece(
+                BlockKind.GLOSSARY_ENTRY,
+                f"{term.text}\n{definition.text}",
+                f"{term.id_text} {definition.id_text}",
+                start,
+                end,
+                runs=f"{term.runs}{RUN_BOUNDARY}{definition.runs}",
+                terms=(term.text,) if term.text else (),
+                parts=parts if definition.text else (),
+            )
+        ]
+
     def _rule(self, token: Token) -> list[Piece]:
         self._marks.append((MarkClass.RULE, *self._leaves.span(token)))
         return []
@@ -352,6 +370,7 @@ _SINGLES: dict[str, Callable[[BlockReader, Token], list[Piece]]] = {
     "raw": BlockReader._raw,
     "directive": BlockReader._directive,
     "mark": BlockReader._nested,
+    "entry": BlockReader._entry,
     "definition": BlockReader._definition_of_link,
     "hr": BlockReader._rule,
 }

@@ -18,6 +18,7 @@ from app.adapters.markdown.source import make_source, read_source
 from app.domain.document import Book, Document, Site
 from app.domain.errors import BookError
 from app.domain.identity import assign_ids
+from app.services.collector import paused_collector
 
 _OPENERS: dict[Site, Callable[[Library, str], Layout]] = {
     Site.DOCUSAURUS: docusaurus.open_docusaurus,
@@ -36,6 +37,7 @@ _LANGUAGES = {
 """The dialect and anchors of a single file, for want of a site's configuration."""
 
 
+@paused_collector()
 def read_book(
     folder: Path,
     *,

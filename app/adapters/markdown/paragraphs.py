@@ -38,7 +38,7 @@ class PlainParagraph:
         self._two_line_blocks = two_line_blocks
         self._definitions = definitions
 
-    def __call__(self, state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: C901 - one step of the scan a branch
+    def __call__(self, state: StateBlock, start: int, end: int, silent: bool) -> bool:
         first = state.bMarks[start] + state.tShift[start]
         source = state.src
         if state.level >= self._deepest:
@@ -53,10 +53,15 @@ class PlainParagraph:
             )
         if self._esm and source.startswith(("import", "export"), first):
             return False
-        after = start + 1
-        if self._two_line_blocks and self._may_be_two_line_block(state, after, end):
-            return self._definitions is not None and self._definitions(state, start, end, False)
-        limit = state.lineMax
+        if self._two_line_blocks and self._may_be_two_line_block(state, start + 1, end):
+            return self._entry(state, start, end) or (
+                self._definitions is not None and self._definitions(state, start, end, False)
+            )
+        self._paragraph(state, start, first)
+        return True
+
+    def _paragraph(self, state: StateBlock, start: int, first: int) -> None:
+        source, after, limit = state.src, start + 1, state.lineMax
         old_parent, state.parentType = state.parentType, "paragraph"
         terminators = state.md.block.ruler.getRules("paragraph")
         while after < limit:
@@ -83,7 +88,55 @@ class PlainParagraph:
             token.meta["span"] = (first, first + len(content))
         else:
             token.content = state.getLines(start, after, state.blkIndent, False).strip()
+
+    def _entry(self, state: StateBlock, start: int, end: int) -> bool:
+        """Read a term and its definition of one line each, the common case, as one token."""
+        line = start + 1
+        if (
+            self._definitions is None
+            or state.isEmpty(line)
+            or state.sCount[line] < state.blkIndent
+            or not self._ends_entry(state, line, end)
+        ):
+            return False
+        source, stop = state.src, state.eMarks[line]
+        marker = state.bMarks[line] + state.tShift[line]
+        begin = state.skipSpaces(marker + 1)
+        if (
+            source[marker] not in ":~"
+            or begin == marker + 1
+            or begin >= stop
+            or source[begin] in self._special
+            or source[begin] in "!\\"  # a figure or a formula
+            or "{{" in source[begin:stop]
+            or state.is_code_block(line)
+        ):
+            return False
+        token = state.push("entry", "", 0)
+        token.map = [start, line + 1]
+        first = state.bMarks[start] + state.tShift[start]
+        token.meta["term"] = source[first : state.eMarks[start]].rstrip()
+        token.meta["span"] = (
+            first,
+            stop - len(source[begin:stop]) + len(source[begin:stop].rstrip()),
+        )
+        token.meta["definition"] = begin
+        token.content = source[begin:stop].rstrip()
+        state.line = line + 1
         return True
+
+    def _ends_entry(self, state: StateBlock, line: int, end: int) -> bool:
+        """True if nothing behind a definition's only line can belong to it or its term."""
+        line += 1
+        if line >= end:
+            return True
+        if not state.isEmpty(line):
+            return "^" in self._special and self._begins_with(state, line, "^")
+        while line < end and state.isEmpty(line):
+            line += 1
+        return line >= end or (
+            state.sCount[line] <= state.blkIndent and not self._begins_with(state, line, ":~")
+        )
 
     def _bottom(self, state: StateBlock, start: int, end: int) -> bool:
         """Take what is nested too deeply as text: markdown-it would drop it."""

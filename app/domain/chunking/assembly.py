@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from hashlib import sha1
 
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.chunking.config import ChunkingConfig, StrategyName
@@ -47,7 +48,9 @@ class Renderer:
     source: str
     joins: JoinCounter
 
-    def render(self, pieces: Iterable[Piece], head: Piece | None = None) -> Rendered:
+    def render(self, pieces: Sequence[Piece], head: Piece | None = None) -> Rendered:
+        if len(pieces) == 1 and head is None and not pieces[0].pulled:
+            return self._alone(pieces[0])
         spans: list[Span] = []
         parts: list[str | Span] = []
         if head is not None:
@@ -76,8 +79,14 @@ class Renderer:
         tokens = total if sum_known else self.joins.count_tokens(text)
         return Rendered(text, tokens, tuple(spans), context)
 
+    def _alone(self, piece: Piece) -> Rendered:
+        text = self.source[piece.start : piece.end]
+        tokens = self.joins.count_tokens(text) if piece.tokens == UNCOUNTED else piece.tokens
+        return Rendered(text, tokens, ((piece.start, piece.end),), ())
+
     def _touches(self, before: Span, span: Span) -> bool:
-        return before[1] <= span[0] and not self.source[before[1] : span[0]].strip()
+        gap = self.source[before[1] : span[0]]
+        return before[1] <= span[0] and (not gap or gap.isspace())
 
     def _added(self, before: Piece | None, gap: str, piece: Piece) -> int | None:
         if before is None:
@@ -180,9 +189,11 @@ class ChunkBuilder:
         origin = (self.book.id, self.strategy, self.fingerprint, self.document.file)
         name = "\x1f".join((*origin, text))
         self.seen[name] += 1
-        return str(uuid.uuid5(NAMESPACE, f"{name}\x1f{self.seen[name]}"))
+        return _uuid5(f"{name}\x1f{self.seen[name]}")
 
     def _passages(self, draft: Draft, path: tuple[str, ...]) -> list[Passage]:
+        if len(draft.pieces) == 1 and not draft.overlap and draft.head is None:
+            return [self._passage(draft.pieces)]
         passages: list[Passage] = []
         has_body = any(piece.block.kind is not BlockKind.HEADING for piece in draft.pieces)
         if draft.head is not None:
@@ -229,6 +240,13 @@ class ChunkBuilder:
         )
 
 
+def _uuid5(name: str) -> str:
+    """`uuid.uuid5(NAMESPACE, name)` as text, without the object between."""
+    digits = sha1(NAMESPACE.bytes + name.encode(), usedforsecurity=False).hexdigest()
+    variant = "89ab"[int(digits[16], 16) & 3]
+    return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"
+
+
 def is_above(heading: Piece, path: tuple[str, ...]) -> bool:
     """Whether this is a heading that the heading path already says."""
     own = heading.block.heading_path
@@ -236,8 +254,10 @@ def is_above(heading: Piece, path: tuple[str, ...]) -> bool:
 
 
 def _common_path(pieces: Sequence[Piece]) -> tuple[str, ...]:
-    body = [p.block.heading_path for p in pieces if p.block.kind is not BlockKind.HEADING]
-    paths = body or [piece.block.heading_path for piece in pieces]
+    body = {p.block.heading_path for p in pieces if p.block.kind is not BlockKind.HEADING}
+    paths = body or {piece.block.heading_path for piece in pieces}
+    if len(paths) == 1:
+        return paths.pop()
     first, last = min(paths), max(paths)
     length = 0
     while length < min(len(first), len(last)) and first[length] == last[length]:
@@ -247,9 +267,9 @@ def _common_path(pieces: Sequence[Piece]) -> tuple[str, ...]:
 
 def _main_kind(pieces: Sequence[Piece]) -> str:
     """The kind with most text; the first in reading order among equals."""
-    first = pieces[0].block.kind
-    if all(piece.block.kind is first for piece in pieces):
-        return first.value
+    kinds = {piece.block.kind for piece in pieces}
+    if len(kinds) == 1:
+        return kinds.pop().value
     sizes: Counter[str] = Counter()
     for piece in pieces:
         sizes[piece.block.kind.value] += len(piece.text)

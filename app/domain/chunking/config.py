@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
+from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -154,12 +155,7 @@ class ChunkingConfig:
 
     def fingerprint(self, strategy: StrategyName | None = None) -> str:
         """Hash of all settings that decide a strategy's chunks, 16 hex digits."""
-        name = strategy or self.strategy
-        facts = {
-            "settings": {each: asdict(self.of(each)) for each in (name, *_USES.get(name, ()))},
-            "exclude": sorted(self.exclude),
-        }
-        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+        return _fingerprint(self, strategy or self.strategy)
 
     def with_settings(self, settings: Mapping[str, str]) -> ChunkingConfig:
         """With what a document's front matter, or `rag.toml`, says otherwise.
@@ -182,6 +178,15 @@ class ChunkingConfig:
         _require_sound(changed)
         values[strategy.value] = changed
         return ChunkingConfig(**{**values, "strategy": strategy})
+
+
+@lru_cache(maxsize=64)
+def _fingerprint(config: ChunkingConfig, name: StrategyName) -> str:
+    facts = {
+        "settings": {each: asdict(config.of(each)) for each in (name, *_USES.get(name, ()))},
+        "exclude": sorted(config.exclude),
+    }
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def strategy_name(name: str) -> StrategyName:

@@ -24,7 +24,7 @@ def leads_in(before: Block, block: Block) -> bool:
     if before.kind is not BlockKind.PARAGRAPH or block.kind is BlockKind.HEADING:
         return False
     end = before.text[-200:]
-    if _LEAD_IN_END.search(end):
+    if (":" in end or "\uff1a" in end) and _LEAD_IN_END.search(end):
         return True
     return block.kind in _INTRODUCED and bool(_LEAD_IN_WORDS.search(end))
 

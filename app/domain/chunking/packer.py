@@ -13,9 +13,9 @@ from itertools import accumulate
 from app.domain.chunking.config import StructureConfig
 from app.domain.record import record
 
-# Sizes are compared in steps, so that a paragraph reworded to about the same length moves no cut:
-# (from this size on, step), by descending size.
-_STEPS = ((64, 16), (16, 8), (0, 1))
+# Sizes are compared in steps, so that a paragraph reworded to about the same length moves no cut.
+_COARSE_FROM, _COARSE = 64, 16
+_FINE_FROM, _FINE = 16, 8
 # Within the aimed band, less this margin at both ends, all sizes are as good: a paragraph that
 # grows by a sentence then moves no cut but those of a chunk that it makes too long.
 _MARGIN = 40
@@ -104,8 +104,9 @@ def _ranges(best_start: Sequence[int], count: int) -> list[tuple[int, int]]:
 
 
 def _in_steps(size: int) -> int:
-    step = next(step for least, step in _STEPS if size >= least)
-    return (size + step // 2) // step * step
+    if size >= _COARSE_FROM:
+        return (size + _COARSE // 2) // _COARSE * _COARSE
+    return (size + _FINE // 2) // _FINE * _FINE if size >= _FINE_FROM else size
 
 
 def _last_section_starts(loads: Sequence[Load]) -> list[int]:

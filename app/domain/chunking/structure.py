@@ -93,24 +93,23 @@ class _FilePacking:
     ) -> list[Piece]:
         """The block's pieces after its headings, which nothing but their own size tears off."""
         limit = self.config.maximum
-        heads, body = [], []
-        for each in (*headings, *([block] if block else [])):
-            directive = known.get(each.start, (each.start, each.end))
-            pieces = pieces_of(
-                each, self.renderer.source, directive, self.language, limit, self.tools
-            )
-            if each is block:
-                body = pieces
-            else:
-                heads += pieces
+        body = self._pieces_of(block, known) if block else []
+        if not headings:
+            return body
+        heads = [piece for heading in headings for piece in self._pieces_of(heading, known)]
         if heads and body:
             if sum(piece.tokens + 1 for piece in (*heads, body[0])) > limit:
                 # The heading path still says those above the block; empty sections stay behind.
                 path = body[0].block.heading_path
                 empty = [head for head in heads if not is_above(head, path)]
-                return [*(replace(head, cut=GLUE) for head in empty), *body]
-            body[0] = replace(body[0], cut=HEADING_GLUE)
+                return [*(head.with_cut(GLUE) for head in empty), *body]
+            body[0] = body[0].with_cut(HEADING_GLUE)
         return [*heads[:1], *starmap(_below, pairwise(heads)), *body]
+
+    def _pieces_of(self, block: Block, known: Mapping[int, Span]) -> list[Piece]:
+        directive = known.get(block.start) or (block.start, block.end)
+        source, limit = self.renderer.source, self.config.maximum
+        return pieces_of(block, source, directive, self.language, limit, self.tools)
 
     def _packed(self, placed: Sequence[Placed], levels: Sequence[int]) -> list[list[Draft]]:
         """Drafts in chains: within a chain each repeats something of the one before."""
@@ -202,7 +201,7 @@ def _first_load(piece: Piece) -> Load:
 def _below(before: Piece, heading: Piece) -> Piece:
     """The heading, tied to the one before: closely if it stands in that one's section."""
     nested = (heading.block.level or 6) > (before.block.level or 6)
-    return replace(heading, cut=HEADING_GLUE if nested else CUT_EMPTY_SECTION)
+    return heading.with_cut(HEADING_GLUE if nested else CUT_EMPTY_SECTION)
 
 
 def _stream(block: Block | None) -> BlockKind:
@@ -260,7 +259,7 @@ def _with_lead_ins(placed: Sequence[Placed], maximum: int) -> Iterator[Placed]:
             if piece.block is not before.piece.block:
                 lead_in = before.piece if leads_in(before.piece.block, piece.block) else None
                 if lead_in or continues(before.piece.block, piece.block):
-                    piece = replace(piece, cut=GLUE)
+                    piece = piece.with_cut(GLUE)
             elif _repeats_lead_in(lead_in, piece, maximum):
                 piece = replace(piece, head=lead_in)
         else:

@@ -1,0 +1,41 @@
+"""The cycle collector is paused only where that leaves nothing behind."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import pytest
+
+from app.adapters.markdown import read_book
+from app.services.collector import paused_collector
+
+
+def test_the_collector_is_back_as_it_was_even_after_an_error() -> None:
+    """An error inside turns it on again; a pause inside a pause does not."""
+
+    @paused_collector()
+    def fail() -> None:
+        with paused_collector():
+            pass
+        assert not gc.isenabled()
+        raise ValueError("inside")
+
+    with pytest.raises(ValueError, match="inside"):
+        fail()
+    assert gc.isenabled()
+
+
+def test_reading_a_book_makes_no_garbage_that_only_the_collector_would_find(
+    tmp_path: Path,
+) -> None:
+    """So the pause costs no memory, however large the book is."""
+    page = "# Title\n\nText with **bold** and [a link](b.md).\n\n- one\n- two\n\n> quote\n\n"
+    for number in range(20):
+        (tmp_path / f"page-{number}.md").write_text(page * 20)
+    read_book(tmp_path)
+    gc.collect()
+    with paused_collector():
+        book = read_book(tmp_path)
+        assert gc.collect() == 0
+    assert len(book.documents) == 20
