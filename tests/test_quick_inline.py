@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
 from markdown_it.utils import EnvType
 
 from app.adapters.markdown import sites
 from app.adapters.markdown.inline import InlineReader, render
+from app.adapters.markdown.line_index import block_state
 from app.adapters.markdown.marks import Dialect
 from app.adapters.markdown.quick_inline import QuickInline
 from app.adapters.markdown.reader import inline_reader
@@ -70,3 +73,14 @@ def test_the_quick_reader_answers_as_markdown_it_or_not_at_all(
 def test_what_books_usually_write_is_read_in_one_pass(content: str) -> None:
     """Common mark-up needs no markdown-it: the quick path is really taken."""
     assert QuickInline(sites.plain.DIALECT).read(content, REFERENCES) is not None
+
+
+@given(st.text(alphabet="ab \t\n-", max_size=40))
+@example("")
+@example("a\n\n  \tb \t")
+def test_lines_are_indexed_as_markdown_it_does(source: str) -> None:
+    """Begin, end, blanks and indent of each line are the same."""
+    md = MarkdownIt()
+    expected, found = StateBlock(source, md, {}, []), block_state(source, md, {}, [])
+    for name in ("src", "bMarks", "eMarks", "tShift", "sCount", "bsCount", "lineMax"):
+        assert getattr(found, name) == getattr(expected, name)

@@ -10,7 +10,9 @@ from hashlib import sha256
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base 32: no i, l, o, u."""
-_ID_DIGITS = 10
+_PAIRS = [high + low for high in _ALPHABET for low in _ALPHABET]
+_ID_BITS = 50
+"""Five bits a digit."""
 
 _NOT_ALPHANUMERIC = bytes(code for code in range(128) if not chr(code).isalnum())
 _NOT_WORD = re.compile(r"[\W_]+")
@@ -46,9 +48,11 @@ def content_id(text: str) -> str:
 
 
 def _encode(key: str) -> str:
-    bits = int.from_bytes(sha256(key.encode("utf-8", "surrogatepass")).digest()[:7], "big") >> 6
-    digits = [_ALPHABET[(bits >> shift) & 31] for shift in range(45, -1, -5)]
-    return "p-" + "".join(digits[:_ID_DIGITS])
+    bits = int.from_bytes(sha256(key.encode("utf-8", "surrogatepass")).digest()[:7], "big") >> (
+        56 - _ID_BITS
+    )
+    pairs = [_PAIRS[(bits >> shift) & 1023] for shift in range(_ID_BITS - 10, -1, -10)]
+    return "p-" + "".join(pairs)
 
 
 def assign_ids(texts: Iterable[tuple[str, str]]) -> list[str]:

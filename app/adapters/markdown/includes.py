@@ -27,6 +27,7 @@ class Library:
         self.root = root or Path()
         self._resolved = root.resolve() if root else None
         self._texts: dict[str, str | None] = {}
+        self._found: dict[str, bool] = {}
 
     def locate(self, base: str, target: str) -> str | None:
         """Return the path, relative to the root, of `target` as seen from the folder `base`."""
@@ -35,12 +36,16 @@ class Library:
         )
         if joined is None or self._resolved is None:
             return None
-        path = self.root / joined
+        if joined not in self._found:
+            self._found[joined] = self._holds(self.root / joined, self._resolved)
+        return joined if self._found[joined] else None
+
+    def _holds(self, path: Path, root: Path) -> bool:
+        """Whether this is a file inside of the book also when links are followed."""
         try:
-            inside = path.resolve().is_relative_to(self._resolved)
+            return path.is_file() and path.resolve().is_relative_to(root)
         except (OSError, ValueError, RuntimeError):
-            return None
-        return joined if inside and path.is_file() else None
+            return False
 
     def text(self, file: str) -> str | None:
         """Return a file's text, or None if it cannot be read as UTF-8."""

@@ -9,7 +9,6 @@ from functools import cache
 
 from markdown_it import MarkdownIt
 from markdown_it.ruler import RuleOptionsType
-from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
@@ -27,6 +26,7 @@ from app.adapters.markdown.includes import (
 )
 from app.adapters.markdown.inline import InlineReader
 from app.adapters.markdown.leaves import LeafReader
+from app.adapters.markdown.line_index import block_state
 from app.adapters.markdown.marks import Dialect, Mark, MarkClass
 from app.adapters.markdown.paragraphs import PlainParagraph
 from app.adapters.markdown.pieces import Piece
@@ -189,7 +189,7 @@ class FileReader:
             "references": dict(context.references),
         }
         tokens: list[Token] = []
-        state = StateBlock(flat, engine.md, env, tokens)
+        state = block_state(flat, engine.md, env, tokens)
         # Quotes move these marks while they are read.
         env["lines"] = list(state.bMarks)
         engine.md.block.tokenize(state, 0, state.lineMax)

@@ -1,0 +1,45 @@
+"""Where a file's lines begin and end: what markdown-it's block rules look up."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.token import Token
+from markdown_it.utils import EnvType
+
+_TAB = 4
+
+
+def block_state(source: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) -> StateBlock:
+    """Return the state that `StateBlock` would make of `source`, its lines found by fewer calls."""
+    state = StateBlock("", md, env, tokens)
+    lines = source.split("\n")
+    if not lines[-1].strip(" \t"):
+        lines.pop()
+    begins = list(accumulate((len(line) + 1 for line in lines), initial=0))[: len(lines)]
+    shifts = [len(line) - len(line.lstrip(" \t")) for line in lines]
+    indents = shifts
+    if "\t" in source:
+        indents = [_width(line[:shift]) for line, shift in zip(lines, shifts, strict=True)]
+    state.src = source
+    # The last entry stands for the end, so that rules need not check for it.
+    state.bMarks = [*begins, len(source)]
+    ends = (begin + len(line) for begin, line in zip(begins, lines, strict=True))
+    state.eMarks = [*ends, len(source)]
+    state.tShift = [*shifts, 0]
+    state.sCount = [*indents, 0]
+    state.bsCount = [0] * (len(lines) + 1)
+    state.lineMax = len(lines)
+    return state
+
+
+def _width(blanks: str) -> int:
+    """Return the columns that blanks take, with tab stops of four."""
+    if "\t" not in blanks:
+        return len(blanks)
+    width = 0
+    for blank in blanks:
+        width += _TAB - width % _TAB if blank == "\t" else 1
+    return width
