@@ -17,6 +17,7 @@ from app.domain.document import BlockKind, Book, Document, Span
 from app.domain.record import record
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "chunk.textbook-rag")
+_NAMESPACE_BYTES = NAMESPACE.bytes
 _EDGE = 80
 GAP = "\n\n"
 """What stands between stretches that do not touch in the source."""
@@ -242,7 +243,7 @@ class ChunkBuilder:
 
 def _uuid5(name: str) -> str:
     """`uuid.uuid5(NAMESPACE, name)` as text, without the object between."""
-    digits = sha1(NAMESPACE.bytes + name.encode(), usedforsecurity=False).hexdigest()
+    digits = sha1(_NAMESPACE_BYTES + name.encode(), usedforsecurity=False).hexdigest()
     variant = "89ab"[int(digits[16], 16) & 3]
     return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"
 

@@ -26,7 +26,12 @@ def leads_in(before: Block, block: Block) -> bool:
     end = before.text[-200:]
     if (":" in end or "\uff1a" in end) and _LEAD_IN_END.search(end):
         return True
-    return block.kind in _INTRODUCED and bool(_LEAD_IN_WORDS.search(end))
+    if block.kind not in _INTRODUCED:
+        return False
+    # Only the last sentence can match, and most of the time goes into the search.
+    body = end.rstrip().removesuffix(".")
+    start = max(map(body.rfind, ".?!")) + 1
+    return bool(_LEAD_IN_WORDS.search(end, start))
 
 
 def continues(before: Block, block: Block) -> bool:
