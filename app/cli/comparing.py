@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from app.adapters.plots import bar_charts
+from app.adapters.plots import bar_charts, require_plots
 from app.adapters.questions import read_questions
 from app.bootstrap import application, chunk_report, read_source
 from app.cli.output import TerminalProgress, remark, write_text
@@ -37,6 +37,8 @@ _COLUMNS = {
 async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
     for name in arguments.strategies:
         get_strategy(name)
+    if arguments.svg is not None:
+        require_plots()
     questions = read_questions(arguments.questions)
     # One embedder for all, or the comparison would be of embedders.
     embedded_for = StrategyName.LATE if StrategyName.LATE in arguments.strategies else ""
@@ -88,6 +90,12 @@ def _table(rows: list[StrategyResult]) -> str:
     ]
     for row in rows:
         values = (getattr(row, name) for name in _COLUMNS)
-        cells = (f"{value:.3f}" if isinstance(value, float) else str(value) for value in values)
-        lines.append(f"| {row.strategy} | " + " | ".join(cells) + " |")
+        lines.append(f"| {row.strategy} | " + " | ".join(map(_cell, values)) + " |")
     return "\n".join(lines)
+
+
+def _cell(value: float) -> str:
+    """Three digits are what a figure is worth."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.{3 if value < 1 else 2 if value < 10 else 0}f}"

@@ -1,0 +1,69 @@
+"""Strategies compared on a small book: a row each, as a table, as JSON and as a chart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import Run, runner
+from tests.index_points import quick_folder
+from tests.ingesting import make_book
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
+    with quick_folder() as home:
+        yield runner(home, monkeypatch, capsys)
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    return make_book(tmp_path / "lamps", pages=2)
+
+
+@pytest.fixture
+def questions(tmp_path: Path, book: Path) -> Path:
+    source = (book / "page1.md").read_text("utf-8")
+    start = source.index("Page1 part1")
+    asked = {
+        "id": "q1",
+        "question": source[start : source.index(".", start)],
+        "kind": "factual",
+        "answerable": True,
+        "gold": [{"file": "page1.md", "start": start, "end": source.index(".", start)}],
+    }
+    path = tmp_path / "questions.jsonl"
+    path.write_text(json.dumps(asked) + "\n", "utf-8")
+    return path
+
+
+def test_a_row_a_strategy_in_the_order_asked_for(
+    run: Run, book: Path, questions: Path, tmp_path: Path
+) -> None:
+    chart, rows = tmp_path / "chart.svg", tmp_path / "rows.json"
+    names = ("structure", "fixed")
+    result = run(
+        *("compare", book, questions, "--strategies", *names, "--svg", chart, "--output", rows)
+    )
+    assert result.code == 0, result.err
+    head, _, *lines = result.out.splitlines()
+    assert "recall@5" in head
+    assert [line.split(" | ")[0].strip("| ") for line in lines] == list(names)
+    written = json.loads(rows.read_text("utf-8"))
+    assert [row["strategy"] for row in written] == list(names)
+    assert all(row["recall"] == 1.0 and row["chunks"] > 1 for row in written)
+    assert written[1]["relative_time"] == 1.0
+    assert written[0]["cut_sentences"] == 0 < written[1]["cut_sentences"]
+    drawn = chart.read_text("utf-8")
+    assert all(f">{name}</text>" in drawn for name in names)
+
+
+def test_late_is_compared_with_an_embedder_of_tokens_alone(
+    run: Run, book: Path, questions: Path
+) -> None:
+    result = run("compare", book, questions, "--strategies", "fixed", "late", RAG_EMBEDDER="local")
+    assert result.code == 2
+    assert "'late' needs an embedder that gives a vector for each token" in result.err
