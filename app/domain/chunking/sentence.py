@@ -92,6 +92,7 @@ class _Grouping:
         return parts if len(parts) > 1 else []
 
     def _is_enough(self, tail: Sequence[Piece]) -> bool:
-        if not tail:
+        asked = self.sizes.overlap
+        if not tail or sum(unit.tokens + 1 for unit in tail) < asked:
             return False
-        return self.builder.renderer.render(tail).tokens >= self.sizes.overlap
+        return self.builder.renderer.render(tail).tokens >= asked

@@ -27,8 +27,10 @@ def units_of(
 
 
 def parts_of(unit: Piece, document: Document, limit: int, tools: ChunkingTools) -> list[Piece]:
-    """The unit cut at its block's joints, where it has more than `limit` tokens."""
+    """The unit cut at its block's joints, where it has more than `limit` tokens; no sentence is."""
     block = unit.block
+    if block.kind in _PROSE:
+        return []
     span, source, language = (block.start, block.end), document.source, document.language
     return [
         part
