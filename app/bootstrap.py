@@ -59,6 +59,7 @@ from app.services.collector import paused_collector
 from app.services.evaluate import Evaluate
 from app.services.glossary import LookUpTerms
 from app.services.ingest import IngestBook, IngestRequest
+from app.services.judge import JudgeAnswerability
 from app.services.lexical import FINGERPRINT as LEXICAL_FINGERPRINT
 from app.services.migrate import MigrateBooks
 from app.services.paragraph_ids import keep_ids
@@ -123,13 +124,14 @@ async def application(
         count_tokens = await asyncio.to_thread(token_counter)
         ledgers = SqliteLedgers(settings.home / "ledger")
         ceilings = TermCeilings(index, sparse)
+        second_stage = SecondStage(sparse, ceilings)
         retrieve = Retrieve(
             embedder=_asked_in_time(settings, embedder),
             sparse=sparse,
             index=index,
             reranker=cohere.reranker if cohere else None,
             count_tokens=count_tokens,
-            second_stage=SecondStage(sparse, ceilings),
+            second_stage=second_stage,
             dense_weight=settings.dense_weight,
             # Longer than the reranker's own limit, so that its circuit breaker sees the failure.
             rerank_seconds=settings.rerank_timeout_seconds + 1,
@@ -140,7 +142,9 @@ async def application(
             split_sentences=split_sentences,
             ceilings=ceilings,
             places=ReadingPlaces(index),
-            embedding_model=embedder.model,
+            judge=JudgeAnswerability(
+                await _local_embedder(embedder), ceilings, second_stage.terms_of
+            ),
             context_tokens=settings.context_tokens,
             max_question_chars=settings.max_question_chars,
             refusal_threshold=settings.refusal_threshold,
@@ -323,6 +327,13 @@ async def _embedder(
         settings.embedder == "auto" and await _is_late(index, strategy)
     ):
         return await asyncio.to_thread(MiniLmEmbedder.load)
+    return await _local_embedder()
+
+
+async def _local_embedder(embedder: Embedder | None = None) -> LocalEmbedder:
+    """The one in use, if it is local, or another: answers are judged by it in any case."""
+    if isinstance(embedder, LocalEmbedder):
+        return embedder
     return await asyncio.to_thread(LocalEmbedder.load)
 
 

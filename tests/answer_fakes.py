@@ -14,6 +14,7 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage, Hit, SearchQuery, Turn
 from app.services.answer import AnswerQuestion
+from app.services.judge import JudgeAnswerability
 from app.services.ports import (
     GeneratedCitation,
     GeneratedEnd,
@@ -22,6 +23,7 @@ from app.services.ports import (
 )
 from app.services.reading_places import ReadingPlaces
 from app.services.retrieve import Retrieve, SearchResult
+from app.services.second_stage import SecondStage
 from app.services.term_ceilings import TermCeilings
 from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse
 
@@ -145,15 +147,17 @@ class World:
         *,
         max_question_chars: int = 4_000,
         refusal_threshold: float = THRESHOLD,
-        embedding_model: str = "fake",
     ) -> AnswerQuestion:
+        ceilings = TermCeilings(self.index, self.sparse)
         return AnswerQuestion(
             retrieve=self.retriever,
             generator=generator,
             split_sentences=split_sentences,
-            ceilings=TermCeilings(self.index, self.sparse),
+            ceilings=ceilings,
             places=ReadingPlaces(self.index),
-            embedding_model=embedding_model,
+            judge=JudgeAnswerability(
+                FakeEmbedder(), ceilings, SecondStage(self.sparse, ceilings).terms_of
+            ),
             max_question_chars=max_question_chars,
             refusal_threshold=refusal_threshold,
         )

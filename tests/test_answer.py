@@ -16,6 +16,7 @@ from app.domain.answer import (
     Started,
     TextDelta,
 )
+from app.domain.answering.request import AskRequest
 from app.domain.errors import (
     ProviderAuthError,
     ProviderError,
@@ -26,7 +27,7 @@ from app.domain.errors import (
 )
 from app.domain.prompting import NO_ANSWER
 from app.domain.retrieval.query import SearchFilter, Turn
-from app.services.answer import AnswerQuestion, AskRequest
+from app.services.answer import AnswerQuestion
 from tests.answer_fakes import FakeGenerator, Step, World, passage
 
 LIGHT = passage(
@@ -127,18 +128,21 @@ def test_question_the_book_does_not_touch_is_refused_with_the_nearest_section() 
     assert answer.sources[0].url == LIGHT.url
 
 
-def test_calibrated_search_spares_the_generator_a_foreign_question() -> None:
+def test_generator_is_spared_a_foreign_question() -> None:
     generator = FakeGenerator(["Ottawa."])
-    use_case = World((LIGHT,)).answering(generator, embedding_model="wordllama-l2-supercat-256")
-    assert ask(use_case, FOREIGN).refused
+    assert ask(World((LIGHT,)).answering(generator), FOREIGN).refused
     assert generator.contexts == []
 
 
-def test_with_an_unknown_embedding_model_the_generator_decides() -> None:
+@pytest.mark.parametrize("question", ["¿Quién ganó el campeonato en la ciudad?", "Hockey?"])
+def test_generator_decides_on_a_question_in_another_language_or_none_that_can_be_told(
+    question: str,
+) -> None:
     generator = FakeGenerator([], finish_reason=NO_ANSWER)
-    answer = ask(World((LIGHT,)).answering(generator, embedding_model="new-model"), FOREIGN)
+    answer = ask(World((LIGHT,)).answering(generator), question)
     assert len(generator.contexts) == 1
     assert (answer.mode, answer.refused, answer.degraded) == (AnswerMode.REFUSED, True, ())
+    assert [source.title for source in answer.sources] == ["Section"]
 
 
 def test_refusal_speaks_the_language_of_the_question() -> None:
@@ -304,7 +308,7 @@ def test_outage_after_the_first_token_is_an_error(error: ProviderError) -> None:
 def test_outage_is_never_told_as_not_in_the_book() -> None:
     generator = FakeGenerator([ProviderUnavailable("down")])
     with pytest.raises(ProviderUnavailable):
-        ask(World((LIGHT,)).answering(generator), FOREIGN)
+        ask(World((LIGHT,)).answering(generator), "Hockey championship?")
 
 
 def test_refused_key_is_an_error_and_never_papered_over() -> None:

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from app.adapters.questions import read_questions
+from app.domain.answering.request import AskRequest
 from app.domain.errors import InputError
 from app.domain.retrieval.query import Turn
 from app.domain.retrieval.question import GoldSpan, Question, fingerprint
-from app.services.answer import AskRequest
 from app.services.evaluate import Evaluate, Evaluation, EvaluationRequest
 from app.services.retrieve import Retrieve
 from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk

@@ -8,9 +8,9 @@ import pytest
 
 from app.domain.answer import Answer, AnswerMode
 from app.domain.answering.exercises import Solutions, asked_exercise
+from app.domain.answering.request import AskRequest
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import Hit
-from app.services.answer import AskRequest
 from tests.answer_fakes import FakeGenerator, World, chunk, passage, terms
 
 TASK = "Explain why photosynthesis in leaves stops at night."

@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
+from app.domain.answering.request import AskRequest
 from app.domain.answering.suggestions import suggestions
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import Hit, SearchFilter, SearchQuery
-from app.services.answer import AskRequest
 from app.services.follow_ups import SuggestFollowUps
 from app.services.retrieve import SearchResult
 from tests.answer_fakes import World, chunk, passage, terms

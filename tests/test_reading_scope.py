@@ -9,14 +9,17 @@ import pytest
 
 from app.adapters.sentences import split_sentences
 from app.domain.answer import Answer
+from app.domain.answering.request import AskRequest
 from app.domain.answering.scope import Place, Scope, narrowed, page_preferred
 from app.domain.answering.selection import Selection
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import Hit, SearchFilter
-from app.services.answer import AnswerQuestion, AskRequest
+from app.services.answer import AnswerQuestion
+from app.services.judge import JudgeAnswerability
 from app.services.reading_places import ReadingPlaces
 from app.services.retrieve import Retrieve
+from app.services.second_stage import SecondStage
 from app.services.term_ceilings import TermCeilings
 from tests.answer_fakes import FakeGenerator, SpyRetriever
 from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk
@@ -45,6 +48,7 @@ class Reader:
 
     def __init__(self, generator: FakeGenerator | None = None) -> None:
         index, sparse = FakeIndex(CHUNKS), FakeSparse()
+        ceilings = TermCeilings(index, sparse)
         retrieve = Retrieve(FakeEmbedder(), sparse, index, None, lambda text: len(text.split()))
         self.retriever = SpyRetriever(retrieve)
         self.places = ReadingPlaces(index)
@@ -52,9 +56,11 @@ class Reader:
             retrieve=self.retriever,
             generator=generator,
             split_sentences=split_sentences,
-            ceilings=TermCeilings(index, sparse),
+            ceilings=ceilings,
             places=self.places,
-            embedding_model="fake",
+            judge=JudgeAnswerability(
+                FakeEmbedder(), ceilings, SecondStage(sparse, ceilings).terms_of
+            ),
             refusal_threshold=0.0,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from math import log
 
 import pytest
 
@@ -12,67 +13,93 @@ from app.domain.answering.followup import standalone_question
 from app.domain.answering.languages import guess_language, refusal_text
 from app.domain.answering.refusal import (
     GENERATOR_THRESHOLD,
-    LEXICAL,
     THRESHOLD,
     Evidence,
     answerability,
-    calibration_for,
-    evidence,
+    best_phrases,
+    best_share,
 )
+from app.domain.retrieval.chunk_terms import chunk_terms
 from app.domain.retrieval.query import Hit, Turn
 from app.services.term_ceilings import TermCeilings
 from tests.answer_fakes import chunk, passage
 from tests.retrieval_fakes import FakeIndex, FakeSparse, make_chunk, make_manifest
 
-STATIC = calibration_for("wordllama-l2-supercat-256")
-CHUNK = chunk([passage("Owls hunt at night.")])
+CHUNK = chunk([passage("Owls hunt at night. They sleep by day.")])
+SPARSE = FakeSparse()
 
 
-def hit(dense: float | None, sparse: float | None) -> Hit:
-    return Hit(CHUNK, 1.0, dense, sparse)
+def hit(sparse: float | None) -> Hit:
+    return Hit(CHUNK, 1.0, None, sparse)
 
 
 @pytest.mark.parametrize(
-    ("cosine", "sparse", "low", "high"),
+    ("found", "low", "high"),
     [
-        (0.6, 18.0, THRESHOLD, 1.0),
-        (0.3, 14.0, THRESHOLD, 1.0),
-        (0.2, 10.0, GENERATOR_THRESHOLD, THRESHOLD),
-        (0.15, 4.0, 0.0, GENERATOR_THRESHOLD),
-        (0.1, 0.0, 0.0, 0.01),
+        (Evidence(0.7, 0.9, 2.0, 1_000), 0.9, 1.0),
+        (Evidence(0.45, 0.5, 0.5, 1_000), THRESHOLD, 1.0),
+        (Evidence(0.4, 0.42, 0.0, 1_000), GENERATOR_THRESHOLD, THRESHOLD),
+        (Evidence(0.3, 0.3, 0.0, 1_000), 0.0, GENERATOR_THRESHOLD),
+        (Evidence(0.0, 0.0, 0.0, 1), 0.0, 0.01),
     ],
 )
-def test_score_rises_with_similarity_and_with_the_share_of_rare_terms_found(
-    cosine: float, sparse: float, low: float, high: float
+def test_score_parts_what_the_book_answers_from_what_it_does_not(
+    found: Evidence, low: float, high: float
 ) -> None:
-    score = answerability(evidence([hit(cosine, sparse)], {1: 10.0, 2: 6.0, 3: 4.0}), STATIC)
-    assert low <= score <= high
+    assert low <= answerability(found) <= high
 
 
-def test_best_hit_of_each_kind_counts() -> None:
-    assert evidence([hit(0.5, 1.0), hit(0.1, 9.0)], {1: 10.0}) == Evidence(0.5, 0.9)
+@pytest.mark.parametrize(
+    "better",
+    [
+        Evidence(0.5, 0.4, 0.5, 1_000),
+        Evidence(0.4, 0.5, 0.5, 1_000),
+        Evidence(0.4, 0.4, 0.6, 1_000),
+        Evidence(0.4, 0.4, 0.5, 500),
+    ],
+    ids=["likeness", "share", "phrases", "smaller book"],
+)
+def test_score_rises_with_each_piece_of_evidence(better: Evidence) -> None:
+    assert answerability(better) > answerability(Evidence(0.4, 0.4, 0.5, 1_000))
+
+
+def test_share_is_that_of_the_best_hit_and_at_most_one() -> None:
+    assert best_share([hit(1.0), hit(9.0), hit(None)], {1: 10.0}) == 0.9
+    assert best_share([hit(12.0)], {1: 10.0}) == 1.0
 
 
 def test_only_the_rarest_terms_of_a_long_question_count() -> None:
     rare = dict.fromkeys(range(8), 5.0)
     common = dict.fromkeys(range(8, 80), 0.5)
-    found = [hit(0.4, 30.0)]
-    assert evidence(found, rare | common) == evidence(found, rare)
+    assert best_share([hit(30.0)], rare | common) == best_share([hit(30.0)], rare) == 0.75
 
 
-def test_without_cosines_or_their_meaning_the_terms_alone_decide() -> None:
-    ceilings = {1: 10.0, 2: 10.0}
-    lexical = answerability(evidence([hit(None, 12.0)], ceilings), STATIC)
-    unknown = answerability(evidence([hit(0.9, 12.0)], ceilings), calibration_for("unknown"))
-    assert lexical == unknown == LEXICAL.score(0.0, 0.6)
-
-
-@pytest.mark.parametrize("hits", [[], [hit(0.1, 0.0)], [hit(None, None)]])
-@pytest.mark.parametrize("ceilings", [{}, {1: 0.0}])
-def test_question_without_terms_or_hits_has_no_answer(
+@pytest.mark.parametrize("hits", [[], [hit(0.0)], [hit(None)]])
+@pytest.mark.parametrize("ceilings", [{}, {1: 0.0}, {1: 5.0}])
+def test_without_terms_or_hits_there_is_no_share(
     hits: list[Hit], ceilings: dict[int, float]
 ) -> None:
-    assert answerability(evidence(hits, ceilings), STATIC) < GENERATOR_THRESHOLD
+    assert best_share(hits, ceilings) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("question", "pairs"),
+    [
+        ("owls hunt at night", 3),
+        ("hunt owls", 0),
+        ("do owls hunt mice", 1),
+        ("night they", 0),
+        ("owls", 0),
+        ("", 0),
+    ],
+)
+def test_words_side_by_side_in_a_sentence_count_as_often_as_they_are_asked(
+    question: str, pairs: int
+) -> None:
+    asked = SPARSE.terms(question, "en")
+    ceilings = dict.fromkeys(asked, 2.0)
+    found = best_phrases(asked, [chunk_terms(CHUNK, SPARSE.terms)], ceilings)
+    assert found == pytest.approx(log(1 + 2 * pairs))
 
 
 class CountingIndex(FakeIndex):

@@ -19,7 +19,7 @@ from app.domain.answer import (
     Started,
     TextDelta,
 )
-from app.services.answer import AskRequest
+from app.domain.answering.request import AskRequest
 from tests.owl_server import QUESTION, events_of, events_with_ids
 from tests.serving import ScriptedGenerator
 

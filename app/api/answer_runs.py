@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from app.api.problems import error_event, report
 from app.api.wire_events import frame, wire_events
 from app.domain.answer import AnswerEvent
-from app.services.answer import AskRequest
+from app.domain.answering.request import AskRequest
 
 KEPT_SECONDS = 60.0
 MAX_KEPT_BYTES = 16 * 2**20

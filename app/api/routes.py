@@ -37,9 +37,9 @@ from app.api.schemas import (
 from app.bootstrap import Application
 from app.domain.answer import AnswerEvent, AnswerMode
 from app.domain.answering.exercises import Solutions
+from app.domain.answering.request import AskRequest
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
-from app.services.answer import AskRequest
 from app.services.resilience import all_in_time, in_time
 from app.settings import Settings
 

@@ -23,7 +23,7 @@ from starlette.types import Receive, Scope, Send
 from app.api.answer_runs import AnswerRun, AnswerRuns
 from app.api.problems import request_id
 from app.domain.answer import AnswerEvent
-from app.services.answer import AskRequest
+from app.domain.answering.request import AskRequest
 
 HEARTBEAT_SECONDS = 15.0
 MEDIA_TYPE = "text/event-stream"

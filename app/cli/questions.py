@@ -9,8 +9,8 @@ from app.bootstrap import application
 from app.cli.output import print_json, remark
 from app.domain.answer import Answer
 from app.domain.answering.exercises import Solutions
+from app.domain.answering.request import AskRequest
 from app.domain.retrieval.query import SearchFilter, SearchQuery
-from app.services.answer import AskRequest
 from app.settings import Settings
 
 

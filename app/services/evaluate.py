@@ -8,6 +8,7 @@ from math import fsum
 from typing import Protocol
 
 from app.domain.answering.refusal import THRESHOLD
+from app.domain.answering.request import AskRequest
 from app.domain.answering.thresholds import RefusalCurve, refusal_curve
 from app.domain.document import Span
 from app.domain.retrieval.metrics import (
@@ -20,7 +21,6 @@ from app.domain.retrieval.metrics import (
 )
 from app.domain.retrieval.query import ContextPassage, SearchFilter, SearchMode, SearchQuery
 from app.domain.retrieval.question import Question
-from app.services.answer import AskRequest
 from app.services.retrieve import Retrieve, SearchResult
 
 STANDARD_DEPTH = 5

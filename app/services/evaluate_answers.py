@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.answer import Answer, AnswerMode, Citation
+from app.domain.answering.request import ANSWER_CHUNKS
 from app.domain.answering.thresholds import RefusalCurve, refusal_curve
 from app.domain.retrieval.comparison import Share
 from app.domain.retrieval.metrics import Retrieved, score_ranking
 from app.domain.retrieval.question import Question
-from app.services.answer import ANSWER_CHUNKS, AnswerQuestion
+from app.services.answer import AnswerQuestion
 from app.services.evaluate import asked
 
 

@@ -47,10 +47,11 @@ class SecondStage:
     def _rescore(
         self, hits: Sequence[Hit], asked: Mapping[str, AskedTerms], page_url: str
     ) -> list[Hit]:
-        terms = [self._chunk_terms(hit.chunk) for hit in hits]
+        terms = [self.terms_of(hit.chunk) for hit in hits]
         return rescore(hits, terms, asked, self.weights, page_url)
 
-    def _chunk_terms(self, chunk: Chunk) -> ChunkTerms:
+    def terms_of(self, chunk: Chunk) -> ChunkTerms:
+        """The terms of a chunk, remembered."""
         key = (chunk.book, chunk.book_version, chunk.chunk_id)
         found = self._known.get(key)
         if found is None:

@@ -29,6 +29,15 @@ class TermCeilings:
         """The ids of the text's terms, as a search for it would use them."""
         return frozenset(self.sparse.encode_query(text, language).indices)
 
+    def ordered_terms(self, text: str, language: str) -> list[int]:
+        """The ids of the text's terms as they come, repeats kept."""
+        return self.sparse.terms(text, language)
+
+    async def chunks(self, books: Sequence[str] = ()) -> int:
+        """The number of chunks in these books, or in all."""
+        manifests = await self.index.books()
+        return sum(one.chunks for one in manifests if not books or one.book in books)
+
     async def of(self, terms: Collection[int], books: Sequence[str] = ()) -> dict[int, float]:
         """Each term's ceiling in these books, or in all; StorageError if the index fails.
 

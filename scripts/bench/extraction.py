@@ -24,10 +24,10 @@ from typing import TypeAlias
 from dev_sets import DEV_SETS, indexed
 
 from app.domain.answer import Answer, Citation
+from app.domain.answering.request import AskRequest
 from app.domain.answering.terms import Terms
 from app.domain.retrieval.query import SearchFilter
 from app.domain.retrieval.question import GoldSpan
-from app.services.answer import AskRequest
 
 Measure: TypeAlias = tuple[str, float]
 

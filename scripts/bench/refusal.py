@@ -2,11 +2,11 @@
 
     python scripts/bench/refusal.py ../shared/data --home /tmp/dev-index
 
-Prints, a book a line, how well the answerability score tells the two apart with the weights fitted
-on the other books (AUROC; foreign questions refused when 5 % of the own are), and what the weights
-and threshold in `app.domain.answering.refusal` refuse; then the weights fitted on all books, the
-curve over the threshold, and the near misses: questions whose page is there, but not the answer.
-Definitions ("organelle that makes ATP") are left out: they are no questions.
+Prints, a book a line, how well the answerability score tells the two apart with weights fitted on
+the other books (AUROC; foreign questions refused when 5 % of the own are; what the threshold
+refuses), and what the weights in `app.domain.answering.refusal` refuse; then the weights fitted on
+all books, the curve over the threshold, and the near misses: questions whose page is there, but not
+the answer. Definitions ("organelle that makes ATP") are left out: they are no questions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import argparse
 import asyncio
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -25,19 +25,23 @@ from numpy.typing import NDArray
 
 from app.bootstrap import Application
 from app.domain.answering.refusal import (
-    LEXICAL,
+    BIAS,
+    GENERATOR_THRESHOLD,
+    LIKENESS,
+    PHRASES,
+    SHARE,
+    SIZE,
     THRESHOLD,
-    Calibration,
-    calibration_for,
-    evidence,
+    Evidence,
 )
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.domain.retrieval.question import Question
-from app.services.answer import JUDGED_HITS
+from app.services.judge import JUDGED_HITS
 
 Floats: TypeAlias = NDArray[np.float64]
 OWN, FOREIGN = 350, 50
 """Questions sampled from a book's own set, and from each other set."""
+OURS = np.array([LIKENESS, SHARE, PHRASES, SIZE, BIAS])
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,7 @@ class Judged:
     asked_from: str
     own: bool
     answerable: bool
-    cosine: float
-    share: float
+    evidence: Evidence
 
     @property
     def kind(self) -> str:
@@ -73,37 +76,41 @@ async def _judge(app: Application, one: DevSet, name: str, question: Question) -
     scope = SearchFilter(books=(one.book,))
     query = SearchQuery(question.question, k=JUDGED_HITS, filter=scope)
     hits = (await app.retrieve.search(query)).hits
-    ceilings = app.answer.ceilings
-    terms = ceilings.terms(question.question, hits[0].chunk.language if hits else "en")
-    seen = evidence(hits, await ceilings.of(terms, scope.books))
+    seen = await app.answer.judge.evidence(question.question, hits, scope.books)
     own = name == one.questions
-    answerable = own and question.answerable
-    return Judged(one.book, name, own, answerable, seen.cosine or 0.0, seen.share)
+    return Judged(one.book, name, own, own and question.answerable, seen)
 
 
-def fit(sample: Sequence[Judged]) -> Calibration:
+def features(sample: Sequence[Judged]) -> Floats:
+    found = [one.evidence for one in sample]
+    return np.array([[one.likeness, one.share, one.phrases, one.size, 1.0] for one in found])
+
+
+def fit(sample: Sequence[Judged]) -> Floats:
     """Logistic regression; books weigh the same, and so do own and foreign questions."""
     sample = [one for one in sample if one.kind != "near miss"]
     counts: dict[tuple[str, str], int] = {}
     for one in sample:
         counts[one.book, one.kind] = counts.get((one.book, one.kind), 0) + 1
     weights = np.array([1000 / counts[one.book, one.kind] for one in sample])
-    features = np.array([[one.cosine, one.share, 1.0] for one in sample])
+    seen = features(sample)
     wanted = np.array([float(one.own) for one in sample])
-    ridge = np.diag([0.1, 0.1, 0.0])
-    beta = np.zeros(3)
+    ridge = np.diag([0.1, 0.1, 0.1, 0.1, 0.0])
+    beta = np.zeros(len(ridge))
     for _ in range(50):
-        chance = 1 / (1 + np.exp(-features @ beta))
-        gradient = features.T @ (weights * (chance - wanted)) + ridge @ beta
-        hessian = (features.T * (weights * chance * (1 - chance))) @ features + ridge
+        chance = 1 / (1 + np.exp(-seen @ beta))
+        gradient = seen.T @ (weights * (chance - wanted)) + ridge @ beta
+        hessian = (seen.T * (weights * chance * (1 - chance))) @ seen + ridge
         beta -= np.linalg.solve(hessian, gradient)
-    return Calibration(*(float(value) for value in beta))
+    return beta
 
 
-def scores(sample: Sequence[Judged], calibration: Calibration, kind: str) -> Floats:
-    return np.array(
-        [calibration.score(one.cosine, one.share) for one in sample if one.kind == kind]
-    )
+def scores(sample: Sequence[Judged], beta: Floats, kind: str) -> Floats:
+    of_kind = [one for one in sample if one.kind == kind]
+    if not of_kind:
+        return np.array([])
+    values: Floats = 1 / (1 + np.exp(-features(of_kind) @ beta))
+    return values
 
 
 def auroc(high: Floats, low: Floats) -> float:
@@ -112,60 +119,63 @@ def auroc(high: Floats, low: Floats) -> float:
     return float(above + 0.5 * (high[:, None] == low[None, :]).mean())
 
 
-def report(found: Sequence[Judged], ours: Calibration) -> None:
-    print(f"\n{'book':20} {'AUROC':>6} {'at 5 %':>7} | at {THRESHOLD}: own, foreign refused")
+def report(found: Sequence[Judged]) -> None:
+    print(f"\n{'':20} {'fitted on the other books':^34} | {'in use':^20}")
+    print(f"{'book':20} {'AUROC':>6} {'at 5 %':>7}  own, foreign refused | own, foreign refused")
     books = sorted({one.book for one in found if one.own})
     for book in books:
-        others = [one for one in found if book not in {one.book, one.asked_from}]
+        others = [one for one in found if one.book in books and book not in _sides(one)]
         mine = [one for one in found if one.book == book]
         blind = fit(others)
         own, foreign = scores(mine, blind, "answerable"), scores(mine, blind, "foreign")
         caught = (foreign < np.quantile(own, 0.05)).mean()
-        refused = [
-            (scores(mine, ours, kind) < THRESHOLD).mean() for kind in ("answerable", "foreign")
-        ]
         print(
-            f"{book:20} {auroc(own, foreign):6.3f} {caught:7.1%} | "
-            f"{refused[0]:6.1%} {refused[1]:6.1%}"
+            f"{book:20} {auroc(own, foreign):6.3f} {caught:7.1%}  {refused(mine, blind)} "
+            f"| {refused(mine, OURS)}"
         )
     known = [one for one in found if one.book in books]
-    print("\nfitted on all:  ", fit(known))
-    print("in use:         ", ours)
-    print("without cosines:", fit([replace(one, cosine=0.0) for one in known]))
-    print("in use:         ", LEXICAL)
-    curves(found, ours, books)
-    print("\nthe same without cosines")
-    curves(found, LEXICAL, books)
+    print("\nfitted on all: ", fit(known).round(2))
+    print("in use:        ", OURS)
+    curve(found, books)
 
 
-def curves(found: Sequence[Judged], ours: Calibration, books: Sequence[str]) -> None:
+def _sides(one: Judged) -> set[str]:
+    return {one.book, one.asked_from}
+
+
+def refused(mine: Sequence[Judged], beta: Floats) -> str:
+    shares = [(scores(mine, beta, kind) < THRESHOLD).mean() for kind in ("answerable", "foreign")]
+    return f"{shares[0]:8.1%} {shares[1]:10.1%}"
+
+
+def curve(found: Sequence[Judged], books: Sequence[str]) -> None:
     print("\nthreshold: own, foreign refused (mean over books); near misses refused, by book")
     misses = sorted({one.book for one in found if one.kind == "near miss"})
-    for threshold in (0.1, 0.2, 0.3, THRESHOLD, 0.5, 0.7, 0.9):
+    for threshold in (GENERATOR_THRESHOLD, 0.2, 0.3, THRESHOLD, 0.4, 0.5, 0.7, 0.9, 0.97):
         parts = [
             np.mean(
                 [
-                    (scores([x for x in found if x.book == book], ours, kind) < threshold).mean()
+                    (scores([x for x in found if x.book == book], OURS, kind) < threshold).mean()
                     for book in books
                 ]
             )
             for kind in ("answerable", "foreign")
         ]
         near = [
-            (scores([x for x in found if x.book == book], ours, "near miss") < threshold).mean()
+            (scores([x for x in found if x.book == book], OURS, "near miss") < threshold).mean()
             for book in misses
         ]
         print(f"{threshold:5.2f}  " + "  ".join(f"{value:6.1%}" for value in [*parts, *near]))
     for book in misses:
         mine = [one for one in found if one.book == book]
-        area = auroc(scores(mine, ours, "answerable"), scores(mine, ours, "near miss"))
+        area = auroc(scores(mine, OURS, "answerable"), scores(mine, OURS, "near miss"))
         print(f"near misses of {book}: AUROC {area:.3f}")
 
 
 async def run(data: Path, home: Path) -> None:
     async with indexed(data, home) as app:
         found = await judged(app, data)
-        report(found, calibration_for(app.embedder.model))
+        report(found)
 
 
 def main() -> None:

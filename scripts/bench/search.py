@@ -50,10 +50,10 @@ from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.names import DENSE, SPARSE
 from app.adapters.questions import read_questions
 from app.bootstrap import Application, application, chunk_book, read_source
+from app.domain.answering.request import AskRequest
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import Site
 from app.domain.retrieval.query import SearchQuery
-from app.services.answer import AskRequest
 from app.services.ingest_report import IngestRequest
 from app.services.ports import BookManifest, IndexPoint
 from app.settings import Settings

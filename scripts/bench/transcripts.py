@@ -21,9 +21,9 @@ from tempfile import TemporaryDirectory
 from app.bootstrap import SAMPLE_BOOK_ID, Application, application, sample_request
 from app.domain.answer import Answer, Citation
 from app.domain.answering.exercises import Solutions
+from app.domain.answering.request import AskRequest
 from app.domain.answering.selection import Selection
 from app.domain.retrieval.query import SearchFilter, Turn
-from app.services.answer import AskRequest
 from app.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -1,11 +1,15 @@
 """Does the book answer the question? One score from what retrieval found.
 
-score = 1 / (1 + exp(-(DENSE * cosine + SPARSE * share + BIAS)))
+score = 1 / (1 + exp(-sum)), where sum = LIKENESS * likeness + SHARE * share + PHRASES * phrases
++ SIZE * size + BIAS
 
-`cosine` is the best hit's similarity. `share` is the best hit's BM25 score as a part of the most
-that the question's `RAREST` rarest terms could give: low when what is asked for is not in the book
-or not in one place. Weights: logistic regression on the dev sets, each book's own questions against
-those of the other books (`scripts/bench/refusal.py`).
+`likeness` is the greatest cosine between the question and a paragraph of the hits, by the local
+model whatever model searched: so the score and its thresholds hold for every embedder. `share` is
+the best hit's BM25 score as a part of the most that the question's `RAREST` rarest terms could
+give: low when what is asked for is not in the book or not in one place. `phrases` says how much of
+the question stands word beside word in one hit. `size` is the logarithm of the number of chunks:
+the best of many is good by chance. Weights: logistic regression on the dev sets, each book's own
+questions against those of the other books (`scripts/bench/refusal.py`).
 """
 
 from __future__ import annotations
@@ -13,64 +17,67 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
-from math import exp
+from itertools import pairwise
+from math import exp, log
 
+from app.domain.retrieval.chunk_terms import ChunkTerms
 from app.domain.retrieval.query import Hit
 
 RAREST = 8
 """Terms of a long question that count: the rest is its setting, or code."""
+FEWEST_CHUNKS = 100
+"""A smaller book counts as one of this size: none was there to learn from."""
 
+LIKENESS, SHARE, PHRASES, SIZE, BIAS = 12.2, 10.0, 1.3, -0.67, -6.25
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """Of one embedding model: cosines of two models do not compare."""
-
-    dense: float
-    sparse: float
-    bias: float
-
-    def score(self, cosine: float, share: float) -> float:
-        return 1 / (1 + exp(-(self.dense * cosine + self.sparse * share + self.bias)))
-
-
-LEXICAL = Calibration(dense=0.0, sparse=14.7, bias=-6.8)
-"""For models that nothing is known of, and for searches whose embedding failed."""
-_BY_MODEL = {"wordllama-l2-supercat-256": Calibration(dense=12.0, sparse=11.1, bias=-9.7)}
-
-THRESHOLD = 0.4
-"""Below it an extractive answer is refused: on the dev sets 94 % of the questions of other books
-and 4 % of the book's own (`LEXICAL`: 91 and 5 %)."""
+THRESHOLD = 0.35
+"""Below it an extractive answer is refused."""
 GENERATOR_THRESHOLD = 0.1
-"""Below it a generator is not even asked (83 and 1 %); above it the generator reads and decides."""
-
-
-def is_calibrated(model: str) -> bool:
-    """Whether this embedding model's cosines are known well enough to refuse by."""
-    return model in _BY_MODEL
-
-
-def calibration_for(model: str) -> Calibration:
-    return _BY_MODEL.get(model, LEXICAL)
+"""Below it a generator is not even asked; above it the generator reads and decides."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """`cosine` is None when the search had no question vector; `share` goes from 0 to 1."""
+    """`likeness` goes from -1 to 1, `share` from 0 to 1, `phrases` from 0 to about 4."""
 
-    cosine: float | None
+    likeness: float
     share: float
+    phrases: float
+    chunks: int
+    """Of the books that were searched."""
+
+    @property
+    def size(self) -> float:
+        return log(max(self.chunks, FEWEST_CHUNKS))
 
 
-def evidence(hits: Sequence[Hit], ceilings: Mapping[int, float]) -> Evidence:
+def answerability(found: Evidence) -> float:
+    """From 0 to 1, how likely it is that the hits answer the question."""
+    weighed = LIKENESS * found.likeness + SHARE * found.share + PHRASES * found.phrases
+    return 1 / (1 + exp(-(weighed + SIZE * found.size + BIAS)))
+
+
+def best_share(hits: Sequence[Hit], ceilings: Mapping[int, float]) -> float:
     """`ceilings` maps each term of the question to the most it could add to a BM25 score."""
     most = sum(nlargest(RAREST, ceilings.values()))
     best = max((hit.sparse_score or 0.0 for hit in hits), default=0.0)
-    cosines = [hit.dense_score for hit in hits if hit.dense_score is not None]
-    return Evidence(max(cosines, default=None), min(1.0, best / most) if most else 0.0)
+    return min(1.0, best / most) if most else 0.0
 
 
-def answerability(found: Evidence, calibration: Calibration) -> float:
-    """From 0 to 1, how likely it is that the hits answer the question."""
-    if found.cosine is None:
-        return LEXICAL.score(0.0, found.share)
-    return calibration.score(found.cosine, found.share)
+def best_phrases(
+    asked: Sequence[int], hits: Sequence[ChunkTerms], ceilings: Mapping[int, float]
+) -> float:
+    """log(1 + what the pairs of neighbours that question and hit share weigh / the rarest term).
+
+    `asked` are the question's terms in their order.
+    """
+    rarest = max(ceilings.values(), default=0.0)
+    if not rarest:
+        return 0.0
+    pairs = set(pairwise(asked))
+    shared = (
+        {pair for sentence in hit.sentences for pair in pairwise(sentence.terms)} & pairs
+        for hit in hits
+    )
+    weights = (sum(ceilings.get(a, 0.0) + ceilings.get(b, 0.0) for a, b in one) for one in shared)
+    return log(1 + max(weights, default=0.0) / rarest)

@@ -1,0 +1,269 @@
+"""One question with what was found for it: refuse, point to what to read, extract or generate."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from app.domain.answer import (
+    Answer,
+    AnswerEvent,
+    AnswerMode,
+    Citation,
+    CitationFound,
+    Finished,
+    Source,
+    Started,
+    Statement,
+    TextDelta,
+    Usage,
+)
+from app.domain.answering.draft import Draft, coverage
+from app.domain.answering.exercises import read_first
+from app.domain.answering.extractive import ExtractiveAnswer, extract
+from app.domain.answering.languages import guess_language, refusal_text
+from app.domain.answering.request import AskRequest
+from app.domain.answering.scope import Scope
+from app.domain.answering.terms import Terms
+from app.domain.answering.units import SplitSentences
+from app.domain.answering.verification import CitationList, Quote, Verifier, by_paragraph
+from app.domain.errors import ProviderAuthError, ProviderError, ProviderUnavailable
+from app.domain.prompting import NO_ANSWER
+from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter
+from app.services.ports import (
+    GeneratedCitation,
+    GeneratedEnd,
+    GeneratedText,
+    Generator,
+    GeneratorEvent,
+)
+from app.services.retrieve import SearchResult
+
+NEAREST_SECTIONS = 3
+"""Links that a refusal gives."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTask:
+    """One question with what was found for it."""
+
+    request: AskRequest
+    scope: SearchFilter
+    """What may answer: the request's filter, narrowed by its scope."""
+    found: SearchResult
+    context: Sequence[ContextPassage]
+    exercise: str
+    """Id of the exercise of the book that is asked, or ""."""
+    language: str
+    """The language of the book, as of the best hit."""
+    weights: Mapping[int, float]
+    terms: Terms
+    split_sentences: SplitSentences
+    score: float
+
+    def refuse(self) -> Iterator[AnswerEvent]:
+        sections = nearest_sections(self.found.hits)
+        yield Started(AnswerMode.REFUSED, sections)
+        yield from self._refused(Usage())
+
+    def _refused(self, usage: Usage) -> Iterator[AnswerEvent]:
+        sections = nearest_sections(self.found.hits)
+        text = refusal_text(self.request.question, len(sections))
+        answer = Answer(
+            answer=text,
+            mode=AnswerMode.REFUSED,
+            refused=True,
+            sources=sections,
+            degraded=self.found.degraded,
+            usage=usage,
+        )
+        yield TextDelta(text)
+        yield Finished(answer)
+
+    def point(self) -> Iterator[AnswerEvent]:
+        """Name the paragraphs to read before the exercise, and no more."""
+        text = read_first(self.request.question)
+        consulted = sources(self.context)
+        yield Started(AnswerMode.EXTRACTIVE, consulted)
+        yield TextDelta(text)
+        yield Finished(
+            Answer(
+                answer=text,
+                mode=AnswerMode.EXTRACTIVE,
+                refused=False,
+                sources=consulted,
+                degraded=self.found.degraded,
+                exercise=self.exercise,
+            )
+        )
+
+    def extract(self) -> Iterator[AnswerEvent]:
+        """Answer in the book's own sentences, or refuse if none touches the question."""
+        extracted = self._extracted()
+        if not extracted.claims:
+            yield from self.refuse()
+            return
+        yield Started(AnswerMode.EXTRACTIVE, sources(self.context))
+        yield from self._quoted(extracted, self.found.degraded)
+
+    async def generate(
+        self, generator: Generator, extract_from: float
+    ) -> AsyncGenerator[AnswerEvent, None]:
+        """Let the generator write; extract instead if it fails at once and the score suffices."""
+        yield Started(AnswerMode.GENERATED, sources(self.context))
+        draft = Draft(self._verifier())
+        try:
+            async with _writing(generator, self.request, self.context) as events:
+                async for event in events:
+                    if isinstance(event, GeneratedEnd):
+                        for last in self._ended(draft, event):
+                            yield last
+                        return
+                    for written in _written(draft, event):
+                        yield written
+            message = "the generator stopped before the end of its answer"
+            raise ProviderUnavailable(message)
+        except ProviderAuthError:
+            raise  # a wrong key is the operator's to repair, not an outage to live with
+        except ProviderError as error:
+            extracted = self._extracted()
+            if draft.text or self.score < extract_from or not extracted.claims:
+                raise
+            _log.warning("answer.generator_failed", extra={"error": error.code})
+        for fallback in self._quoted(extracted, (*self.found.degraded, "generator")):
+            yield fallback
+
+    def _ended(self, draft: Draft, end: GeneratedEnd) -> Iterator[AnswerEvent]:
+        yield from _shown(*draft.close())
+        if draft.text.strip():
+            yield Finished(self._generated(draft, end.usage))
+        elif end.finish_reason == NO_ANSWER:
+            yield from self._refused(end.usage)
+        else:
+            message = "the generator wrote nothing"
+            raise ProviderUnavailable(message)
+
+    def _generated(self, draft: Draft, usage: Usage) -> Answer:
+        statements = draft.statements()
+        return Answer(
+            answer=draft.text,
+            mode=AnswerMode.GENERATED,
+            refused=False,
+            citations=draft.citations,
+            sources=sources(self.context),
+            degraded=self.found.degraded,
+            usage=usage,
+            statements=statements,
+            citation_precision=draft.precision,
+            coverage=coverage(statements),
+            exercise=self.exercise,
+        )
+
+    def _extracted(self) -> ExtractiveAnswer:
+        selection = self.request.selection
+        if self.request.scope is Scope.SELECTION:
+            selection = None
+        return extract(
+            self.request.question,
+            self.context,
+            self.weights,
+            self.terms,
+            self.split_sentences,
+            self.language,
+            read=selection.text if selection else "",
+        )
+
+    def _quoted(
+        self, extracted: ExtractiveAnswer, degraded: tuple[str, ...]
+    ) -> Iterator[AnswerEvent]:
+        listed = CitationList(by_paragraph(self.context))
+        written = 0
+        for span, unit in extracted.claims:
+            yield TextDelta(extracted.text[written : span[1]])
+            written = span[1]
+            citation = listed.add(span, Quote(self.context[unit.passage], unit.start, unit.end))
+            if citation:
+                yield CitationFound(citation)
+        if written < len(extracted.text):
+            yield TextDelta(extracted.text[written:])
+        answer = Answer(
+            answer=extracted.text,
+            mode=AnswerMode.EXTRACTIVE,
+            refused=False,
+            citations=listed.citations,
+            sources=sources(self.context),
+            degraded=degraded,
+            statements=tuple(Statement(start, end, True) for (start, end), _ in extracted.claims),
+            exercise=self.exercise,
+        )
+        yield Finished(answer)
+
+    def _verifier(self) -> Verifier:
+        question = self.request.question
+        return Verifier(
+            by_paragraph(self.context),
+            self.terms,
+            self.split_sentences,
+            self.request.question_with_selection,
+            self.language,
+            translated=guess_language(question, self.language) != self.language,
+        )
+
+
+@asynccontextmanager
+async def _writing(
+    generator: Generator, request: AskRequest, context: Sequence[ContextPassage]
+) -> AsyncIterator[AsyncIterator[GeneratorEvent]]:
+    """Close the generator's stream however the answer ends: a reader who leaves stops it."""
+    events = generator.generate(request.question_with_selection, request.history, context)
+    try:
+        yield events
+    finally:
+        if isinstance(events, AsyncGenerator):
+            await events.aclose()
+
+
+def _written(draft: Draft, event: GeneratedText | GeneratedCitation) -> Iterator[AnswerEvent]:
+    if isinstance(event, GeneratedText):
+        yield from _shown(*draft.write(event.text))
+    else:
+        yield from _shown("", draft.cite((event.start, event.end), event.paragraph_ids))
+
+
+def _shown(text: str, citations: Sequence[Citation]) -> Iterator[AnswerEvent]:
+    if text:
+        yield TextDelta(text)
+    for citation in citations:
+        yield CitationFound(citation)
+
+
+def sources(context: Sequence[ContextPassage]) -> tuple[Source, ...]:
+    """The paragraphs of the context, each once, best first."""
+    found: dict[str, Source] = {}
+    for one in sorted(context, key=lambda one: -one.score):
+        passage = one.passage
+        source = Source(
+            passage.paragraph_id, passage.url, one.section, passage.heading_path, one.score
+        )
+        found.setdefault(passage.paragraph_id, source)
+    return tuple(found.values())
+
+
+def nearest_sections(hits: Sequence[Hit]) -> tuple[Source, ...]:
+    """The first few sections that the hits stand in, best first."""
+    found: dict[tuple[str, tuple[str, ...]], Source] = {}
+    for hit in hits:
+        chunk = hit.chunk
+        source = Source(
+            chunk.paragraph_id,
+            chunk.deep_link_url,
+            chunk.section,
+            chunk.heading_path,
+            hit.score,
+        )
+        found.setdefault((chunk.file, chunk.heading_path), source)
+    return tuple(found.values())[:NEAREST_SECTIONS]
