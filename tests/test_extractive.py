@@ -51,7 +51,7 @@ TABLE = passage("Method | Speed\nBM25 | fast\nDense | slow", "p-table", BlockKin
 
 def test_definition_comes_from_the_place_that_marks_the_term() -> None:
     found = answer("What is the mitochondrion?", STORY, CELL)
-    assert found.text == "The mitochondrion is the organelle that makes ATP from sugar."
+    assert found.text.startswith("The mitochondrion is the organelle that makes ATP from sugar.")
 
 
 def hit(*passages: Passage, score: float) -> Hit:
@@ -243,3 +243,74 @@ def test_prose_stays_short(words: list[str]) -> None:
     found = answer("What makes ATP and sugar from light?", passage(" ".join(sentences)))
     assert len(found.claims) <= MAX_UNITS
     assert len(found.text.split()) <= MAX_WORDS
+
+
+def test_entry_of_the_glossary_comes_before_the_sentence_that_explains_its_term() -> None:
+    text = passage("A mitochondrion is an oven that burns sugar for the cell.", "p-cell", terms=("mitochondrion",))
+    found = answer("What is a mitochondrion?", text, GLOSSARY)
+    assert found.text == f"{GLOSSARY.text}\n\n{text.text}"
+
+
+AIMS = (
+    passage("By the end of this section, you will be able to:", "p-aims"),
+    passage(
+        "- Describe the parts of a neuron\n- Compare the parts of two neurons",
+        "p-aims-list",
+        BlockKind.LIST,
+    ),
+)
+AXON = passage("A neuron has a cell body, dendrites and one axon.", "p-axon")
+
+
+def test_what_a_section_promises_is_no_answer() -> None:
+    assert answer("What are the parts of a neuron?", *AIMS, AXON).text == AXON.text
+
+
+def test_list_inside_an_admonition_is_quoted_as_a_list_without_the_title() -> None:
+    note = passage(
+        "Summary\n\nRedux has three rules:\n\n- One store\n  - with all state\n- Pure reducers",
+        "p-note",
+        BlockKind.ADMONITION,
+    )
+    found = answer("What are the rules of Redux?", note)
+    assert (
+        found.text == "Redux has three rules:\n\n- One store\n  - with all state\n- Pure reducers"
+    )
+
+
+def test_listing_that_is_only_named_is_not_quoted() -> None:
+    code = passage("{{#include ../listings/match.rs}}", "p-code", BlockKind.CODE)
+    told = passage("A match has arms.", "p-match")
+    assert answer("Show me an example of a match", code, told).text == told.text
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("How many moons does Jupiter have?", "Jupiter has 95 moons and a ring."),
+        ("When was the largest moon of Jupiter found?", "found in 1610 in Padua."),
+    ],
+)
+def test_sentence_with_the_number_or_the_time_that_is_asked_for_is_preferred(
+    question: str, wanted: str
+) -> None:
+    text = passage(
+        "Jupiter has moons of ice and rock. Jupiter has 95 moons and a ring. "
+        "The largest moon of Jupiter was found early. The largest moon was found in 1610 in Padua.",
+        "p-moons",
+    )
+    assert wanted in answer(question, text).text
+
+
+def test_short_explanation_goes_on_with_its_paragraph() -> None:
+    text = passage("To build it, sort pairs. Write them down and collect equal ones.", "p-build")
+    assert answer("How do I build it by sorting pairs?", text).text == text.text
+
+
+def test_no_more_than_two_listings_are_quoted() -> None:
+    code = [
+        passage(f"configure store {words}", words, BlockKind.CODE, language="py")
+        for words in ("apple pear plum", "oak elm ash", "cat dog cow", "red green blue")
+    ]
+    found = answer("How do I configure the store in Python?", *code)
+    assert found.text.count("```py") == 2

@@ -17,7 +17,8 @@ from app.services.retrieve import SearchResult
 from tests.answer_fakes import World, chunk, passage, terms
 
 LIGHT = passage(
-    "Photosynthesis turns light energy into chemical energy. Chlorophyll takes the light in.",
+    "Photosynthesis turns light energy into chemical energy. "
+    "Chlorophyll is the pigment that takes the light in.",
     "p-light",
     terms=("Photosynthesis", "Chlorophyll"),
     heading_path=("Plants", "2.1 Energy from light"),
@@ -41,7 +42,9 @@ def test_a_heading_that_asks_is_taken_as_it_is() -> None:
     assert suggested("What is rain?", asks) == ["Why do leaves fall in autumn?"]
 
 
-@pytest.mark.parametrize("heading", ["Summary", "1. The", "x" * 90 + " yz", "3D"])
+@pytest.mark.parametrize(
+    "heading", ["Summary", "Review Questions", "1. The", "x" * 90 + " yz", "3D"]
+)
 def test_a_heading_that_names_no_subject_is_not_suggested(heading: str) -> None:
     assert suggested("What is rain?", passage("Because.", heading_path=(heading,))) == []
 
@@ -51,6 +54,22 @@ def test_terms_of_an_exercise_are_not_suggested() -> None:
         "Say what a stoma is.", kind=BlockKind.EXERCISE, terms=("stoma",), heading_path=("Tasks",)
     )
     assert suggested("What is rain?", exercise) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "suggested_too"),
+    [
+        ("Some of these are *very* large.", False),
+        ("A stoma is a pore in a leaf.", True),
+        ("Such a pore is called a stoma and may close.", True),
+        ("Each stoma opens by day.", False),
+    ],
+)
+def test_a_marked_word_is_suggested_only_where_the_book_says_what_it_is(
+    text: str, suggested_too: bool
+) -> None:
+    found = suggested("What is rain?", passage(text, terms=("very", "stoma")))
+    assert found == ['What does "stoma" mean?'] * suggested_too
 
 
 def test_they_are_asked_in_the_readers_language_about_the_books_words() -> None:
@@ -79,7 +98,12 @@ def test_what_the_book_cannot_answer_is_not_suggested() -> None:
 
 def test_there_are_at_most_three_and_no_provider_is_asked() -> None:
     text = "Alpha beta gamma delta epsilon."
-    many = passage(text, terms=tuple(text.rstrip(".").split()), heading_path=("Greek",))
+    many = passage(
+        text,
+        kind=BlockKind.GLOSSARY_ENTRY,
+        terms=tuple(text.rstrip(".").split()),
+        heading_path=("Greek",),
+    )
     world = World((many,), error=AssertionError("embedded"))
     assert len(after(world, [Hit(chunk([many]), 1.0)])) == 3
 

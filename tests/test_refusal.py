@@ -157,6 +157,8 @@ def test_ceilings_of_one_book_leave_out_the_others() -> None:
         ("O que é a fotossíntese e como ela funciona?", "pt"),
         ("Che cosa è la fotosintesi e come funziona?", "it"),
         ("روشنی کی ترکیب کیا ہے اور یہ کیوں اہم ہے؟", "ur"),
+        ("Can I use Redux without React?", "en"),
+        ("Why do cells die in an old leaf?", "en"),
         ("mitochondria ATP", "en"),
         ("日本語", "en"),
     ],

@@ -21,7 +21,8 @@ _PROSE = frozenset({BlockKind.PARAGRAPH, BlockKind.ADMONITION, BlockKind.QUOTE, 
 
 _LONGEST_TERM = 4
 _ASKS_DEFINITION = re.compile(
-    r"^\s*(?:what\s+(?:is|are|was|were)(?:\s+meant\s+by)?|what\s+does|define|explain|describe"
+    r"^\s*(?:what\s+(?:is|are|was|were)(?:\s+meant\s+by"
+    r"|\s+the\s+(?:function|role|purpose|meaning|definition)s?\s+of)?|what\s+does|define|explain|describe"
     r"|who\s+(?:is|was|are|were)|qué\s+(?:es|son)|was\s+(?:ist|sind)|qu['\u2019]est-ce\s+que?"
     r"|o\s+que\s+(?:é|são))\s+(?P<what>.+?)(?:\s+means?|\s+refers?\s+to|\s+stands?\s+for)?$",
     re.IGNORECASE | re.DOTALL,
@@ -92,13 +93,14 @@ def _defining(hit: Hit, asked: frozenset[int], terms: Terms) -> int:
     found = [one for one in passages if defines(one, asked, terms)]
     if found:
         return 0 if any(one.kind is BlockKind.GLOSSARY_ENTRY for one in found) else 1
-    if any(_says_what_it_is(one.text, asked, terms) for one in passages if one.kind in _PROSE):
+    if any(says_what_it_is(one.text, asked, terms) for one in passages if one.kind in _PROSE):
         return 2
     path = hit.chunk.heading_path
     return 3 if path and terms(path[-1]) == asked else _NOWHERE
 
 
-def _says_what_it_is(text: str, asked: frozenset[int], terms: Terms) -> bool:
+def says_what_it_is(text: str, asked: frozenset[int], terms: Terms) -> bool:
+    """Whether a sentence begins with just these terms and tells what they are."""
     return any(
         speaks_of(asked, sentence, SAYS_WHAT_IT_IS, terms) == 1.0
         for sentence in _SENTENCE_BEGINS.split(text)

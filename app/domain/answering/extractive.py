@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
-from app.domain.answering.relevance import Asked, Relevance
+from app.domain.answering.asked import Asked
+from app.domain.answering.relevance import Relevance
 from app.domain.answering.terms import Terms, words
 from app.domain.answering.units import WHOLE, SplitSentences, Unit, marker_before, units
 from app.domain.document import BlockKind, Span
@@ -14,11 +16,16 @@ from app.domain.retrieval.query import ContextPassage
 
 MAX_WORDS = 120
 """Of the sentences of an answer."""
+MAX_BLOCKS = 2
 MAX_BLOCK_WORDS = 200
-"""Of a code block, table or list that a sentence introduces."""
+"""Of the code blocks, tables and introduced lists of an answer, together."""
+FEWEST_WORDS = 30
+"""Of an answer that explains, where the paragraph of its best sentence has them."""
 MAX_UNITS = 4
 MIN_RELATIVE_SCORE = 0.82
 """Of the best unit's score, what a further one must have."""
+BESIDE_ENTRY = 0.65
+"""The same beside an entry of the glossary: one sentence of the text that explains the term."""
 SAME_PASSAGE = 0.25
 """Added to units of the paragraph that the best one stands in: an explanation goes on."""
 MIN_NEWS = 0.3
@@ -80,9 +87,13 @@ class _Choice:
     _said: set[int] = field(default_factory=set)
     _texts: set[str] = field(default_factory=set)
     _room: int = MAX_WORDS
+    _block_room: int = MAX_BLOCK_WORDS
+    _blocks: int = 0
 
     def chosen(self) -> list[Unit]:
-        return [self.units[at] for at in sorted(self._taken)]
+        """In the order of the context, but an entry of the glossary before what explains it."""
+        chosen = [self.units[at] for at in sorted(self._taken)]
+        return sorted(chosen, key=lambda unit: unit.kind is not BlockKind.GLOSSARY_ENTRY)
 
     def take(self, asked: Asked) -> None:
         best = max(range(len(self.units)), key=lambda at: self.scores[at], default=None)
@@ -90,12 +101,31 @@ class _Choice:
             return
         self._add(best)
         if self.units[best].kind is BlockKind.LIST and asked.list:
-            self._add_block(self.units[best].passage)
+            passage = self.units[best].passage
+            self._add_all([at for at, unit in enumerate(self.units) if unit.passage == passage])
         self._add_support(best)
+        entry = self.units[best].kind is BlockKind.GLOSSARY_ENTRY
+        least = (BESIDE_ENTRY if entry else MIN_RELATIVE_SCORE) * self.scores[best]
+        most = 2 if entry else MAX_UNITS
         for at, value in self._by_value(best):
-            if len(self._taken) >= MAX_UNITS or value < MIN_RELATIVE_SCORE * self.scores[best]:
+            if len(self._taken) >= most or value < least:
                 break
             if self._adds_something(at):
+                self._add(at)
+                self._add_support(at)
+        if asked.explains:
+            self._go_on(best)
+
+    def _go_on(self, best: int) -> None:
+        """Let a short answer go on with what its paragraph says next."""
+        passage = self.units[best].passage
+        for at in range(best + 1, len(self.units)):
+            unit = self.units[at]
+            if unit.passage != passage or unit.kind in WHOLE or unit.kind is BlockKind.LIST:
+                return
+            if self._room <= MAX_WORDS - FEWEST_WORDS or len(self._taken) >= MAX_UNITS:
+                return
+            if at not in self._taken:
                 self._add(at)
                 self._add_support(at)
 
@@ -114,16 +144,24 @@ class _Choice:
         return (
             at not in self._taken
             and _same(unit.text) not in self._texts
-            and unit.size <= self._room
+            and self._fits(unit)
             and len(own - self._said) >= MIN_NEWS * len(own)
         )
+
+    def _fits(self, unit: Unit) -> bool:
+        if unit.kind in WHOLE:
+            return unit.size <= self._block_room and self._blocks < MAX_BLOCKS
+        return unit.size <= self._room
 
     def _add(self, at: int) -> None:
         unit = self.units[at]
         self._taken.add(at)
         self._said |= self.terms(unit.text)
         self._texts.add(_same(unit.text))
-        if unit.kind not in WHOLE:
+        if unit.kind in WHOLE:
+            self._block_room -= unit.size
+            self._blocks += 1
+        else:
             self._room -= unit.size
 
     def _add_support(self, at: int) -> None:
@@ -134,7 +172,9 @@ class _Choice:
         if unit.text.rstrip().endswith(":"):
             following = unit.passage + 1
             if self._adjoin(unit.passage, following) and self._ends_passage(unit):
-                self._add_block(following)
+                self._add_all([at for at, one in enumerate(self.units) if one.passage == following])
+            elif unit.kind is not BlockKind.LIST:
+                self._add_all(self._list_after(at))
 
     def _leans_on(self, before: Unit, unit: Unit) -> bool:
         if before.passage == unit.passage:
@@ -155,10 +195,20 @@ class _Choice:
     def _ends_passage(self, unit: Unit) -> bool:
         return not self.context[unit.passage].passage.text[unit.end :].strip()
 
-    def _add_block(self, passage: int) -> None:
+    def _list_after(self, at: int) -> list[int]:
+        """Positions of the items that stand next in the same passage."""
+        same = takewhile(
+            lambda one: (
+                self.units[one].passage == self.units[at].passage
+                and self.units[one].kind is BlockKind.LIST
+            ),
+            range(at + 1, len(self.units)),
+        )
+        return list(same)
+
+    def _add_all(self, block: Sequence[int]) -> None:
         """Take a list, code block, table or formula whole, if it is not too long."""
-        block = [at for at, unit in enumerate(self.units) if unit.passage == passage]
-        if sum(self.units[at].size for at in block) <= MAX_BLOCK_WORDS:
+        if sum(self.units[at].size for at in block) <= self._block_room:
             for at in block:
                 self._add(at)
 
@@ -173,7 +223,7 @@ def compose(chosen: Sequence[Unit], context: Sequence[ContextPassage]) -> Extrac
     claims: list[tuple[Span, Unit]] = []
     previous: Unit | None = None
     for unit in chosen:
-        text += _joint(previous, unit)
+        text += _joint(previous, unit, context)
         before, quoted, after = _framed(unit, context)
         text += before
         claims.append(((len(text), len(text) + len(quoted)), unit))
@@ -182,12 +232,14 @@ def compose(chosen: Sequence[Unit], context: Sequence[ContextPassage]) -> Extrac
     return ExtractiveAnswer(text, tuple(claims))
 
 
-def _joint(previous: Unit | None, unit: Unit) -> str:
+def _joint(previous: Unit | None, unit: Unit, context: Sequence[ContextPassage]) -> str:
     if previous is None:
         return ""
-    if previous.passage != unit.passage:
+    lists = [one.kind is BlockKind.LIST for one in (previous, unit)]
+    if previous.passage != unit.passage or lists[0] != lists[1]:
         return "\n\n"
-    return "\n" if unit.kind is BlockKind.LIST else " "
+    between = context[unit.passage].passage.text[previous.end : unit.start]
+    return "\n" if all(lists) or "\n" in between else " "
 
 
 def _framed(unit: Unit, context: Sequence[ContextPassage]) -> tuple[str, str, str]:

@@ -8,18 +8,20 @@ from app.domain.answering.terms import words
 
 # Enough to tell a question's language; the index has stop words of its own.
 _COMMON = {
-    "en": "a an and are by did do does for from how in is of on that the to was what when where"
-    " which who why with",
-    "es": "al cuál cuándo cómo de del dónde el en es está la las los para por porque que qué quién"
-    " se son un una y",
-    "de": "bei das dem den der des die ein eine für ist im mit oder sind und von warum was welche"
-    " welcher wer wie wird wo zu zur",
-    "fr": "au aux comment d dans de des du est et l la le les ou où par pour pourquoi qu que quel"
-    " quelle qui quoi sont sur un une",
-    "pt": "ao as como da de do dos e em está na no o onde os para pela pelo por porque qual quando"
-    " que quem são um uma é",
-    "it": "che chi come con cosa cui da dei del della di dove e gli i il in la le nel per perché"
-    " quale quali quando sono un una è",
+    "en": "a about after all an and any are as at be been between but by can could did do does for"
+    " from had has have how i if in into is it its me my not of on one or should so than that the"
+    " their them there these they this to use was we were what when where which who whose why will"
+    " with without would you your",
+    "es": "al con cuál cuándo cuántos cómo de del dónde el en entre es está hay la las lo los más"
+    " me para por porque puede puedo que qué quién se si sin sobre son su un una y",
+    "de": "an auf bei das dem den der des die ein eine einen es für ich im in ist kann man mit"
+    " nicht oder sich sind und von warum was welche welcher wenn wer wie wird wo zu zum zur",
+    "fr": "au aux avec ce comment d dans de des du elle en entre est et il je l la le les ne on ou"
+    " où par pas pour pourquoi qu quand que quel quelle qui quoi se sont sur un une",
+    "pt": "ao as com como da das de do dos e ela ele em entre está eu na no o onde os para pela"
+    " pelo por porque posso qual quando que quem se sem são um uma é",
+    "it": "che chi come con cosa cui da dei del della di dove e fra gli i il in la le lo nel nella"
+    " per perché posso può quale quali quando si sono su tra un una è",
     "ur": "اور اس ایک سے میں نے نہیں وہ پر کا کی کے کو کہ کیا کیوں کیسے کون کب کہاں ہیں ہے یہ",
 }
 _WORDS = {code: frozenset(common.split()) for code, common in _COMMON.items()}

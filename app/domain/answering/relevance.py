@@ -10,17 +10,17 @@ The weights were chosen on the dev sets by `scripts/bench/extraction.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
+from app.domain.answering.asked import Asked
 from app.domain.answering.definitions import (
     SAYS_SOMETHING,
     SAYS_WHAT_IT_IS,
-    defined_terms,
     defines,
     speaks_of,
 )
-from app.domain.answering.terms import Terms, words
+from app.domain.answering.terms import Terms
 from app.domain.answering.units import Unit
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
@@ -33,55 +33,34 @@ PASSAGE = 0.3
 WANTED_KIND = 0.3
 """Added to code and tables that are asked for, taken from those that are not."""
 
-_ASKS_CODE = re.compile(
-    r"\b(?:code|snippet|listing|syntax|program|command|example)s?\b|```"
-    r"|\bhow (?:do|can) (?:i|you|we) (?:write|declare|define|implement|create|call)\b",
-    re.IGNORECASE,
-)
-_ASKS_TO_DO = re.compile(
-    r"\bhow (?:to|(?:do|can|could|should|would) (?:i|you|we|one))\b", re.IGNORECASE
-)
 _LANGUAGE_NAMES = {"js": "javascript", "jsx": "javascript", "py": "python", "rs": "rust"}
-_ASKS_TABLE = re.compile(r"\b(?:tables?|compare[ds]?|comparison|versus|vs)\b", re.IGNORECASE)
-_ASKS_LIST = re.compile(
-    r"\b(?:steps?|stages?|phases?|types?|kinds?|list|name|which|what are|how (?:do|does|can|to)"
-    r"|rules?|principles?|advantages?|reasons?|parts?)\b",
-    re.IGNORECASE,
-)
 _POINTS_ELSEWHERE = re.compile(
-    r"\((?:see )?(?:figure|fig\.|table|chapter|section|listing)\b|\b(?:in this (?:chapter|section)|"
-    r"by the end of this|you will learn|next (?:chapter|section)|previous (?:chapter|section))\b",
+    r"\[link\]|\((?:see )?(?:figure|fig\.|table|chapter|section|listing)\b"
+    r"|^(?:figure|fig\.|table|listing)\s+[\dA-Z]"
+    r"|\b(?:in this (?:chapter|section)|by the end of this|you will learn"
+    r"|(?:next|previous) (?:chapter|section))\b",
     re.IGNORECASE,
 )
-_KIND_FACTOR = {BlockKind.REFERENCE: 0.5, BlockKind.FIGURE: 0.8}
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The question, taken apart."""
-
-    weights: Mapping[int, float]
-    """Term to its share of the question; the shares add up to 1."""
-    defined: frozenset[int]
-    """The terms of X in "what is X?", else empty."""
-    code: bool
-    code_languages: frozenset[str]
-    """Words of a how-to question, among them the language that its code should be in."""
-    table: bool
-    list: bool
-
-    @classmethod
-    def of(cls, question: str, weights: Mapping[int, float], terms: Terms) -> Asked:
-        """`weights` are of all its terms, in any unit."""
-        total = sum(weights.values()) or 1.0
-        return cls(
-            weights={term: weight / total for term, weight in weights.items()},
-            defined=defined_terms(question, terms),
-            code=bool(_ASKS_CODE.search(question)),
-            code_languages=frozenset(words(question) if _ASKS_TO_DO.search(question) else ()),
-            table=bool(_ASKS_TABLE.search(question)),
-            list=bool(_ASKS_LIST.search(question)),
-        )
+_PREVIEWS = re.compile(
+    r"\b(?:by the end of this|you (?:will|should) (?:be able|learn)"
+    r"|learning (?:objectives|outcomes)|(?:in|after) this (?:chapter|section|lesson|page)"
+    r"|we.ll (?:cover|discuss|learn))\b.*:\s*$",
+    re.IGNORECASE | re.DOTALL,
+)
+_TO_LEARN = re.compile(
+    r"(?:describe|explain|list|identify|compare|discuss|name|define|summarize|distinguish|outline"
+    r"|recognize|state|relate|differentiate|illustrate|understand|analyze|interpret|predict"
+    r"|evaluate|demonstrate|classify|contrast|characterize)\b",
+    re.IGNORECASE,
+)
+_WORKED_OUT = re.compile(r"=\s*-?\d[\d.,]*\s*(?:[\\&$]|$)")
+"""A formula with its numbers put in."""
+_WEB_ADDRESS = re.compile(r"https?://")
+_KIND_FACTOR = {BlockKind.REFERENCE: 0.5, BlockKind.FIGURE: 0.35}
+PREVIEW = 0.4
+"""Factor for a list that says what will be learnt, and not what is so."""
+TYPE = 0.12
+"""Added where a number or a time is asked for and the unit has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +79,7 @@ class Relevance:
         held: dict[int, set[int]] = {}
         for unit, own in zip(units, owns, strict=True):
             held.setdefault(unit.passage, set()).update(own)
+        previews = self._previews(units)
         scores: list[float] = []
         previous = -1
         before: frozenset[int] = frozenset()
@@ -109,9 +89,23 @@ class Relevance:
             score = self._score(unit, own, (before, headings[unit.passage], held[unit.passage]))
             if score:
                 score += HIT * self.context[unit.passage].score / best
-            scores.append(score * _form(unit, own))
+            preview = PREVIEW if unit.passage in previews else 1.0
+            scores.append(score * preview * _form(unit, own))
             previous, before = unit.passage, own
         return scores
+
+    def _previews(self, units: Sequence[Unit]) -> set[int]:
+        """Positions of the lists that say what will be learnt."""
+        items: dict[int, list[str]] = {}
+        for unit in units:
+            if unit.kind is BlockKind.LIST:
+                items.setdefault(unit.passage, []).append(unit.text)
+        return {
+            at
+            for at, texts in items.items()
+            if (at and _PREVIEWS.search(self.context[at - 1].passage.text))
+            or (len(texts) > 1 and all(map(_TO_LEARN.match, texts)))
+        }
 
     def _score(self, unit: Unit, own: frozenset[int], around: tuple[Set[int], ...]) -> float:
         definition = self._definition(unit, own)
@@ -120,7 +114,8 @@ class Relevance:
         covered = sum(
             weight * _share(term, own, around) for term, weight in self.asked.weights.items()
         )
-        return covered + DEFINITION * definition + self._kind_bonus(unit)
+        typed = TYPE if self.asked.type and self.asked.type.search(unit.text) else 0.0
+        return covered + DEFINITION * definition + self._kind_bonus(unit) + typed
 
     def _kind_bonus(self, unit: Unit) -> float:
         if unit.kind is BlockKind.CODE:
@@ -129,6 +124,8 @@ class Relevance:
             return WANTED_KIND if self.asked.code or named else -WANTED_KIND
         if unit.kind is BlockKind.TABLE:
             return WANTED_KIND if self.asked.table else -WANTED_KIND
+        if unit.kind is BlockKind.MATH and self.asked.formula:
+            return 0.0 if _WORKED_OUT.search(unit.text) else WANTED_KIND
         return 0.0
 
     def _definition(self, unit: Unit, own: frozenset[int]) -> float:
@@ -169,4 +166,7 @@ def _form(unit: Unit, own: frozenset[int]) -> float:
         factor *= 0.7
     if _POINTS_ELSEWHERE.search(unit.text):
         factor *= 0.85
+    if unit.kind is BlockKind.LIST:
+        factor *= 0.6 if _WEB_ADDRESS.search(unit.text) else 1.0
+        factor *= 0.8 if unit.text[:1].islower() else 1.0
     return factor

@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from app.domain.answering.definitions import says_what_it_is
 from app.domain.answering.languages import guess_language
 from app.domain.answering.terms import Terms
-from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import Hit
 
 _LONGEST = 80  # characters of a term or heading
+_SAME = 0.6
+"""Share of a subject's terms by which it is one that was asked about."""
 _TELLING_HEADING = 2
 """Terms that a heading must have: "Summary" and "Exercises" name no subject."""
 _MEANS = {
@@ -31,6 +34,19 @@ _SAYS = {
     "pt": "O que diz o livro sobre «{}»?",
     "it": "Che cosa dice il libro su «{}»?",
 }
+_CALLED = (
+    r"\b(?:called|named|termed|known as|by the name of|llama[dns]*|genannt|heißt|appelée?s?)"
+    r"(?:\s+(?:an?|the|un[ae]?|eine?))?"
+)
+_ENDINGS = " \t:;,.\"'\u201c\u201d*"
+_LONGEST_TERM = 5  # words
+_NO_SUBJECT = re.compile(
+    r"^(?:(?:review|discussion|practice) questions?|critical thinking|free response"
+    r"|(?:key|new) (?:terms?|concepts?|ideas?)|(?:section|chapter|lesson) (?:summary|goals|review)"
+    r"|learning (?:objectives|outcomes|goals)|further (?:reading|resources|information)"
+    r"|what you.(?:ve learned|ll learn)|what.s next|next steps|table of contents|see also)$",
+    re.IGNORECASE,
+)
 _NUMBER = re.compile(r"^(?:[^\W\d]+\s+)?\d+(?:(?:\.\d+)+[.:)]?|[.:)])\s+")
 _ASK_THEMSELVES = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION})
 
@@ -56,18 +72,35 @@ def suggestions(
     for hit in hits:
         for subject, template in _subjects(hit.chunk, terms):
             about = terms(subject)
-            if len(subject) > _LONGEST or not about or any(about <= one for one in seen):
+            if len(subject) > _LONGEST or not about or any(_says(one, about) for one in seen):
                 continue
             seen.append(about)
             asks = subject.endswith("?")
             yield Suggestion(subject if asks else template[spoken].format(subject), subject)
 
 
+def _says(said: frozenset[int], about: frozenset[int]) -> bool:
+    """Whether nearly all of it is said."""
+    return len(about & said) > _SAME * len(about)
+
+
 def _subjects(chunk: Chunk, terms: Terms) -> Iterator[tuple[str, dict[str, str]]]:
     for passage in chunk.passages:
         if passage.kind not in _ASK_THEMSELVES:
-            yield from ((" ".join(term.split()), _MEANS) for term in passage.terms)
+            for marked in passage.terms:
+                term = " ".join(marked.split()).strip(_ENDINGS)
+                if len(term.split()) <= _LONGEST_TERM and _explained(term, passage, terms):
+                    yield term, _MEANS
     for heading in chunk.heading_path[-1:]:
         subject = _NUMBER.sub("", " ".join(heading.split()))
-        if len(terms(subject)) >= _TELLING_HEADING:
+        if len(terms(subject)) >= _TELLING_HEADING and not _NO_SUBJECT.match(subject):
             yield subject, _SAYS
+
+
+def _explained(term: str, passage: Passage, terms: Terms) -> bool:
+    """Whether the passage tells what the term is: words are marked for stress, too."""
+    if passage.kind is BlockKind.GLOSSARY_ENTRY:
+        return True
+    if re.search(rf"{_CALLED}\W{{0,3}}{re.escape(term)}(?!\w)", passage.text, re.IGNORECASE):
+        return True
+    return says_what_it_is(passage.text, terms(term), terms)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind, Span
 from app.domain.retrieval.query import ContextPassage
 
@@ -20,6 +21,8 @@ MAX_UNIT_WORDS = 250
 """A longer listing or table is not quoted: the citation of its neighbours leads to it."""
 LONG_SENTENCE_WORDS = 60
 
+_TITLE_WORDS = 6
+_INCLUDE = re.compile(r"\s*\{\{#\w*include\b[^}]*\}\}\s*$")
 _JOINT = re.compile(r"(?<=[;.!?])[ \t]+|\s*\n\s*")
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?P<marker>[-*+\u2022]|\d{1,3}[.)])[ \t]+")
 
@@ -51,17 +54,54 @@ def units(
         passage = one.passage
         if passage.kind in NEVER_QUOTED:
             continue
-        if passage.kind in WHOLE:
-            spans: Sequence[Span] = [(0, len(passage.text))]
-        elif passage.kind is BlockKind.LIST:
-            spans = list(list_items(passage.text))
-        else:
-            found = split_sentences(passage.text, language)
-            spans = [piece for span in found for piece in _pieces(passage.text, span)]
-        for start, end in spans:
-            unit = Unit(at, start, end, passage.kind, passage.text[start:end])
-            if 0 < unit.size <= MAX_UNIT_WORDS:
+        for kind, start, end in _spans(passage, split_sentences, language):
+            unit = Unit(at, start, end, kind, passage.text[start:end])
+            if 0 < unit.size <= MAX_UNIT_WORDS and not _is_empty(unit, passage):
                 yield unit
+
+
+def _is_empty(unit: Unit, passage: Passage) -> bool:
+    """Whether it says nothing: a listing that is only named, the title of an admonition."""
+    if unit.kind is BlockKind.CODE:
+        return _INCLUDE.match(unit.text) is not None
+    titled = passage.kind is BlockKind.ADMONITION and unit.start == 0 < unit.end < len(passage.text)
+    return titled and unit.size <= _TITLE_WORDS and unit.text[-1].isalnum()
+
+
+def _spans(
+    passage: Passage, split_sentences: SplitSentences, language: str
+) -> Iterator[tuple[BlockKind, int, int]]:
+    text = passage.text
+    if passage.kind in WHOLE:
+        yield passage.kind, 0, len(text)
+    elif passage.kind is BlockKind.LIST:
+        yield from ((BlockKind.LIST, start, end) for start, end in list_items(text))
+    else:
+        for is_list, first, last in _stretches(text):
+            part = text[first:last]
+            if is_list:
+                found = ((BlockKind.LIST, *span) for span in list_items(part))
+            else:
+                sentences = split_sentences(part, language)
+                pieces = (piece for span in sentences for piece in _pieces(part, span))
+                found = ((passage.kind, *span) for span in pieces)
+            yield from ((kind, first + start, first + end) for kind, start, end in found)
+
+
+def _stretches(text: str) -> Iterator[tuple[bool, int, int]]:
+    """Cut a text, as an admonition's, where a list begins or ends: (is it a list?, start, end)."""
+    start = at = 0
+    listing = False
+    for line in text.splitlines(keepends=True):
+        marker = _MARKER.match(line)
+        goes_on = listing and (marker or line[:1] in " \t\n")
+        if bool(marker or goes_on) != listing:
+            if at > start:
+                yield listing, start, at
+            start, listing = at, not listing
+        at += len(line)
+    if at > start:
+        yield listing, start, at
 
 
 def _pieces(text: str, sentence: Span) -> Iterator[Span]:

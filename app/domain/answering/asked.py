@@ -1,0 +1,89 @@
+"""A question taken apart: what it asks of, and in which form the answer comes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.domain.answering.definitions import defined_terms
+from app.domain.answering.terms import Terms, words
+
+_ASKS_CODE = re.compile(
+    r"\b(?:code|snippet|listing|syntax|program|command|example)s?\b|```"
+    r"|\bhow (?:to|(?:do|can) (?:i|you|we)) (?:write|declare|define|implement|create|call|install"
+    r"|configure|import|set up|add|run)\b",
+    re.IGNORECASE,
+)
+_ASKS_TO_DO = re.compile(
+    r"\bhow (?:to|(?:do|can|could|should|would) (?:i|you|we|one))\b", re.IGNORECASE
+)
+_ASKS_TABLE = re.compile(r"\b(?:tables?|compare[ds]?|comparison|versus|vs)\b", re.IGNORECASE)
+_ASKS_LIST = re.compile(
+    r"\b(?:steps?|stages?|phases?|types?|kinds?|list|name|which|what are|how (?:do|does|can|to)"
+    r"|rules?|principles?|advantages?|reasons?|parts?)\b",
+    re.IGNORECASE,
+)
+_ASKS_FORMULA = re.compile(
+    r"\b(?:formula|equation|fórmula|ecuación|formel|gleichung|formule)s?\b", re.IGNORECASE
+)
+_ASKS_NUMBER = re.compile(
+    r"\b(?:how (?:many|much|long|old|far|fast|tall|large|big|often)|what (?:percentage|number)"
+    r"|cuánt[oa]s?|wie viele?|combien|quant[oa]s?)\b",
+    re.IGNORECASE,
+)
+_ASKS_TIME = re.compile(
+    r"\b(?:when (?:did|was|were)|(?:what|which) (?:year|date|century)|cuándo|wann|quand|quando)\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(
+    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve|hundred|thousand|million|billion"
+    r"|half|percent)\b",
+    re.IGNORECASE,
+)
+_TIME = re.compile(r"\b(?:1\d{3}|20\d{2})s?\b|\bcentur(?:y|ies)\b|\byears? ago\b", re.IGNORECASE)
+_ASKS_FACT = re.compile(
+    r"^\s*(?:who|whose|when|where|which|is|are|was|were|does|do|did|can|has|have)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The question, taken apart."""
+
+    weights: Mapping[int, float]
+    """Term to its share of the question; the shares add up to 1."""
+    defined: frozenset[int]
+    """The terms of X in "what is X?", else empty."""
+    code: bool
+    code_languages: frozenset[str]
+    """Words of a how-to question, among them the language that its code should be in."""
+    table: bool
+    list: bool
+    formula: bool
+    type: re.Pattern[str] | None
+    """What the answer must hold: a number, a time."""
+    explains: bool
+    """Whether more than one fact is asked for."""
+
+    @classmethod
+    def of(cls, question: str, weights: Mapping[int, float], terms: Terms) -> Asked:
+        """`weights` are of all its terms, in any unit."""
+        total = sum(weights.values()) or 1.0
+        return cls(
+            weights={term: weight / total for term, weight in weights.items()},
+            defined=defined_terms(question, terms),
+            code=bool(_ASKS_CODE.search(question)),
+            code_languages=frozenset(words(question) if _ASKS_TO_DO.search(question) else ()),
+            table=bool(_ASKS_TABLE.search(question)),
+            list=bool(_ASKS_LIST.search(question)),
+            formula=bool(_ASKS_FORMULA.search(question)),
+            type=_wanted_type(question),
+            explains=_wanted_type(question) is None and not _ASKS_FACT.search(question),
+        )
+
+
+def _wanted_type(question: str) -> re.Pattern[str] | None:
+    if _ASKS_NUMBER.search(question):
+        return _NUMBER
+    return _TIME if _ASKS_TIME.search(question) else None
