@@ -65,6 +65,7 @@ from app.services.migrate import MigrateBooks
 from app.services.paragraph_ids import keep_ids
 from app.services.phases import Advance, ignore
 from app.services.ports import BookStore, Embedder, Generator, Reranker
+from app.services.quote_links import LinkQuotes
 from app.services.reading_places import ReadingPlaces
 from app.services.resilience import (
     CircuitBreaker,
@@ -145,6 +146,7 @@ async def application(
             judge=JudgeAnswerability(
                 await _local_embedder(embedder), ceilings, second_stage.terms_of
             ),
+            links=LinkQuotes(index),
             context_tokens=settings.context_tokens,
             max_question_chars=settings.max_question_chars,
             refusal_threshold=settings.refusal_threshold,

@@ -21,6 +21,7 @@ from app.services.ports import (
     GeneratedText,
     GeneratorEvent,
 )
+from app.services.quote_links import LinkQuotes
 from app.services.reading_places import ReadingPlaces
 from app.services.retrieve import Retrieve, SearchResult
 from app.services.second_stage import SecondStage
@@ -158,6 +159,7 @@ class World:
             judge=JudgeAnswerability(
                 FakeEmbedder(), ceilings, SecondStage(self.sparse, ceilings).terms_of
             ),
+            links=LinkQuotes(self.index),
             max_question_chars=max_question_chars,
             refusal_threshold=refusal_threshold,
         )

@@ -55,7 +55,8 @@ def test_offline_answer_is_the_books_sentence_cited_to_its_paragraph() -> None:
     assert answer.mode is AnswerMode.EXTRACTIVE
     assert answer.answer.startswith("Photosynthesis turns light energy into chemical energy.")
     first = answer.citations[0]
-    assert (first.index, first.paragraph_id, first.url) == (1, "p-light", LIGHT.url)
+    assert (first.index, first.paragraph_id) == (1, "p-light")
+    assert first.url.startswith(LIGHT.url)
     assert first.quote == "Photosynthesis turns light energy into chemical energy."
     assert answer.answer[first.start : first.end] == first.quote
     assert first.suffix == " It takes place in chloroplasts."

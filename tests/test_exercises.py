@@ -7,8 +7,9 @@ import asyncio
 import pytest
 
 from app.domain.answer import Answer, AnswerMode
-from app.domain.answering.exercises import Solutions, asked_exercise
+from app.domain.answering.exercises import Solutions, asked_exercise, solutions_by_place
 from app.domain.answering.request import AskRequest
+from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import Hit
 from tests.answer_fakes import FakeGenerator, World, chunk, passage, terms
@@ -75,3 +76,46 @@ def test_a_generator_sees_solutions_only_when_they_are_to_be_shown() -> None:
         asyncio.run(use_case.answer(request))
         seen.append({one.passage.paragraph_id for one in generator.contexts[0]})
     assert seen == [{"p-light", "p-task"}, {"p-light", "p-task", "p-solution"}]
+
+
+def task(paragraph_id: str, kind: BlockKind = BlockKind.EXERCISE, text: str = "x") -> Passage:
+    return passage(text, paragraph_id, kind)
+
+
+def solves(paragraph_id: str) -> Passage:
+    return task(paragraph_id, BlockKind.SOLUTION)
+
+
+@pytest.mark.parametrize(
+    ("document", "solved"),
+    [
+        ([task("e1"), solves("s1"), task("e2"), solves("s2")], {"e1": ("s1",), "e2": ("s2",)}),
+        ([task("e1"), LIGHT, solves("s1")], {"e1": ("s1",)}),
+        ([task("e1"), task("e2"), solves("s1"), solves("s2")], {"e1": ("s1",), "e2": ("s2",)}),
+        ([task("e1"), task("e2"), solves("s2")], {"e2": ("s2",)}),
+        ([task("e1"), solves("s1"), solves("s1b")], {"e1": ("s1", "s1b")}),
+        ([solves("s0"), task("e1")], {}),
+        ([task("e1"), task("e1"), solves("s1")], {"e1": ("s1",)}),
+    ],
+    ids=["in turn", "apart", "exercises first", "one unsolved", "long", "none", "split"],
+)
+def test_a_solution_belongs_to_the_exercise_it_stands_behind(
+    document: list[Passage], solved: dict[str, tuple[str, ...]]
+) -> None:
+    assert solutions_by_place(document) == solved
+
+
+def test_a_choice_is_known_by_its_question_alone() -> None:
+    text = "Which gas do green plants take from the air?\n\n1. oxygen\n2. carbon dioxide\n3. argon"
+    choice = task("p-choice", text=text)
+    question = "Which gas do green plants take from the air?"
+    assert asked_exercise(question, [Hit(chunk((choice,)), 1.0)], terms) == "p-choice"
+
+
+def test_the_solution_is_found_by_its_place_and_not_by_its_words() -> None:
+    terse = passage("Solution\n\nB", "p-terse", BlockKind.SOLUTION)
+    other = passage(TASK, "p-other", BlockKind.SOLUTION)
+    use_case = World((other, EXERCISE, terse, LIGHT)).answering()
+    answer = asyncio.run(use_case.answer(AskRequest(TASK, solutions=Solutions.SHOW)))
+    assert (answer.answer, [one.paragraph_id for one in answer.citations]) == ("B", ["p-terse"])
+    assert (answer.citations[0].quote, answer.exercise) == ("B", "p-task")

@@ -246,7 +246,11 @@ def test_prose_stays_short(words: list[str]) -> None:
 
 
 def test_entry_of_the_glossary_comes_before_the_sentence_that_explains_its_term() -> None:
-    text = passage("A mitochondrion is an oven that burns sugar for the cell.", "p-cell", terms=("mitochondrion",))
+    text = passage(
+        "A mitochondrion is an oven that burns sugar for the cell.",
+        "p-cell",
+        terms=("mitochondrion",),
+    )
     found = answer("What is a mitochondrion?", text, GLOSSARY)
     assert found.text == f"{GLOSSARY.text}\n\n{text.text}"
 

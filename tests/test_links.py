@@ -10,7 +10,7 @@ import pytest
 
 from app.adapters.markdown import read_book, read_text
 from app.domain.document import BlockKind, Document, Site
-from app.domain.links import clean_runs, deep_link, encode_fragment, page_links
+from app.domain.links import PageText, clean_runs, deep_link, encode_fragment, page_links
 
 BOOKS = Path(__file__).parent / "fixtures" / "books"
 
@@ -135,3 +135,53 @@ def test_every_quote_is_clean_and_unique_in_its_page(name: str) -> None:
 def test_a_page_of_equal_paragraphs_is_linked_in_linear_steps() -> None:
     page = read_text("The very same sentence stands here.\n\n" * 3000)
     assert len(set(page_links(page))) == 1
+
+
+PAGE = PageText.of(
+    [
+        "Owls hunt at night. Owls sleep by day, as bats do. See below.",
+        "Some say: owls sleep by day, and bats fly at night. Owls sleep by day.",
+        "A state-of-the-art owl box & a mouse trap \u2014 both for sale.",
+        "Écoutez le chant clair du grand-duc.",
+    ]
+)
+BLOCK = "https://book.example/owls#hunt:~:text=Owls%20hunt%20at%20night"
+
+
+@pytest.mark.parametrize(
+    ("quote", "directive"),
+    [
+        ("Owls hunt at night.", "Owls%20hunt%20at%20night"),
+        ("See, bats fly at night.", "bats%20fly%20at%20night"),
+        ("Some say: owls sleep by day, and bats fly at night.", "and%20bats%20fly%20at"),
+        ("A state-of-the-art owl box & a mouse trap", "A%20state%2Dof%2Dthe"),
+        ("Écoutez le chant clair du grand-duc.", "%C3%89coutez%20le%20chant%20clair"),
+        ("Owls sleep by day.", "Owls%20hunt%20at%20night"),
+        ("See below.", "Owls%20hunt%20at%20night"),
+        ("This is not on the page at all.", "Owls%20hunt%20at%20night"),
+    ],
+    ids=[
+        "its own link quotes it",
+        "words of the page's own",
+        "not across punctuation",
+        "syntax encoded",
+        "accents",
+        "repeated on the page",
+        "too short",
+        "not there",
+    ],
+)
+def test_a_link_leads_to_the_quote_where_the_page_has_its_words_once(
+    quote: str, directive: str
+) -> None:
+    assert PAGE.link(BLOCK, quote) == f"https://book.example/owls#hunt:~:text={directive}"
+
+
+def test_a_block_without_a_fragment_gets_that_of_its_quote() -> None:
+    link = PAGE.link("https://book.example/owls", "bats fly at night")
+    assert link == "https://book.example/owls#:~:text=bats%20fly%20at%20night"
+
+
+def test_words_that_follow_upon_themselves_are_not_taken_for_unique() -> None:
+    page = PageText.of(["row row your boat row row your boat"])
+    assert page.link("https://book.example/", "row row your boat") == "https://book.example/"

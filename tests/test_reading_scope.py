@@ -17,6 +17,7 @@ from app.domain.errors import QuestionError
 from app.domain.retrieval.query import Hit, SearchFilter
 from app.services.answer import AnswerQuestion
 from app.services.judge import JudgeAnswerability
+from app.services.quote_links import LinkQuotes
 from app.services.reading_places import ReadingPlaces
 from app.services.retrieve import Retrieve
 from app.services.second_stage import SecondStage
@@ -61,6 +62,7 @@ class Reader:
             judge=JudgeAnswerability(
                 FakeEmbedder(), ceilings, SecondStage(sparse, ceilings).terms_of
             ),
+            links=LinkQuotes(index),
             refusal_threshold=0.0,
         )
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document
 from app.domain.record import record
@@ -30,6 +31,7 @@ _WORD = re.compile(rf"{_LETTERS}(?:['\u2019]{_LETTERS}|(?<=\d)[.,](?=\d){_LETTER
 """A word as Chromium's search bounds it: `size_of`, `don't` and `3.14` are one, `docs.org` two."""
 _GLUED = re.compile(rf"^{RUN_GLUE}['\u2019]?{_LETTERS}|{_LETTERS}{RUN_GLUE}$")
 _UNSURE = re.compile(r"-{2,3}|(?<!\w):[a-z0-9_+-]+:(?!\w)")
+_PUNCTUATION = re.compile(r"[^\w\s'\u2019-]|-{2,}|_|\n")
 _USUAL_WORDS = (4, 5, 6, 8, 12)
 _FEW_WORDS = (3, 2, 1)
 _SUFFIX_WORDS = 4
@@ -177,6 +179,46 @@ class _Page:
                 text = run.text[run.spans[-size][0] : run.spans[-1][1]]
                 return Quote(text, after.text[after.spans[0][0] : after.spans[ahead - 1][1]])
         return _NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """A page as its index has it: the folded words of its blocks, for links to quotes."""
+
+    words: str
+    """Each word between blanks of its own; blocks are kept apart: no text fragment spans two."""
+
+    @classmethod
+    def of(cls, blocks: Iterable[str]) -> PageText:
+        return cls(" | ".join(_folded_words(block) for block in blocks))
+
+    def link(self, url: str, quote: str) -> str:
+        """A block's deep link, led to this quote of it where some words of it are the page's only.
+
+        Words between two punctuation marks: what a page shows between them, a footnote's number
+        say, is not in the text. Otherwise the block's own link stands.
+        """
+        address, _, own = url.partition(":~:text=")
+        if own and "&" not in own and _folded_words(unquote(own)) in _folded_words(quote):
+            return url
+        found = self._unique_run(quote)
+        return deep_link(address.removesuffix("#"), found) if found else url
+
+    def _unique_run(self, quote: str) -> str:
+        stretches = _PUNCTUATION.split(quote)
+        for size in _USUAL_WORDS:
+            for stretch in stretches:
+                spans = [match.span() for match in _WORD.finditer(stretch)]
+                for first, last in zip(spans, spans[size - 1 :], strict=False):
+                    run = stretch[first[0] : last[1]]
+                    if self.words.count(_folded_words(run)) == 1:
+                        return run
+        return ""
+
+
+def _folded_words(text: str) -> str:
+    """Two blanks between words, so that neighbouring finds share none."""
+    return f" {'  '.join(_fold(match.group()) for match in _WORD.finditer(text))} "
 
 
 def clean_runs(block: Block) -> list[str]:

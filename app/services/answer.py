@@ -23,12 +23,14 @@ from app.domain.answering.request import AskRequest
 from app.domain.answering.scope import NEEDS_PAGE, Place, Scope, narrowed, page_preferred
 from app.domain.answering.selection import selected_paragraph
 from app.domain.answering.units import SplitSentences
+from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchQuery
 from app.services.answer_task import AnswerTask
 from app.services.follow_ups import SuggestFollowUps
 from app.services.judge import JUDGED_HITS, JudgeAnswerability
 from app.services.ports import Generator
+from app.services.quote_links import LinkQuotes
 from app.services.reading_places import ReadingPlaces
 from app.services.retrieve import SearchResult
 from app.services.term_ceilings import TermCeilings
@@ -58,6 +60,7 @@ class AnswerQuestion:
     ceilings: TermCeilings
     places: ReadingPlaces
     judge: JudgeAnswerability
+    links: LinkQuotes
     context_tokens: int = 3_000
     """Token budget of the paragraphs that an answer is made from."""
     max_question_chars: int = 4_000
@@ -82,20 +85,26 @@ class AnswerQuestion:
         Finished the fact.
         """
         task = await self._consult(request)
+        async with aclosing(self._events(task)) as events:
+            async for event in events:
+                yield await self._with_follow_ups(await self.links.event(event), task)
+
+    async def _events(self, task: AnswerTask) -> AsyncGenerator[AnswerEvent, None]:
+        solutions = task.request.solutions
         if self._refuses(task):
             for event in task.refuse():
                 yield event
-        elif task.exercise and request.solutions is Solutions.HIDE:
+        elif task.exercise and solutions is Solutions.HIDE:
             for event in task.point():
                 yield event
-        elif self.generator is None or (task.exercise and request.solutions is Solutions.HINT):
+        elif self.generator is None or (task.exercise and solutions is Solutions.HINT):
             for event in task.extract():
-                yield await self._with_follow_ups(event, task)
+                yield event
         else:
             written = task.generate(self.generator, self.refusal_threshold)
             async with aclosing(written) as events:
                 async for event in events:
-                    yield await self._with_follow_ups(event, task)
+                    yield event
 
     async def answerability(self, request: AskRequest) -> float:
         """What `refusal_threshold` is compared with, 0 to 1. Raises as `stream` does."""
@@ -138,14 +147,24 @@ class AnswerQuestion:
         preferred = page_preferred(found.hits, place) if place else found.hits
         ranked = definitions_first(preferred, defined_terms(request.question, terms), terms)
         hits = await self._with_selection(request, scope, ranked[: request.k])
+        exercise = asked_exercise(request.question, found.hits, terms)
+        solution: list[Chunk] = []
+        if exercise and request.solutions is Solutions.SHOW:
+            solution = await self.places.solution_of(exercise, scope.books)
         return AnswerTask(
             request=request,
             scope=scope,
             found=found,
             context=for_solving(
-                self.retrieve.context(hits, self.context_tokens), request.solutions
+                self.retrieve.context(
+                    [*(Hit(one, 1.0) for one in solution), *hits], self.context_tokens
+                ),
+                request.solutions,
             ),
-            exercise=asked_exercise(request.question, found.hits, terms),
+            exercise=exercise,
+            solution=frozenset(
+                passage.paragraph_id for one in solution for passage in one.passages
+            ),
             language=language,
             weights={
                 term: ceiling if term in own else EARLIER_TURN * ceiling

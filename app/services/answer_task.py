@@ -22,7 +22,7 @@ from app.domain.answer import (
 )
 from app.domain.answering.draft import Draft, coverage
 from app.domain.answering.exercises import read_first
-from app.domain.answering.extractive import ExtractiveAnswer, extract
+from app.domain.answering.extractive import ExtractiveAnswer, extract, whole
 from app.domain.answering.languages import guess_language, refusal_text
 from app.domain.answering.request import AskRequest
 from app.domain.answering.scope import Scope
@@ -58,6 +58,8 @@ class AnswerTask:
     context: Sequence[ContextPassage]
     exercise: str
     """Id of the exercise of the book that is asked, or ""."""
+    solution: frozenset[str]
+    """Ids of the paragraphs that solve it, when they are to be shown."""
     language: str
     """The language of the book, as of the best hit."""
     weights: Mapping[int, float]
@@ -164,6 +166,8 @@ class AnswerTask:
         )
 
     def _extracted(self) -> ExtractiveAnswer:
+        if self.solution:
+            return whole(self.context, self.solution)
         selection = self.request.selection
         if self.request.scope is Scope.SELECTION:
             selection = None

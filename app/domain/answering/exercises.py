@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from itertools import pairwise
 
 from app.domain.answering.languages import guess_language
 from app.domain.answering.terms import Terms
@@ -16,6 +17,7 @@ SAME_TERMS = 0.75
 """Share of the terms of question and exercise, taken together, that both must have."""
 FEWEST_TERMS = 3
 
+TASKS = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION})
 _READ_FIRST = {
     "en": "This is an exercise of the book. Read the paragraphs below first.",
     "es": "Este es un ejercicio del libro. Lea primero los párrafos de abajo.",
@@ -34,7 +36,7 @@ class Solutions(StrEnum):
     HINT = "hint"
     """Sentences of those paragraphs too."""
     SHOW = "show"
-    """An answer as to any question, from the book's solution as well."""
+    """The book's solution, where it stands with the exercise; else an answer as to any question."""
 
 
 def asked_exercise(question: str, hits: Sequence[Hit], terms: Terms) -> str:
@@ -51,6 +53,32 @@ def asked_exercise(question: str, hits: Sequence[Hit], terms: Terms) -> str:
     likeness = {one.paragraph_id: _likeness(asked, one, terms) for one in exercises}
     best = max(likeness, key=lambda paragraph_id: likeness[paragraph_id], default="")
     return best if best and likeness[best] >= SAME_TERMS else ""
+
+
+def solutions_by_place(passages: Iterable[Passage]) -> dict[str, tuple[str, ...]]:
+    """Exercise id to the ids of its solution, from a document's passages in their order.
+
+    A solution belongs to the exercise before it; as many solutions as exercises before them, when
+    the exercises come first, belong to them one by one.
+    """
+    runs: list[tuple[BlockKind, list[str]]] = []
+    for one in passages:
+        if one.kind not in TASKS:
+            continue
+        if not runs or runs[-1][0] is not one.kind:
+            runs.append((one.kind, []))
+        if one.paragraph_id not in runs[-1][1]:
+            runs[-1][1].append(one.paragraph_id)
+    solved: dict[str, tuple[str, ...]] = {}
+    for (kind, exercises), (_, solutions) in pairwise(runs):
+        if kind is BlockKind.EXERCISE and len(exercises) == len(solutions):
+            solved |= {
+                exercise: (solution,)
+                for exercise, solution in zip(exercises, solutions, strict=True)
+            }
+        elif kind is BlockKind.EXERCISE:
+            solved[exercises[-1]] = tuple(solutions)
+    return solved
 
 
 def for_solving(
@@ -73,5 +101,6 @@ def read_first(question: str) -> str:
 
 
 def _likeness(asked: frozenset[int], exercise: Passage, terms: Terms) -> float:
-    own = terms(exercise.text)
-    return len(asked & own) / len(asked | own)
+    """Also of the task alone, as who asks a multiple-choice question may leave the choices out."""
+    task = exercise.text.partition("\n\n")[0]
+    return max(len(asked & own) / len(asked | own) for own in map(terms, (exercise.text, task)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
@@ -31,6 +31,7 @@ SAME_PASSAGE = 0.25
 MIN_NEWS = 0.3
 """Share of a further unit's terms that are not said yet."""
 _GAP = 80  # characters of mark-up between a sentence that introduces a block and the block
+_SOLUTION_TITLE = re.compile(r"(?:solution|answer|lösung|solución)s?\W*\n+(?=\S)", re.IGNORECASE)
 _LEANS_BACK = re.compile(
     r"(?:this|that|these|those|it|its|they|their|he|she|such|however|but|so|thus|therefore"
     r"|for example|instead|then|as a result|in (?:this|that|contrast))\b",
@@ -73,6 +74,18 @@ def extract(
     choice = _Choice(found, scores, context, terms)
     choice.take(asked)
     return compose(choice.chosen(), context)
+
+
+def whole(context: Sequence[ContextPassage], paragraph_ids: Collection[str]) -> ExtractiveAnswer:
+    """These paragraphs as they stand, but for a title that only says "Solution"."""
+    chosen: list[Unit] = []
+    for at, one in enumerate(context):
+        if one.passage.paragraph_id in paragraph_ids:
+            text = one.passage.text
+            title = _SOLUTION_TITLE.match(text)
+            start = title.end() if title else 0
+            chosen.append(Unit(at, start, len(text), one.passage.kind, text[start:]))
+    return compose(chosen, context)
 
 
 @dataclass(slots=True)

@@ -1,0 +1,78 @@
+"""Lead a citation's link to the very words that are quoted, where the page has them once."""
+
+from __future__ import annotations
+
+import logging
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from app.domain.answer import Answer, AnswerEvent, Citation, CitationFound, Finished
+from app.domain.chunking.chunk import Passage
+from app.domain.errors import RagError
+from app.domain.links import PageText
+from app.domain.retrieval.query import SearchFilter
+from app.services.ports import BookManifest, VectorIndex
+
+_REMEMBERED = 300
+"""Pages, some 10 MB."""
+_MOST_CHUNKS = 2_000
+"""Of one page."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkQuotes:
+    """Reads a page from the index when it is first cited; a failure leaves the link as it was."""
+
+    index: VectorIndex
+    _pages: dict[tuple[str, int, str], PageText] = field(default_factory=dict, compare=False)
+
+    async def event(self, event: AnswerEvent) -> AnswerEvent:
+        """The event, the links of its citations led to their quotes."""
+        if isinstance(event, CitationFound):
+            return CitationFound(await self._linked(event.citation))
+        if isinstance(event, Finished) and event.answer.citations:
+            return Finished(await self._all_linked(event.answer))
+        return event
+
+    async def _all_linked(self, answer: Answer) -> Answer:
+        return replace(answer, citations=tuple([await self._linked(c) for c in answer.citations]))
+
+    async def _linked(self, citation: Citation) -> Citation:
+        if citation.quote.count("\n") > 1:
+            return citation  # a listing, a table
+        try:
+            page = await self._page(citation.book, citation.file)
+        except RagError as error:
+            _log.warning("answer.quote_link_failed", extra={"error": error.code})
+            return citation
+        return replace(citation, url=page.link(citation.url, citation.quote))
+
+    async def _page(self, book: str, file: str) -> PageText:
+        manifest = next(one for one in await self.index.books() if one.book == book)
+        key = (book, manifest.generation, file)
+        if key not in self._pages:
+            if len(self._pages) >= _REMEMBERED:
+                self._pages.clear()
+            self._pages[key] = PageText.of(await self._blocks(manifest, file))
+        return self._pages[key]
+
+    async def _blocks(self, manifest: BookManifest, file: str) -> Sequence[str]:
+        """The texts of a page, each once."""
+        # Whatever the vector, the nearest of one page's chunks are all of them.
+        anything = array("f", [1.0] * manifest.dimension)
+        within = SearchFilter(books=(manifest.book,), files=(file,))
+        found = await self.index.search(anything, None, _MOST_CHUNKS, within)
+        chunks = await self.index.fetch(manifest.book, [one.chunk_id for one in found.dense])
+        return [one.text for one in _distinct(p for chunk in chunks for p in chunk.passages)]
+
+
+def _distinct(passages: Iterable[Passage]) -> Iterable[Passage]:
+    """In reading order, without those that are part of another."""
+    end = 0
+    for one in sorted(set(passages), key=lambda one: (one.start, -one.end)):
+        if one.end > end:
+            end = one.end
+            yield one

@@ -1,0 +1,45 @@
+"""Citations whose links lead to the quoted words."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from app.domain.answering.request import AskRequest
+from app.domain.errors import StorageError
+from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector, Vector
+from app.services.quote_links import LinkQuotes
+from tests.answer_fakes import World, passage
+from tests.retrieval_fakes import FakeIndex
+
+OWLS = passage(
+    "Owls are birds of prey. They hunt mice and voles at night without a sound.", "p-owls"
+)
+QUESTION = "When do owls hunt mice and voles?"
+
+
+def test_link_of_a_citation_and_of_the_end_is_that_of_its_quote() -> None:
+    answer = asyncio.run(World((OWLS,)).answering().answer(AskRequest(QUESTION)))
+    links = {one.quote: one.url for one in answer.citations}
+    assert links["They hunt mice and voles at night without a sound."] == (
+        f"{OWLS.url}:~:text=They%20hunt%20mice%20and"
+    )
+
+
+class BrokenIndex(FakeIndex):
+    async def search(
+        self,
+        dense: Vector | None,
+        sparse: SparseVector | None,
+        limit: int,
+        filter: SearchFilter,
+    ) -> Candidates:
+        message = "gone"
+        raise StorageError(message)
+
+
+def test_link_stays_the_paragraphs_when_the_page_cannot_be_read() -> None:
+    use_case = World((OWLS,)).answering()
+    broken = replace(use_case, links=LinkQuotes(BrokenIndex([])))
+    answer = asyncio.run(broken.answer(AskRequest(QUESTION)))
+    assert {one.url for one in answer.citations} == {OWLS.url}
