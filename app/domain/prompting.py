@@ -156,3 +156,56 @@ class NoAnswerDetector:
     def _release(self) -> str:
         held, self._held = self._held or "", None
         return held
+
+
+class PromptGuard:
+    """Keeps a model that was talked into it from reciting the program's prompts.
+
+    Text is held back while it goes on as a prompt does; when that lasts, it is a recital, and
+    nothing is shown from where it began. Only letters and figures count.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._shown = ""
+        self.recited = False
+
+    def feed(self, text: str) -> str:
+        """Return what may be shown now."""
+        if self.recited:
+            return ""
+        self._held += text
+        places = [at for at, char in enumerate(self._held) if char.isalnum()]
+        letters = self._shown + _letters(self._held)
+        for first in range(len(letters) - _RECITAL + 1):
+            if letters[first : first + _RECITAL] in _PROMPTS:
+                self.recited = True
+                return self._release(places[max(0, first - len(self._shown))])
+        alike = 0
+        if (
+            len(letters) >= _ALIKE and letters[-_ALIKE:] in _PROMPTS
+        ):  # the common case is not, and needs no more than this
+            longer = range(_ALIKE + 1, _RECITAL)
+            alike = max(_ALIKE, *(n for n in longer if letters[-n:] in _PROMPTS), 0)
+        waiting = min(alike, len(places))
+        return self._release(places[-waiting] if waiting else len(self._held))
+
+    def close(self) -> str:
+        """Return what was held when the stream ended."""
+        return "" if self.recited else self._release(len(self._held))
+
+    def _release(self, end: int) -> str:
+        shown, self._held = self._held[:end], self._held[end:]
+        self._shown = (self._shown + _letters(shown))[-_RECITAL:]
+        return shown
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in text.lower() if char.isalnum())
+
+
+_PROMPTS = " ".join(
+    map(_letters, (ANSWER_FROM_DOCUMENTS, ANSWER_FROM_NUMBERED_SOURCES, REWRITE_QUESTION))
+)
+_RECITAL, _ALIKE = 60, 24
+"""Letters in a row, as in a prompt, that give it away; and that make the next ones wait."""

@@ -143,7 +143,7 @@ class AnswerTask:
         yield from _shown(*draft.close())
         if draft.text.strip():
             yield Finished(self._generated(draft, end.usage))
-        elif end.finish_reason == NO_ANSWER:
+        elif end.finish_reason == NO_ANSWER or draft.recited:
             yield from self._refused(end.usage)
         else:
             message = "the generator wrote nothing"

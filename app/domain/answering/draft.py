@@ -9,6 +9,7 @@ from app.domain.answer import Citation, Statement
 from app.domain.answering.foreign_links import ForeignLinkFilter
 from app.domain.answering.verification import CitationList, Verifier
 from app.domain.document import Span
+from app.domain.prompting import PromptGuard
 
 _FENCED = re.compile(
     r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
@@ -21,13 +22,14 @@ class Draft:
     """Lets a citation out as soon as the text it covers is shown and its claim is verified.
 
     Spans that come in count the written text; what goes out counts `text`, the shown one, which
-    lacks addresses that are not the book's.
+    lacks addresses that are not the book's, and ends where a prompt of the program is recited.
     """
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
         pieces = [piece for one in verifier.paragraphs.values() for piece in one]
         self._links = ForeignLinkFilter("\n".join(piece.passage.text for piece in pieces))
+        self._guard = PromptGuard()
         self._list = CitationList(verifier.paragraphs)
         self._pending: list[tuple[Span, str]] = []
         self._claimed = 0
@@ -36,7 +38,7 @@ class Draft:
 
     def write(self, text: str) -> tuple[str, list[Citation]]:
         """Take text; return what can be shown now, and the citations that it completes."""
-        return self._show(self._links.feed(text))
+        return self._show(self._links.feed(self._guard.feed(text)))
 
     def cite(self, span: Span, paragraph_ids: Sequence[str]) -> list[Citation]:
         """Take the writer's word that `text[start:end]` rests on each of these paragraphs."""
@@ -46,7 +48,8 @@ class Draft:
 
     def close(self) -> tuple[str, list[Citation]]:
         """Return what was held back until the end. Citations beyond the text are dropped."""
-        return self._show(self._links.close())
+        rest = self._links.feed(self._guard.close())
+        return self._show(rest + self._links.close())
 
     def _show(self, shown: str) -> tuple[str, list[Citation]]:
         self.text += shown
@@ -54,6 +57,11 @@ class Draft:
         ready = [one for one in self._pending if one[0][1] <= done]
         self._pending = [one for one in self._pending if one[0][1] > done]
         return shown, self._verify(ready)
+
+    @property
+    def recited(self) -> bool:
+        """Whether the rest was withheld since it was the program's own prompt."""
+        return self._guard.recited
 
     @property
     def citations(self) -> tuple[Citation, ...]:

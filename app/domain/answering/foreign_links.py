@@ -10,7 +10,10 @@ import re
 
 from app.domain.document import Span
 
-_SCHEMES = ("http://", "https://", "ftp://", "www.", "mailto:", "javascript:")
+_SCHEMES = (
+    *("http://", "https://", "ftp://", "file://", "ws://", "wss://", "www.", "mailto:"),
+    *("javascript:", "vbscript:", "data:text/", "data:image/"),
+)
 _ADDRESS = re.compile(rf"(?:{'|'.join(map(re.escape, _SCHEMES))})[^\s<>\"'`)\]}}]+", re.IGNORECASE)
 _BEGINNINGS = {scheme[:end] for scheme in _SCHEMES for end in range(1, len(scheme) + 1)}
 _UNFINISHED = re.compile(
