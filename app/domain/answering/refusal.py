@@ -28,7 +28,7 @@ RAREST = 8
 FEWEST_CHUNKS = 100
 """A smaller book counts as one of this size: none was there to learn from."""
 
-LIKENESS, SHARE, PHRASES, SIZE, BIAS = 12.2, 10.0, 1.3, -0.67, -6.25
+LIKENESS, SHARE, PHRASES, SIZE, BIAS = 12.0, 10.3, 1.3, -0.68, -6.15
 
 THRESHOLD = 0.35
 """Below it an extractive answer is refused."""
