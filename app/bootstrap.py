@@ -147,6 +147,8 @@ async def application(
                 await _local_embedder(embedder), ceilings, second_stage.terms_of
             ),
             links=LinkQuotes(index),
+            count_tokens=count_tokens,
+            history_tokens=settings.history_tokens,
             context_tokens=settings.context_tokens,
             max_question_chars=settings.max_question_chars,
             refusal_threshold=settings.refusal_threshold,

@@ -98,6 +98,8 @@ class Settings(BaseSettings):
     """Share of the dense score in the fused one; the rest is BM25's."""
     context_tokens: int = Field(3_000, ge=200)
     """Token budget of the paragraphs given to the generator."""
+    history_tokens: int = Field(1_000, ge=0)
+    """Of the conversation so far, what is kept of its latest turns."""
     max_question_chars: int = 4_000
     refusal_threshold: float = Field(THRESHOLD, ge=0.0, le=1.0)
     """Answerability below which an extractive answer is refused; `eval` suggests one."""

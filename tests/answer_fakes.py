@@ -160,6 +160,7 @@ class World:
                 FakeEmbedder(), ceilings, SecondStage(self.sparse, ceilings).terms_of
             ),
             links=LinkQuotes(self.index),
+            count_tokens=lambda text: len(text.split()),
             max_question_chars=max_question_chars,
             refusal_threshold=refusal_threshold,
         )

@@ -63,6 +63,7 @@ class Reader:
                 FakeEmbedder(), ceilings, SecondStage(sparse, ceilings).terms_of
             ),
             links=LinkQuotes(index),
+            count_tokens=lambda text: len(text.split()),
             refusal_threshold=0.0,
         )
 

@@ -9,7 +9,7 @@ from math import log
 
 import pytest
 
-from app.domain.answering.followup import standalone_question
+from app.domain.answering.followup import recent, standalone_question
 from app.domain.answering.languages import guess_language, refusal_text
 from app.domain.answering.refusal import (
     GENERATOR_THRESHOLD,
@@ -192,3 +192,23 @@ def test_question_that_leans_on_the_conversation_is_searched_with_the_one_before
 ) -> None:
     expected = {"alone": question, None: f"What is BM25? {question}"}.get(searched, searched)
     assert standalone_question(question, history) == expected
+
+
+@pytest.mark.parametrize(
+    ("budget", "kept"),
+    [
+        (100, ["one two three", "four five", "six"]),
+        (5, ["four five", "six"]),
+        (1, ["six"]),
+        (0, []),
+    ],
+)
+def test_of_a_conversation_the_latest_turns_are_kept(budget: int, kept: list[str]) -> None:
+    turns = [Turn("user", text) for text in ("one two three", "four five", "six")]
+    found = recent(turns, budget, lambda text: len(text.split()))
+    assert [turn.content for turn in found] == kept
+
+
+def test_of_a_last_turn_that_is_too_long_the_beginning_is_kept() -> None:
+    (turn,) = recent([Turn("user", "abcd " * 100)], 10, lambda text: len(text.split()))
+    assert turn.content == "abcd " * 10

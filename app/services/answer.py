@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -16,7 +16,7 @@ from app.domain.answering.definitions import (
     definitions_first,
 )
 from app.domain.answering.exercises import Solutions, asked_exercise, for_solving
-from app.domain.answering.followup import standalone_question
+from app.domain.answering.followup import recent, standalone_question
 from app.domain.answering.languages import guess_language
 from app.domain.answering.refusal import GENERATOR_THRESHOLD, THRESHOLD, answerability
 from app.domain.answering.request import AskRequest
@@ -61,6 +61,9 @@ class AnswerQuestion:
     places: ReadingPlaces
     judge: JudgeAnswerability
     links: LinkQuotes
+    count_tokens: Callable[[str], int]
+    history_tokens: int = 1_000
+    """Token budget of the conversation so far; its latest turns are kept."""
     context_tokens: int = 3_000
     """Token budget of the paragraphs that an answer is made from."""
     max_question_chars: int = 4_000
@@ -84,7 +87,8 @@ class AnswerQuestion:
         When it fails before, the answer is extractive: the mode in Started is a plan, the one in
         Finished the fact.
         """
-        task = await self._consult(request)
+        history = recent(request.history, self.history_tokens, self.count_tokens)
+        task = await self._consult(replace(request, history=history))
         async with aclosing(self._events(task)) as events:
             async for event in events:
                 yield await self._with_follow_ups(await self.links.event(event), task)
