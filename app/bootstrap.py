@@ -51,7 +51,7 @@ from app.domain.chunking.config import RecursiveConfig
 from app.domain.chunking.report import Report, guarantee_report
 from app.domain.cost import Tariff
 from app.domain.document import Book, Document, Site, Span
-from app.domain.errors import BookError, ConfigError, InputError, StorageError
+from app.domain.errors import BookError, ConfigError, InputError, RagError, StorageError
 from app.domain.links import page_links
 from app.services.answer import AnswerQuestion
 from app.services.cite import CiteParagraph
@@ -476,8 +476,17 @@ def chunk_report(book: Book, chunks: Sequence[Chunk], request: IngestRequest) ->
 
 
 async def sample_pages(app: Application) -> tuple[Book, Mapping[str, str]]:
-    """Read the sample book as its ingest does; return it with its pages as HTML, by file."""
+    """Read the sample book as its ingest does; return it with its pages as HTML, by file.
+
+    Its address is the index's: another port may be served than the one that was ingested for.
+    """
     book = await read_identified(sample_request(app.settings), app.settings)
+    try:
+        manifest = await app.index.manifest(SAMPLE_BOOK_ID)
+    except RagError:
+        manifest = None  # pages need no index
+    if manifest is not None:
+        book = replace(book, base_url=manifest.base_url)
     return book, await asyncio.to_thread(render_pages, book, SAMPLE_BOOK)
 
 

@@ -14,10 +14,11 @@ import pytest
 
 from app.adapters.page_renderer import render_pages
 from app.api.demo import build_site
-from app.bootstrap import SAMPLE_BOOK, application, sample_pages
+from app.bootstrap import SAMPLE_BOOK, SAMPLE_BOOK_ID, application, sample_pages
 from app.domain.document import Block, BlockKind, Book, Document, Site
+from app.services.ingest import IngestRequest
 from tests.html_page import Page
-from tests.serving import offline_settings, serving
+from tests.serving import ingest, offline_settings, serving
 
 BASE = "http://127.0.0.1:8000"
 
@@ -371,3 +372,20 @@ def test_pages_keep_their_paths_under_another_base_url() -> None:
     assert page is not None
     assert '<a href="/docs/b">b</a>' in page
     assert site.home == "/docs/a"
+
+
+def test_the_pages_name_the_address_that_the_index_was_made_for(tmp_path: Path) -> None:
+    """So the widget opens citations on the server it asks, whatever port that has."""
+    folder = tmp_path / "book"
+    folder.mkdir()
+    (folder / "page.md").write_text("# Page\n\nOne paragraph of text.\n", encoding="utf-8")
+    settings = offline_settings(tmp_path / "home", port=8123)
+    made_for = "http://127.0.0.1:8000"
+    ingest(settings, IngestRequest(folder, book=SAMPLE_BOOK_ID, base_url=made_for))
+
+    async def address() -> str:
+        async with application(settings) as rag:
+            book, _ = await sample_pages(rag)
+            return book.base_url
+
+    assert asyncio.run(address()) == made_for
