@@ -104,8 +104,15 @@ def test_the_shortest_run_that_is_unique_is_quoted() -> None:
 def test_a_repeated_paragraph_is_told_apart_by_what_follows() -> None:
     page = read_text("The same words twice.\n\nApples here.\n\nThe same words twice.\n\nPears.\n")
     links = page_links(page)
-    assert directive(links[0]) == ("The same words twice", "Apples")
-    assert directive(links[2]) == ("The same words twice", "Pears")
+    assert directive(links[0]) == ("The same words twice.", "Apples")
+    assert directive(links[2]) == ("The same words twice.", "Pears")
+
+
+def test_the_marks_between_a_quote_and_what_follows_are_quoted() -> None:
+    page = read_text("**Fixed:**\n\n- Support it.\n\n**Fixed:**\n\n- (Back) it goes.\n")
+    links = page_links(page)
+    assert directive(links[0]) == ("Fixed:", "Support")
+    assert directive(links[2]) == ("Fixed:", "(Back")
 
 
 def test_a_heading_needs_its_anchor_only() -> None:

@@ -176,8 +176,9 @@ class _Page:
         size = min(len(run.spans), _SUFFIX_WORDS)
         for ahead in range(1, min(_SUFFIX_WORDS, len(after.spans)) + 1):
             if self._occurs_once(after.first - size, size + ahead):
-                text = run.text[run.spans[-size][0] : run.spans[-1][1]]
-                return Quote(text, after.text[after.spans[0][0] : after.spans[ahead - 1][1]])
+                # Nothing but blanks may stand between the two, so marks go along.
+                text = run.text[run.spans[-size][0] :]
+                return Quote(text, after.text[: after.spans[ahead - 1][1]])
         return _NOTHING
 
 
