@@ -150,6 +150,7 @@ PAGE = PageText.of(
         "Some say: owls sleep by day, and bats fly at night. Owls sleep by day.",
         "A state-of-the-art owl box & a mouse trap \u2014 both for sale.",
         "Écoutez le chant clair du grand-duc.",
+        "Here size_of is 3.14 bytes, of course.",
     ]
 )
 BLOCK = "https://book.example/owls#hunt:~:text=Owls%20hunt%20at%20night"
@@ -163,6 +164,7 @@ BLOCK = "https://book.example/owls#hunt:~:text=Owls%20hunt%20at%20night"
         ("Some say: owls sleep by day, and bats fly at night.", "and%20bats%20fly%20at"),
         ("A state-of-the-art owl box & a mouse trap", "A%20state%2Dof%2Dthe"),
         ("Écoutez le chant clair du grand-duc.", "%C3%89coutez%20le%20chant%20clair"),
+        ("size_of is 3.14 bytes, of course.", "size_of%20is%203.14%20bytes"),
         ("Owls sleep by day.", "Owls%20hunt%20at%20night"),
         ("See below.", "Owls%20hunt%20at%20night"),
         ("This is not on the page at all.", "Owls%20hunt%20at%20night"),
@@ -173,6 +175,7 @@ BLOCK = "https://book.example/owls#hunt:~:text=Owls%20hunt%20at%20night"
         "not across punctuation",
         "syntax encoded",
         "accents",
+        "words as the browser bounds them",
         "repeated on the page",
         "too short",
         "not there",

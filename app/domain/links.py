@@ -31,7 +31,7 @@ _WORD = re.compile(rf"{_LETTERS}(?:['\u2019]{_LETTERS}|(?<=\d)[.,](?=\d){_LETTER
 """A word as Chromium's search bounds it: `size_of`, `don't` and `3.14` are one, `docs.org` two."""
 _GLUED = re.compile(rf"^{RUN_GLUE}['\u2019]?{_LETTERS}|{_LETTERS}{RUN_GLUE}$")
 _UNSURE = re.compile(r"-{2,3}|(?<!\w):[a-z0-9_+-]+:(?!\w)")
-_PUNCTUATION = re.compile(r"[^\w\s'\u2019-]|-{2,}|_|\n")
+_PUNCTUATION = re.compile(rf"(?<!\d)[.,]|[.,](?!\d)|[^\w\s'\u2019.,{_MARKS}-]|-{{2,}}|\n")
 _USUAL_WORDS = (4, 5, 6, 8, 12)
 _FEW_WORDS = (3, 2, 1)
 _SUFFIX_WORDS = 4
