@@ -36,11 +36,11 @@ WANTED_KIND = 0.3
 _LANGUAGE_NAMES = {"js": "javascript", "jsx": "javascript", "py": "python", "rs": "rust"}
 _POINTS_ELSEWHERE = re.compile(
     r"\[link\]|\((?:see )?(?:figure|fig\.|table|chapter|section|listing)\b"
-    r"|^(?:figure|fig\.|table|listing)\s+[\dA-Z]"
     r"|\b(?:in this (?:chapter|section)|by the end of this|you will learn"
     r"|(?:next|previous) (?:chapter|section))\b",
     re.IGNORECASE,
 )
+_CAPTION = re.compile(r"(?:figure|fig\.|table|listing)\s+\d[\d.]*:", re.IGNORECASE)
 _PREVIEWS = re.compile(
     r"\b(?:by the end of this|you (?:will|should) (?:be able|learn)"
     r"|learning (?:objectives|outcomes)|(?:in|after) this (?:chapter|section|lesson|page)"
@@ -164,6 +164,8 @@ def _form(unit: Unit, own: frozenset[int]) -> float:
         factor *= 0.5
     if len(own) < 4 and unit.kind not in (BlockKind.CODE, BlockKind.TABLE):
         factor *= 0.7
+    if _CAPTION.match(unit.text):
+        factor *= 0.5
     if _POINTS_ELSEWHERE.search(unit.text):
         factor *= 0.85
     if unit.kind is BlockKind.LIST:
