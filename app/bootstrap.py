@@ -133,6 +133,7 @@ async def application(
             reranker=cohere.reranker if cohere else None,
             count_tokens=count_tokens,
             second_stage=second_stage,
+            fusion=settings.fusion,
             dense_weight=settings.dense_weight,
             # Longer than the reranker's own limit, so that its circuit breaker sees the failure.
             rerank_seconds=settings.rerank_timeout_seconds + 1,

@@ -10,6 +10,7 @@ from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.domain.answering.refusal import THRESHOLD
+from app.domain.retrieval.fusion import DENSE_WEIGHT, Fusion
 
 # https://cohere.com/pricing (2025); prices change, so a setting overrides them.
 EMBED_PRICES: Mapping[str, float] = {
@@ -94,7 +95,9 @@ class Settings(BaseSettings):
     qdrant_strict_mode: bool = True
 
     strategy: str = "structure"
-    dense_weight: float = Field(0.3, ge=0.0, le=1.0)
+    fusion: Fusion = Fusion.WEIGHTED
+    """How the dense and the BM25 list become one ranking."""
+    dense_weight: float = Field(DENSE_WEIGHT, ge=0.0, le=1.0)
     """Share of the dense score in the fused one; the rest is BM25's."""
     context_tokens: int = Field(3_000, ge=200)
     """Token budget of the paragraphs given to the generator."""

@@ -121,8 +121,8 @@ class SpyRetriever:
         self.asked.append(query)
         return await self.retrieve.search(query)
 
-    def context(self, hits: Sequence[Hit], token_budget: int) -> Sequence[ContextPassage]:
-        return self.retrieve.context(hits, token_budget)
+    async def context(self, hits: Sequence[Hit], token_budget: int) -> Sequence[ContextPassage]:
+        return await self.retrieve.context(hits, token_budget)
 
 
 @dataclass

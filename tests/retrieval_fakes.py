@@ -7,7 +7,7 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 
 from app.domain.chunking.chunk import Chunk, Passage
@@ -178,7 +178,10 @@ class FakeIndex:
         return {one.chunk_id: one.paragraph_ids for one in self.stored if one.book == book}
 
     async def find_paragraph(self, paragraph_id: str, book: str = "") -> Passage | None:
-        raise NotImplementedError
+        every = (one for chunk in self.stored if chunk.book == book for one in chunk.passages)
+        pieces = [one for one in every if one.paragraph_id == paragraph_id]
+        text = "\n".join(piece.text for piece in pieces)
+        return replace(pieces[0], text=text, end=pieces[-1].end) if pieces else None
 
     async def remove(self, book: str) -> None:
         raise NotImplementedError

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.assembly import assemble
+from app.domain.retrieval.assembly import assemble, may_be_parts
 from app.domain.retrieval.query import ContextPassage, Hit
 
 
@@ -73,6 +73,30 @@ def texts(context: Sequence[ContextPassage]) -> list[str]:
 ONE = passage("one two three", 0)
 FOUR = passage("four five", 20)
 SIX = passage("six seven", 40)
+
+
+ROWS = [
+    passage(f"row {number}", 100 + 10 * number, "p-table", kind=BlockKind.TABLE)
+    for number in range(3)
+]
+TABLE = replace(ROWS[0], text="row 0\nrow 1\nrow 2", end=ROWS[-1].end)
+
+
+@pytest.mark.parametrize(
+    ("budget", "expected"), [(8, ["four five", "row 0\nrow 1\nrow 2"]), (7, ["four five", "row 1"])]
+)
+def test_a_part_of_a_table_makes_room_for_the_whole_of_it_within_the_budget(
+    budget: int, expected: list[str]
+) -> None:
+    hit = Hit(chunk(FOUR, ROWS[1]), 0.5)
+    assert texts(assemble([hit], budget, words, [(TABLE, hit)])) == expected
+
+
+def test_only_what_begins_or_ends_a_chunk_may_be_a_part_and_only_of_some_kinds() -> None:
+    inner = passage("x", 50, kind=BlockKind.TABLE)
+    assert may_be_parts(chunk(FOUR, inner, ROWS[0])) == (ROWS[0],)
+    assert may_be_parts(chunk(ROWS[0])) == (ROWS[0],)
+    assert may_be_parts(chunk(ONE, inner, SIX)) == ()
 
 
 def test_a_paragraph_that_two_chunks_share_comes_once_with_the_best_score_and_both_hits() -> None:

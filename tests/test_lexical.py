@@ -8,6 +8,7 @@ import pytest
 
 from app.adapters.bm25 import Bm25Encoder
 from app.domain.chunking.chunk import Chunk
+from app.domain.document import BlockKind
 from app.services.lexical import chunk_vector, question_vector
 from tests.retrieval_fakes import make_chunk
 
@@ -40,6 +41,25 @@ def test_a_question_for_a_definition_meets_the_place_that_defines(
     text = "A cell has a wall and can divide."
     more = shared(question, defining(text, "cell")) - shared(question, defining(text))
     assert more == int(meets)
+
+
+@pytest.mark.parametrize(
+    "heading", ["What Is a Cell?", "Cells", "4.1 Cells", "cell(size, wall)", "Definition of cell"]
+)
+def test_a_question_meets_the_section_that_is_named_so(heading: str) -> None:
+    chunk = make_chunk("It divides.")
+    title = replace(chunk.passages[0], kind=BlockKind.HEADING, text=heading)
+    named = replace(chunk, passages=(title, *chunk.passages))
+    assert shared("What is a cell?", named) == 2  # the word, and the name
+    assert shared("How do cells divide?", named) == 2  # two words, no name
+
+
+@pytest.mark.parametrize(("index", "overlap", "meets"), [(0, 0, True), (1, 0, True), (1, 9, False)])
+def test_a_section_is_met_where_it_begins(index: int, overlap: int, *, meets: bool) -> None:
+    chunk = replace(make_chunk("It divides.", index=index), overlap_start=overlap)
+    path = ("Cells",) if index == 0 else ("Life", "Cells")
+    begun = replace(chunk, passages=(replace(chunk.passages[0], heading_path=path),))
+    assert shared("What is a cell?", begun) == int(meets)
 
 
 def test_a_term_is_met_by_each_of_its_names() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 from hypothesis import given
@@ -18,7 +18,7 @@ from app.domain.retrieval.query import Hit
 from app.domain.retrieval.rescoring import AskedTerms, RescoringWeights, rescore
 from tests.retrieval_fakes import make_chunk
 
-NOTHING = RescoringWeights(0, 0, 0, 0, 0, 0, 0, 0, 0)
+NOTHING = RescoringWeights(*[0] * len(fields(RescoringWeights)))
 
 
 def terms_of(text: str, language: str = "en") -> list[int]:
@@ -112,6 +112,26 @@ def test_the_place_that_defines_just_what_is_asked_goes_first(
     weights = replace(NOTHING, defined=1.0)
     found = order(question, [user, definer], weights, carriers="define mean")
     assert (found[0] == "definer") is wins
+
+
+def test_the_section_that_is_named_so_goes_first() -> None:
+    user, named = pages("user", "named")
+    (passage,) = named.chunk.passages
+    title = replace(passage, kind=BlockKind.HEADING, text="1.2 Stack")
+    named = replace(named, chunk=replace(named.chunk, passages=(title, passage)))
+    assert order("stack", [user, named], replace(NOTHING, named=0.5))[0] == "named"
+    assert order("stack frame", [user, named], replace(NOTHING, named=0.5))[0] == "user"
+
+
+def test_a_sentence_that_begins_with_what_is_asked_counts() -> None:
+    hits = pages("a red stack grows", "stack grows")
+    assert order("stack", hits, replace(NOTHING, opening=0.5))[0] == "stack grows"
+
+
+def test_the_name_of_a_term_alone_is_no_description_of_another() -> None:
+    plain, marked = pages("heap", "stack beside heap")
+    marked = replace(marked, chunk=defining(marked.chunk, "stack"))
+    assert order("heap", [plain, marked], replace(NOTHING, definition=0.5))[0] == "heap"
 
 
 def test_the_glossary_goes_before_the_place_that_introduces_the_term() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from app.domain.chunking.chunk import Chunk
+from app.domain.document import BlockKind
 from app.domain.errors import (
     BookNotFound,
     IndexMismatch,
@@ -214,9 +215,20 @@ def test_more_hits_keep_the_same_first_ones() -> None:
 def test_context_gives_the_hits_paragraphs_within_the_budget() -> None:
     use_case = retrieve()
     hits = search(use_case, SearchQuery("first out", k=3)).hits
-    assert len(use_case.context(hits, 100)) == 3
-    few = use_case.context(hits, 7)
+    assert len(asyncio.run(use_case.context(hits, 100))) == 3
+    few = asyncio.run(use_case.context(hits, 7))
     assert [one.passage.text for one in few] == [CHUNKS[1].text_content]
+
+
+def test_a_list_that_two_chunks_share_comes_whole_when_one_of_them_is_found() -> None:
+    first, second = make_chunk("Queues: wait"), make_chunk("serve", index=1)
+    part = replace(first.passages[0], kind=BlockKind.LIST)
+    rest = replace(second.passages[0], kind=BlockKind.LIST, paragraph_id=part.paragraph_id)
+    chunks = [replace(first, passages=(part,)), replace(second, passages=(rest,))]
+    use_case = retrieve(index=FakeIndex(chunks))
+    hits = search(use_case, SearchQuery("queues", k=1)).hits
+    (found,) = asyncio.run(use_case.context(hits, 100))
+    assert found.passage.text == "Queues: wait\nserve"
 
 
 def defining(text: str, term: str) -> Chunk:
@@ -225,7 +237,8 @@ def defining(text: str, term: str) -> Chunk:
 
 
 def test_the_second_stage_puts_the_definition_first_in_a_hybrid_search_only() -> None:
-    user, definer = make_chunk("Stacks stacks stacks."), defining("x y z Stacks are w.", "stacks")
+    user = make_chunk("Many stacks, stacks, stacks.")
+    definer = defining("x y z Stacks are w.", "stacks")
     index = FakeIndex([user, definer])
     plain, staged = retrieve(index=index), retrieve(index=index, second_stage=True)
     question = "What are stacks?"

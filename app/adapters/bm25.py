@@ -36,7 +36,7 @@ class Bm25Encoder:
     @property
     def fingerprint(self) -> str:
         """Changes with anything that changes a vector: an index made with another is stale."""
-        return f"bm25-2/{self._k1}/{self._b}/{self._average_length}"
+        return f"bm25-3/{self._k1}/{self._b}/{self._average_length}"
 
     def encode_document(self, text: str, language: str) -> SparseVector:
         """Weights of all terms. `language` is an ISO 639-1 code; "pt-BR" counts as "pt"."""

@@ -6,6 +6,7 @@
 | useSelector, use_selector, use-selector | useselector, use, selector |
 | torch.nn, Vec::new, AT&T | torchnn, torch, nn; vecnew, vec, new, ::; att, at, t |
 | &mut, C++, --flag, __init__ | &mut and mut, c++ and c, --flag and flag, __init__ and init |
+| 'static, but not 'quoted' | 'static and static |
 | -> :: ?  | themselves; a single one only when it stands alone |
 | O(n log n) | o(nlogn), and its words |
 | l'eau, the cell's | eau; cell |
@@ -208,7 +209,7 @@ def _compound() -> re.Pattern[str]:
     letter = rf"[\w{''.join(marks)}]"
     return re.compile(
         rf"((?<![\w.])\d+(?:[.,]\d+)+(?!\w))"
-        rf"|((?<![\w.])(?:[&*@#$%~^\\!]{{1,2}}|--?|\.))?"
+        rf"|((?<![\w.])(?:[&*@#$%~^\\!]{{1,2}}|--?|\.)|(?<![\w.'])'(?={letter}+(?!{letter}|')))?"
         rf"({letter}+(?:(?:[.'&-]|::){letter}+)*)"
         rf"((?:\+\+|[+#*%])(?!\w))?"
     )

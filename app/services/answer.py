@@ -44,7 +44,7 @@ class Retriever(Protocol):
 
     async def search(self, query: SearchQuery) -> SearchResult: ...
 
-    def context(self, hits: Sequence[Hit], token_budget: int) -> Sequence[ContextPassage]: ...
+    async def context(self, hits: Sequence[Hit], token_budget: int) -> Sequence[ContextPassage]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class AnswerQuestion:
             scope=scope,
             found=found,
             context=for_solving(
-                self.retrieve.context(
+                await self.retrieve.context(
                     [*(Hit(one, 1.0) for one in solution), *hits], self.context_tokens
                 ),
                 request.solutions,

@@ -145,7 +145,7 @@ class Evaluate:
         started = self.clock()
         found = await self.retrieve.search(query)
         elapsed = self.clock() - started
-        context = self.retrieve.context(found.hits[: request.k], request.context_tokens)
+        context = await self.retrieve.context(found.hits[: request.k], request.context_tokens)
         ranking = [Retrieved(hit.chunk.file, hit.chunk.spans) for hit in found.hits]
         scores = score_ranking(question, ranking, request.k)
         return QuestionResult(

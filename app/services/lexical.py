@@ -1,8 +1,8 @@
 """What BM25 is told of a chunk and of a question: their words, and which terms are defined.
 
 Besides its words, a chunk's sparse vector has a term of its own for each thing that the author
-defines in it, and a question that asks just for that thing has the same one. So the places that
-define a word are found however often the book uses it.
+defines in it or gives a heading of its own, and a question that asks just for that thing has the
+same one. So the places that define a word are found however often the book uses it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from app.domain.chunking.chunk import Chunk
+from app.domain.retrieval.chunk_terms import names
 from app.domain.retrieval.definitions import CARRIERS, definition_id, focuses, term_forms
 from app.domain.retrieval.query import SparseVector
 from app.services.ports import SparseEncoder
 
-FINGERPRINT = "definitions-1"
+FINGERPRINT = "definitions-2"
 """Changes with anything here that changes a chunk's vector."""
 
 _DEFINITION = 1.0
@@ -24,7 +25,8 @@ _DEFINITION = 1.0
 def chunk_vector(chunk: Chunk, sparse: SparseEncoder) -> SparseVector:
     words = sparse.encode_document(chunk.lexical_text, chunk.language)
     forms = {form for one in chunk.passages for term in one.terms for form in term_forms(term)}
-    return _with_definitions(words, {tuple(sparse.terms(form, chunk.language)) for form in forms})
+    defined = {tuple(sparse.terms(form, chunk.language)) for form in forms}
+    return _with_definitions(words, defined | names(chunk, sparse.terms))
 
 
 def question_vector(question: str, language: str, sparse: SparseEncoder) -> SparseVector:

@@ -15,7 +15,7 @@ from app.domain.errors import (
     ProviderError,
     QuestionError,
 )
-from app.domain.retrieval.assembly import assemble
+from app.domain.retrieval.assembly import assemble, may_be_parts
 from app.domain.retrieval.fusion import DENSE_WEIGHT, Fused, Fusion, fuse
 from app.domain.retrieval.query import (
     Candidates,
@@ -35,6 +35,9 @@ from app.services.second_stage import DEPTH, SecondStage
 
 CANDIDATES = 50
 """Chunks taken from each list, and given to the reranker."""
+
+COMPLETED_HITS = 3
+"""Hits whose parts of a list, a table or the like are made whole in the context."""
 
 _log = logging.getLogger(__name__)
 
@@ -84,9 +87,18 @@ class Retrieve:
         hits, failed = await self._rerank(self.reranker, asked.question, query.k, hits)
         return SearchResult(hits[: query.k], degraded + failed)
 
-    def context(self, hits: Sequence[Hit], token_budget: int) -> tuple[ContextPassage, ...]:
-        """Return the hits' paragraphs, each once, within the budget."""
-        return assemble(hits, token_budget, self.count_tokens)
+    async def context(self, hits: Sequence[Hit], token_budget: int) -> tuple[ContextPassage, ...]:
+        """Return the hits' paragraphs, each once, within the budget; StorageError.
+
+        A list, a table or the like that the best hits have a part of comes whole if it fits.
+        """
+        wholes = [
+            (whole, hit)
+            for hit in sorted(hits, key=lambda hit: -hit.score)[:COMPLETED_HITS]
+            for part in may_be_parts(hit.chunk)
+            if (whole := await self.index.find_paragraph(part.paragraph_id, hit.chunk.book))
+        ]
+        return await asyncio.to_thread(assemble, hits, token_budget, self.count_tokens, wholes)
 
     def _in_scope(
         self, indexed: Sequence[BookManifest], filter: SearchFilter

@@ -59,11 +59,18 @@ class Variant:
 
 
 FEATURES = [one.name for one in fields(RescoringWeights) if one.name not in ("glossary", "here")]
+_MARKS = {"definition": 0.0, "defined": 0.0, "glossary": 0.0}
+"""What a book without marked terms cannot have."""
 VARIANTS = (
     Variant("all"),
     *(
         Variant(f"no {name}", weights=replace(RescoringWeights(), **{name: 0.0}))
         for name in FEATURES
+    ),
+    Variant("no mark of a term", weights=replace(RescoringWeights(), **_MARKS)),
+    Variant(
+        "  nor name or opening",
+        weights=replace(RescoringWeights(), **_MARKS, named=0.0, opening=0.0),
     ),
     Variant("no second stage", weights=None),
     Variant("  and RRF", Fusion.RRF, weights=None),

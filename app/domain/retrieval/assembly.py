@@ -2,7 +2,8 @@
 
 Passages are taken hit by hit, best first, and merged by source interval: what a kept passage
 already holds is not taken again, a passage that holds kept pieces takes their place, and pieces of
-one paragraph that follow on each other become one. A passage is taken whole or not at all.
+one paragraph that follow on each other become one. A passage is taken whole or not at all. Where
+room is left, the rest of a list, a table or an exercise follows of which a hit has only a part.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeAlias
 
-from app.domain.chunking.chunk import Passage
+from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage, Hit
 
@@ -21,13 +22,37 @@ _Section: TypeAlias = tuple[str, str, tuple[str, ...]]
 SECTION_SHARE = 0.5
 """Of the budget, what one section may use beyond its first passage while other sections wait."""
 
+COMPLETED = frozenset(
+    {
+        BlockKind.LIST,
+        BlockKind.TABLE,
+        BlockKind.EXERCISE,
+        BlockKind.SOLUTION,
+        BlockKind.ADMONITION,
+        BlockKind.CODE,
+    }
+)
+"""Kinds whose part may say little without the rest."""
+
 _RUNNING_TEXT = frozenset({BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.FOOTNOTE})
 
 
+def may_be_parts(chunk: Chunk) -> tuple[Passage, ...]:
+    """The passages of the chunk that may go on in the chunk before it or after it."""
+    ends = {passage.start: passage for passage in (chunk.passages[:1] + chunk.passages[-1:])}
+    return tuple(passage for passage in ends.values() if passage.kind in COMPLETED)
+
+
 def assemble(
-    hits: Sequence[Hit], token_budget: int, count_tokens: Callable[[str], int]
+    hits: Sequence[Hit],
+    token_budget: int,
+    count_tokens: Callable[[str], int],
+    wholes: Sequence[tuple[Passage, Hit]] = (),
 ) -> tuple[ContextPassage, ...]:
     """Return the passages of `hits` that fit, in reading order within a section.
+
+    `wholes` are blocks of which a hit has a part, each with that hit: they take the parts' places
+    if the budget allows.
 
     Sections (of one file, by heading path) come by their best hit. The sum of `tokens` over the
     result is at most `token_budget`, counted over the passages' own text. The order of `hits`
@@ -40,6 +65,8 @@ def assemble(
             for passage in hit.chunk.passages:
                 if passage.kind is not BlockKind.HEADING:
                     context.offer(passage, hit, section_budget)
+    for passage, hit in wholes:
+        context.offer(passage, hit, token_budget)
     return _in_reading_order(
         context.kept(), {hit.chunk.chunk_id: hit.chunk.chunk_index for hit in hits}
     )

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.definitions import term_forms
+from app.domain.retrieval.definitions import CARRIERS, focuses, heading_forms, term_forms
 
 TermsOf: TypeAlias = Callable[[str, str], Sequence[int]]
 """(text, language) -> its term ids in order, repeats kept, stop words left out."""
@@ -33,6 +33,8 @@ class ChunkTerms:
     """Every form of every term that the author defines in the chunk."""
     glossary: frozenset[tuple[int, ...]]
     """Those of them that have an entry of the glossary in the chunk."""
+    named: frozenset[tuple[int, ...]] = frozenset()
+    """What the headings of the sections that begin in the chunk name."""
 
 
 def chunk_terms(chunk: Chunk, terms_of: TermsOf) -> ChunkTerms:
@@ -54,7 +56,32 @@ def chunk_terms(chunk: Chunk, terms_of: TermsOf) -> ChunkTerms:
             if (terms := tuple(terms_of(text, chunk.language)))
         ]
     heading = tuple(terms_of(" ".join(chunk.heading_path), chunk.language))
-    return ChunkTerms(tuple(sentences), heading, frozenset(defined), frozenset(glossary))
+    return ChunkTerms(
+        tuple(sentences),
+        heading,
+        frozenset(defined),
+        frozenset(glossary),
+        names(chunk, terms_of),
+    )
+
+
+def names(chunk: Chunk, terms_of: TermsOf) -> frozenset[tuple[int, ...]]:
+    """The headings of sections that begin in the chunk, without "what is" and the like."""
+    headings = [one.text for one in chunk.passages if one.kind is BlockKind.HEADING]
+    if not chunk.overlap_start and chunk.passages:
+        # What a chunk begins with is not among its passages; it repeats nothing then.
+        path = chunk.passages[0].heading_path
+        headings += path if chunk.chunk_index == 0 else path[-1:]
+    if not headings:
+        return frozenset()
+    carriers = frozenset(terms_of(CARRIERS.get(chunk.language, ""), chunk.language))
+    return frozenset().union(
+        *(
+            focuses(terms_of(form, chunk.language), carriers)
+            for heading in headings
+            for form in heading_forms(heading)
+        )
+    )
 
 
 def _sentences(passage: Passage) -> list[str]:

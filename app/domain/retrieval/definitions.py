@@ -20,6 +20,7 @@ CARRIERS = {
 }
 """By language; what stands round the term in a question for its definition."""
 
+_NUMBER = re.compile(r"\d+(?:\.\d+)*[.:)]?\s+")
 _ABBREVIATED = re.compile(r"(.+?)\s*\(([^()]+)\)\s*")
 
 
@@ -27,6 +28,11 @@ def term_forms(term: str) -> tuple[str, ...]:
     """The ways to say a term: "deoxyribonucleic acid (DNA)" goes by either name, too."""
     match = _ABBREVIATED.fullmatch(term)
     return (term, match[1], match[2]) if match else (term,)
+
+
+def heading_forms(heading: str) -> tuple[str, ...]:
+    """What a heading may be the name of: its words without number, a call without arguments."""
+    return term_forms(_NUMBER.sub("", heading, count=1) if heading[:1].isdigit() else heading)
 
 
 def focuses(terms: Sequence[int], carriers: Collection[int]) -> frozenset[tuple[int, ...]]:

@@ -25,6 +25,9 @@ _Page: TypeAlias = tuple[str, str]
 _PAGE_DEPTH = 3
 """Chunks of a page that speak for it."""
 
+_DESCRIPTION = 3
+"""Terms from which on a question may be the description of a term, rather than its name."""
+
 
 @dataclass(frozen=True, slots=True)
 class RescoringWeights:
@@ -42,18 +45,23 @@ class RescoringWeights:
     """1 if the chunk defines just what is asked: "What is TERM?"."""
     glossary: float = 0.5
     """1 if it does so in the glossary: the shortest answer goes first."""
+    named: float = 0.5
+    """1 if a section that begins in the chunk has just what is asked as its heading."""
+    opening: float = 0.25
+    """1 if one of its sentences begins with just what is asked: "Osmosis is the ..."."""
     page: float = 0.4
     """Sum of the page's best three scores, as a share of the best page's."""
     here: float = 0.2
     """1 if the chunk is on the page that the reader has open."""
-    crowding: float = 0.12
+    crowding: float = 0.16
     """Taken off for each chunk of the same page that ranks higher."""
 
     @property
     def total(self) -> float:
         """The most that a chunk can have."""
         found = self.sentence + self.definition + self.pairs + self.heading
-        return 1 + found + self.defined + self.glossary + self.page + self.here
+        asked = self.defined + self.glossary + self.named + self.opening
+        return 1 + found + asked + self.page + self.here
 
 
 class AskedTerms:
@@ -73,6 +81,11 @@ class AskedTerms:
         self._pairs = {(a, b): self._weights[a] + self._weights[b] for a, b in pairwise(terms)}
         self._all_pairs = sum(self._pairs.values()) or 1.0
         self.focuses = focuses(terms, carriers)
+        self.describes = len(self._distinct) >= _DESCRIPTION
+
+    def opens(self, terms: tuple[int, ...]) -> bool:
+        """Whether a sentence of these terms begins with just what is asked."""
+        return any(terms[: len(focus)] == focus for focus in self.focuses)
 
     def share(self, terms: Iterable[int]) -> float:
         """Of the question's weight, the part that these terms hold, 0 to 1."""
@@ -116,15 +129,17 @@ def rescore(
 
 def _evidence(chunk: ChunkTerms, asked: AskedTerms, weights: RescoringWeights) -> float:
     sentence = definition = 0.0
+    opening = False
     pairs: set[tuple[int, int]] = set()
     for one in chunk.sentences:
         share = asked.share(one.terms)
         if not share:
             continue
         sentence = max(sentence, share)
-        if one.defines:
+        if one.defines and asked.describes:
             definition = max(definition, share)
         pairs |= asked.pairs(one.terms)
+        opening = opening or asked.opens(one.terms)
     return (
         weights.sentence * sentence
         + weights.definition * definition
@@ -132,6 +147,8 @@ def _evidence(chunk: ChunkTerms, asked: AskedTerms, weights: RescoringWeights) -
         + weights.heading * asked.share(chunk.heading)
         + weights.defined * (not asked.focuses.isdisjoint(chunk.defined))
         + weights.glossary * (not asked.focuses.isdisjoint(chunk.glossary))
+        + weights.named * (not asked.focuses.isdisjoint(chunk.named))
+        + weights.opening * opening
     )
 
 
