@@ -98,7 +98,7 @@ class Retrieve:
             for part in may_be_parts(hit.chunk)
             if (whole := await self.index.find_paragraph(part.paragraph_id, hit.chunk.book))
         ]
-        return await asyncio.to_thread(assemble, hits, token_budget, self.count_tokens, wholes)
+        return assemble(hits, token_budget, self.count_tokens, wholes)
 
     def _in_scope(
         self, indexed: Sequence[BookManifest], filter: SearchFilter

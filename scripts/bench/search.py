@@ -205,7 +205,7 @@ async def search_once(app: Application, question: str) -> None:
     found = await app.retrieve.search(SearchQuery(question, k=8))
     assert found.hits
     assert not found.degraded
-    app.retrieve.context(found.hits, app.settings.context_tokens)
+    await app.retrieve.context(found.hits, app.settings.context_tokens)
 
 
 async def answer_once(app: Application, question: str) -> None:

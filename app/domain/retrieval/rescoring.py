@@ -37,7 +37,7 @@ class RescoringWeights:
     """Share of the question's term weight that the chunk's best sentence holds."""
     definition: float = 0.4
     """The same of its best sentence that holds a term the author marks as defined."""
-    pairs: float = 0.35
+    pairs: float = 0.25
     """Share of the question's pairs of neighbours that are neighbours in a sentence."""
     heading: float = 0.25
     """Share of the question's term weight that the heading path holds."""
