@@ -62,7 +62,7 @@ async def contexts(app: Application, question: Known) -> tuple[list[ContextPassa
     """The gold paragraphs and each of some others."""
     scope = SearchFilter(books=(SET,))
     hits = (await app.retrieve.search(SearchQuery(question.question, k=20, filter=scope))).hits
-    found = app.retrieve.context(hits, 20_000)
+    found = await app.retrieve.context(hits, 20_000)
     gold = [one for one in found if is_gold(question, one)]
     others = [[one] for one in found if not is_gold(question, one)][:OTHERS]
     return (gold, *others)
