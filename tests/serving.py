@@ -99,18 +99,21 @@ class _Server(uvicorn.Server):
 class ScriptedGenerator:
     """A generator that plays `script`: events are yielded, errors raised; at its end it may hang.
 
-    It may be changed between requests. `cancelled` is set when an answer is broken off.
+    It may be changed between requests. `hanging` is set when it has played all and hangs,
+    `cancelled` when an answer is broken off.
     """
 
     model: str = "scripted"
     script: Sequence[GeneratorEvent | Exception] = ()
     hangs: bool = False
+    hanging: threading.Event = field(default_factory=threading.Event)
     cancelled: threading.Event = field(default_factory=threading.Event)
     histories: list[Sequence[Turn]] = field(default_factory=list)
 
     def play(self, *script: GeneratorEvent | Exception | str, hangs: bool = False) -> None:
         self.script = [GeneratedText(step) if isinstance(step, str) else step for step in script]
         self.hangs = hangs
+        self.hanging.clear()
         self.cancelled.clear()
         self.histories.clear()
 
@@ -124,6 +127,7 @@ class ScriptedGenerator:
                     raise step
                 yield step
             if self.hangs:
+                self.hanging.set()
                 await asyncio.Event().wait()
         except (asyncio.CancelledError, GeneratorExit):
             self.cancelled.set()

@@ -131,8 +131,10 @@ def double() -> Iterator[QdrantDouble]:
 
 
 @asynccontextmanager
-async def index_at(url: str, options: ServerOptions | None = None) -> AsyncIterator[ServerIndex]:
-    client = server_client(url, SECRET, timeout_seconds=1)
+async def index_at(
+    url: str, options: ServerOptions | None = None, seconds: int = 30
+) -> AsyncIterator[ServerIndex]:
+    client = server_client(url, SECRET, timeout_seconds=seconds)
     try:
         yield ServerIndex(client, "textbook", url, options)
     finally:
@@ -450,9 +452,9 @@ REFUSALS = {
 }
 
 
-def refused(url: str) -> RagError:
+def refused(url: str, seconds: int = 30) -> RagError:
     async def scenario() -> None:
-        async with index_at(url) as index:
+        async with index_at(url, seconds=seconds) as index:
             await index.check()
 
     with pytest.raises(RagError) as caught:
@@ -486,7 +488,7 @@ def test_a_server_that_does_not_answer_is_a_storage_error() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        error = refused(f"http://127.0.0.1:{silent.getsockname()[1]}")
+        error = refused(f"http://127.0.0.1:{silent.getsockname()[1]}", seconds=1)
     assert isinstance(error, StorageError)
     assert "in time" in str(error)
 
