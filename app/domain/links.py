@@ -219,7 +219,9 @@ class PageText:
 
 def _folded_words(text: str) -> str:
     """Two blanks between words, so that neighbouring finds share none."""
-    return f" {'  '.join(_fold(match.group()) for match in _WORD.finditer(text))} "
+    if text.isascii():
+        return f" {'  '.join(_WORD.findall(text.lower()))} "
+    return f" {'  '.join(map(_fold, _WORD.findall(text)))} "
 
 
 def clean_runs(block: Block) -> list[str]:

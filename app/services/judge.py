@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from operator import mul
 
 from app.domain.answering.refusal import Evidence, best_phrases, best_share
@@ -50,16 +51,24 @@ class JudgeAnswerability:
     async def _likeness(self, question: str, chunks: Sequence[Chunk]) -> float:
         """The greatest cosine between the question and a paragraph; 0 when there is none."""
         asked = await self.embedder.embed_query(question)
-        vectors = [vector for chunk in chunks for vector in await self._vectors(chunk)]
+        vectors = chain.from_iterable(await self._vectors(chunks))
         return max((sum(map(mul, asked, vector)) for vector in vectors), default=0.0)
 
-    async def _vectors(self, chunk: Chunk) -> Sequence[Vector]:
-        key = (chunk.book, chunk.book_version, chunk.chunk_id)
-        known = self._known.get(key)
-        if known is None:
-            texts = [one.text for one in chunk.passages if one.kind not in _ASKS_ITSELF]
-            known = await self.embedder.embed_documents(texts)
+    async def _vectors(self, chunks: Sequence[Chunk]) -> list[Sequence[Vector]]:
+        """The vectors of each chunk's paragraphs, remembered."""
+        keys = [(chunk.book, chunk.book_version, chunk.chunk_id) for chunk in chunks]
+        found = {key: self._known[key] for key in keys if key in self._known}
+        texts = {
+            key: [one.text for one in chunk.passages if one.kind not in _ASKS_ITSELF]
+            for key, chunk in zip(keys, chunks, strict=True)
+            if key not in found
+        }
+        if texts:
+            fresh = iter(
+                await self.embedder.embed_documents([*chain.from_iterable(texts.values())])
+            )
+            found |= {key: [*islice(fresh, len(of_chunk))] for key, of_chunk in texts.items()}
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            self._known[key] = known
-        return known
+            self._known.update(found)
+        return [found[key] for key in keys]

@@ -34,9 +34,10 @@ _SAYS = {
     "pt": "O que diz o livro sobre «{}»?",
     "it": "Che cosa dice il libro su «{}»?",
 }
-_CALLED = (
+_CALLED = re.compile(
     r"\b(?:called|named|termed|known as|by the name of|llama[dns]*|genannt|heißt|appelée?s?)"
-    r"(?:\s+(?:an?|the|un[ae]?|eine?))?"
+    r"(?:\s+(?:an?|the|un[ae]?|eine?)\b)?\W{0,3}",
+    re.IGNORECASE,
 )
 _ENDINGS = " \t:;,.\"'\u201c\u201d*"
 _LONGEST_TERM = 5  # words
@@ -101,6 +102,8 @@ def _explained(term: str, passage: Passage, terms: Terms) -> bool:
     """Whether the passage tells what the term is: words are marked for stress, too."""
     if passage.kind is BlockKind.GLOSSARY_ENTRY:
         return True
-    if re.search(rf"{_CALLED}\W{{0,3}}{re.escape(term)}(?!\w)", passage.text, re.IGNORECASE):
-        return True
+    for called in _CALLED.finditer(passage.text):
+        named = passage.text[called.end() :][: len(term) + 1]
+        if named[: len(term)].casefold() == term.casefold() and not named[len(term) :].isalnum():
+            return True
     return says_what_it_is(passage.text, terms(term), terms)
