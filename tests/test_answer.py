@@ -26,8 +26,9 @@ from app.domain.errors import (
     QuestionError,
 )
 from app.domain.prompting import NO_ANSWER
-from app.domain.retrieval.query import SearchFilter, Turn
-from app.services.answer import AnswerQuestion
+from app.domain.retrieval.query import SearchFilter, SearchQuery, Turn
+from app.services.answer import SEARCHES_AT_ONCE, AnswerQuestion
+from app.services.retrieve import SearchResult
 from tests.answer_fakes import FakeGenerator, Step, World, passage
 
 LIGHT = passage(
@@ -342,3 +343,26 @@ def test_reader_who_leaves_stops_the_generator_at_once() -> None:
 
     asyncio.run(leave())
     assert generator.closed
+
+
+def test_a_crowd_is_searched_for_in_turns() -> None:
+    world = World((LIGHT,))
+    underway, most = 0, 0
+
+    async def search(query: SearchQuery) -> SearchResult:
+        nonlocal underway, most
+        underway += 1
+        most = max(most, underway)
+        await asyncio.sleep(0)
+        underway -= 1
+        return await world.retriever.retrieve.search(query)
+
+    world.retriever.search = search  # type: ignore[method-assign]
+    use_case = world.answering()
+
+    async def crowd() -> list[Answer]:
+        asking = [use_case.answer(AskRequest(QUESTION)) for _ in range(3 * SEARCHES_AT_ONCE)]
+        return await asyncio.gather(*asking)
+
+    assert len({answer.answer for answer in asyncio.run(crowd())}) == 1
+    assert most == SEARCHES_AT_ONCE

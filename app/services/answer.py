@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Protocol
 
@@ -39,6 +40,11 @@ EARLIER_TURN = 0.5
 """Weight of a term that only the question before this one had, or the selected text."""
 
 
+SEARCHES_AT_ONCE = 24
+"""Questions that are searched for at a time; the others wait for their turn. Else all of a crowd's
+calls to a provider would be made first, and then time out while the processor is at work."""
+
+
 class Retriever(Protocol):
     """What this use case needs of `app.services.retrieve.Retrieve`."""
 
@@ -69,6 +75,9 @@ class AnswerQuestion:
     max_question_chars: int = 4_000
     refusal_threshold: float = THRESHOLD
     generator_threshold: float = GENERATOR_THRESHOLD
+    _turns: asyncio.Semaphore = field(
+        default_factory=lambda: asyncio.Semaphore(SEARCHES_AT_ONCE), compare=False, repr=False
+    )
 
     async def answer(self, request: AskRequest) -> Answer:
         """Return the whole answer. Raises as `stream` does."""
@@ -88,7 +97,8 @@ class AnswerQuestion:
         Finished the fact.
         """
         history = recent(request.history, self.history_tokens, self.count_tokens)
-        task = await self._consult(replace(request, history=history))
+        async with self._turns:
+            task = await self._consult(replace(request, history=history))
         async with aclosing(self._events(task)) as events:
             async for event in events:
                 yield await self._with_follow_ups(await self.links.event(event), task)
@@ -123,7 +133,8 @@ class AnswerQuestion:
         cited = {(one.book, one.file) for one in event.answer.citations}
         near = [hit for hit in task.found.hits if (hit.chunk.book, hit.chunk.file) in cited]
         asked = task.request.question
-        questions = await suggest.after(asked, near, task.scope, task.language)
+        async with self._turns:
+            questions = await suggest.after(asked, near, task.scope, task.language)
         return Finished(replace(event.answer, follow_ups=questions))
 
     def _check(self, question: str) -> None:
