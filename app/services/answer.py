@@ -10,11 +10,14 @@ from functools import cache, partial
 from typing import Protocol
 
 from app.domain.answer import Answer, AnswerEvent, Finished
+from app.domain.answering.comparison import compared
 from app.domain.answering.definitions import (
     POOL,
     asks_definition,
     defined_terms,
     definitions_first,
+    in_front,
+    places_that_define,
 )
 from app.domain.answering.exercises import Solutions, asked_exercise, for_solving
 from app.domain.answering.followup import recent, standalone_question
@@ -23,6 +26,7 @@ from app.domain.answering.refusal import GENERATOR_THRESHOLD, THRESHOLD, answera
 from app.domain.answering.request import AskRequest
 from app.domain.answering.scope import NEEDS_PAGE, Place, Scope, narrowed, page_preferred
 from app.domain.answering.selection import selected_paragraph
+from app.domain.answering.terms import Terms
 from app.domain.answering.units import SplitSentences
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
@@ -161,7 +165,8 @@ class AnswerQuestion:
         own = terms(request.question)
         preferred = page_preferred(found.hits, place) if place else found.hits
         ranked = definitions_first(preferred, defined_terms(request.question, terms), terms)
-        hits = await self._with_selection(request, scope, ranked[: request.k])
+        both = await self._defining_compared(request, scope, terms) if found.hits else []
+        hits = await self._with_selection(request, scope, in_front(both, ranked[: request.k]))
         exercise = asked_exercise(request.question, found.hits, terms)
         solution: list[Chunk] = []
         if exercise and request.solutions is Solutions.SHOW:
@@ -211,6 +216,21 @@ class AnswerQuestion:
         pool = POOL if asks_definition(request.question) else JUDGED_HITS
         query = SearchQuery(asked, k=max(request.k, pool), filter=scope, history=request.history)
         return await self.retrieve.search(query)
+
+    async def _defining_compared(
+        self, request: AskRequest, scope: SearchFilter, terms: Terms
+    ) -> list[Hit]:
+        """Where the book says what each of the compared things is; empty unless it does of all."""
+        places: list[Hit] = []
+        for subject in compared(request.question, terms):
+            query = SearchQuery(f"{subject.name}?", k=POOL, filter=scope, rerank=False)
+            hits = (await self.retrieve.search(query)).hits
+            found = (places_that_define(hits, one, terms) for one in subject.readings)
+            defining = next(filter(None, found), [])
+            if not defining:
+                return []
+            places += defining
+        return places
 
     async def _with_selection(
         self, request: AskRequest, scope: SearchFilter, hits: Sequence[Hit]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from app.domain.answering.comparison import Subject, compared
 from app.domain.answering.definitions import defined_terms
 from app.domain.answering.terms import Terms, words
 
@@ -55,6 +56,8 @@ class Asked:
     """Term to its share of the question; the shares add up to 1."""
     defined: frozenset[int]
     """The terms of X in "what is X?", else empty."""
+    compared: tuple[Subject, ...]
+    """What is set against each other, if anything is."""
     code: bool
     code_languages: frozenset[str]
     """Words of a how-to question, among them the language that its code should be in."""
@@ -73,6 +76,7 @@ class Asked:
         return cls(
             weights={term: weight / total for term, weight in weights.items()},
             defined=defined_terms(question, terms),
+            compared=compared(question, terms),
             code=bool(_ASKS_CODE.search(question)),
             code_languages=frozenset(words(question) if _ASKS_TO_DO.search(question) else ()),
             table=bool(_ASKS_TABLE.search(question)),

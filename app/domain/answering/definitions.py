@@ -67,13 +67,24 @@ def definitions_first(hits: Sequence[Hit], asked: frozenset[int], terms: Terms) 
 
     A term that stands everywhere in a book leaves its definition anywhere in the ranking.
     """
+    return in_front(places_that_define(hits, asked, terms), hits)
+
+
+def in_front(front: Sequence[Hit], hits: Sequence[Hit]) -> list[Hit]:
+    """All of them, each chunk once."""
+    found: dict[tuple[str, str], Hit] = {}
+    for hit in (*front, *hits):
+        found.setdefault((hit.chunk.book, hit.chunk.chunk_id), hit)
+    return list(found.values())
+
+
+def places_that_define(hits: Sequence[Hit], asked: frozenset[int], terms: Terms) -> list[Hit]:
+    """Up to two of the hits, glossary before text, scored as the best; none if `asked` is empty."""
     if not asked or not hits:
-        return list(hits)
-    ranked = [(_defining(hit, asked, terms), at) for at, hit in enumerate(hits)]
-    places = [at for rank, at in sorted(ranked) if rank < _NOWHERE][:PLACES]
+        return []
+    ranked = sorted((_defining(hit, asked, terms), at) for at, hit in enumerate(hits))
     best = max(hit.score for hit in hits)
-    front = [replace(hits[at], score=best) for at in places]
-    return front + [hit for at, hit in enumerate(hits) if at not in places]
+    return [replace(hits[at], score=best) for rank, at in ranked if rank < _NOWHERE][:PLACES]
 
 
 def speaks_of(asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms: Terms) -> float:

@@ -9,6 +9,7 @@ from itertools import takewhile
 
 from app.domain.answering.asked import Asked
 from app.domain.answering.relevance import Relevance
+from app.domain.answering.side_by_side import side_by_side
 from app.domain.answering.terms import Terms, words
 from app.domain.answering.units import WHOLE, SplitSentences, Unit, marker_before, units
 from app.domain.document import BlockKind, Span
@@ -70,9 +71,14 @@ def extract(
     found = list(units(context, split_sentences, language))
     if read:
         found = [unit for unit in found if _same(unit.text) not in _same(read)] or found
-    scores = Relevance(asked, context, terms).scores(found)
+    relevance = Relevance(asked, context, terms)
+    scores = relevance.scores(found)
     choice = _Choice(found, scores, context, terms)
-    choice.take(asked)
+    defining, together = side_by_side(found, scores, relevance)
+    if defining:
+        choice.take_in_turn(defining, together)
+    else:
+        choice.take(asked)
     return compose(choice.chosen(), context)
 
 
@@ -96,6 +102,8 @@ class _Choice:
     scores: Sequence[float]
     context: Sequence[ContextPassage]
     terms: Terms
+    _first: tuple[int, ...] = ()
+    """Positions of units that stand in front, in this order."""
     _taken: set[int] = field(default_factory=set)
     _said: set[int] = field(default_factory=set)
     _texts: set[str] = field(default_factory=set)
@@ -105,8 +113,19 @@ class _Choice:
 
     def chosen(self) -> list[Unit]:
         """In the order of the context, but an entry of the glossary before what explains it."""
-        chosen = [self.units[at] for at in sorted(self._taken)]
-        return sorted(chosen, key=lambda unit: unit.kind is not BlockKind.GLOSSARY_ENTRY)
+        rest = [self.units[at] for at in sorted(self._taken.difference(self._first))]
+        rest.sort(key=lambda unit: unit.kind is not BlockKind.GLOSSARY_ENTRY)
+        return [*(self.units[at] for at in self._first), *rest]
+
+    def take_in_turn(self, first: Sequence[int], further: Sequence[int]) -> None:
+        """Take the first ones as they come, and what says more than they do."""
+        self._first = tuple(first)
+        for at in first:
+            self._add(at)
+        for at in further:
+            if self._adds_something(at):
+                self._add(at)
+                self._add_support(at)
 
     def take(self, asked: Asked) -> None:
         best = max(range(len(self.units)), key=lambda at: self.scores[at], default=None)

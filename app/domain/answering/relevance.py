@@ -108,7 +108,7 @@ class Relevance:
         }
 
     def _score(self, unit: Unit, own: frozenset[int], around: tuple[Set[int], ...]) -> float:
-        definition = self._definition(unit, own)
+        definition = self._definition(unit, own, self.asked.defined)
         if not definition and own.isdisjoint(self.asked.weights):
             return 0.0
         covered = sum(
@@ -128,9 +128,11 @@ class Relevance:
             return 0.0 if _WORKED_OUT.search(unit.text) else WANTED_KIND
         return 0.0
 
-    def _definition(self, unit: Unit, own: frozenset[int]) -> float:
-        """How far the unit says what the term asked for is, from 0 to 1.2."""
-        asked = self.asked.defined
+    def definitions(self, units: Sequence[Unit], asked: frozenset[int]) -> list[float]:
+        """How far each unit says what this term is, from 0 to 1.2."""
+        return [self._definition(unit, self.terms(unit.text), asked) for unit in units]
+
+    def _definition(self, unit: Unit, own: frozenset[int], asked: frozenset[int]) -> float:
         if not asked:
             return 0.0
         passage = self.context[unit.passage].passage

@@ -1,0 +1,96 @@
+"""Questions that compare two things: what each of them is, and a sentence that names both."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from app.adapters.sentences import split_sentences
+from app.domain.answering.comparison import compared
+from app.domain.answering.extractive import extract
+from app.domain.answering.request import AskRequest
+from app.domain.document import BlockKind
+from tests.answer_fakes import World, context_of, in_order, passage, terms
+
+AXON = passage(
+    "Axon : the fibre that carries signals away.",
+    "p-axon",
+    BlockKind.GLOSSARY_ENTRY,
+    terms=("Axon",),
+)
+DENDRITE = passage("Neurons branch. A dendrite is a branch that takes signals in.", "p-dendrite")
+BOTH = passage(
+    "Axons and dendrites were drawn by Cajal. The axon is long while a dendrite is short.", "p-both"
+)
+HILLOCK = passage(
+    "Hillock : the place between an axon and a dendrite, so that no axon meets a dendrite.",
+    "p-hillock",
+    BlockKind.GLOSSARY_ENTRY,
+    terms=("Hillock",),
+)
+QUESTIONS = [
+    "What is the difference between an axon and a dendrite?",
+    "How does an axon differ from a dendrite?",
+    "How do an axon and a dendrite differ?",
+    "How is an axon different from a dendrite?",
+    "Compare axons with dendrites.",
+    "Axon vs. dendrite",
+    "axon versus dendrite",
+    "Which is longer, an axon or a dendrite?",
+    "Should I draw an axon or a dendrite?",
+]
+ANSWER = f"{AXON.text}\n\nA dendrite is a branch that takes signals in.\n\n{BOTH.text[41:]}"
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_both_things_are_explained_in_the_order_asked_before_a_sentence_on_both(
+    question: str,
+) -> None:
+    context = context_of(*in_order(HILLOCK, BOTH, DENDRITE, AXON))
+    weights = dict.fromkeys(terms(question), 1.0)
+    assert extract(question, context, weights, terms, split_sentences).text == ANSWER
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        *((question, ["axon", "dendrite"]) for question in QUESTIONS[:4]),
+        ("¿Cuál es la diferencia entre un axón y una dendrita?", ["axón", "dendrita"]),
+        ("Was ist der Unterschied zwischen dem Axon und der Dendrite?", ["Axon", "Dendrite"]),
+        ("Quelle est la différence entre un axone et une dendrite ?", ["axone", "dendrite"]),
+        ("Qual é a diferença entre um axônio e um dendrito?", ["axônio", "dendrito"]),
+        ("Qual è la differenza tra osmosi e diffusione?", ["osmosi", "diffusione"]),
+        ("Distinguish between mitosis, meiosis and fission.", ["mitosis", "meiosis", "fission"]),
+        ("Difference between mass and weight in physics", ["mass", "weight"]),
+        ("What is an axon?", []),
+        ("When was the axon found?", []),
+        ("Compare " + "this and " * 1_000 + "that", []),
+        ("Does it snow in summer, when it is hot and dry and windy, or only in winter?", []),
+    ],
+)
+def test_what_is_compared_is_read_from_the_question(question: str, names: list[str]) -> None:
+    assert [one.name.removeprefix("um ") for one in compared(question, terms)] == names
+
+
+def test_a_common_head_may_belong_to_each_of_the_things() -> None:
+    first, second = compared("Compare dense and sparse vectors", terms)
+    assert first.readings == (terms("dense"), terms("dense vectors"))
+    assert second.readings == (terms("sparse vectors"),)
+
+
+def test_things_that_the_book_does_not_both_define_are_answered_as_any_question() -> None:
+    question = "What is the difference between an axon and a synapse?"
+    context = context_of(*in_order(AXON, passage("The axon ends at a synapse.", "p-end")))
+    weights = dict.fromkeys(terms(question), 1.0)
+    found = extract(question, context, weights, terms, split_sentences)
+    assert "The axon ends at a synapse." in found.text
+
+
+def test_each_of_the_things_is_looked_up() -> None:
+    world = World((DENDRITE, BOTH, AXON))
+    use_case = world.answering(refusal_threshold=0.0)
+    answer = asyncio.run(use_case.answer(AskRequest(QUESTIONS[0])))
+    asked = [query.question for query in world.retriever.asked]
+    assert asked[:3] == [QUESTIONS[0], "axon?", "dendrite?"]
+    assert answer.answer == ANSWER
