@@ -7,7 +7,12 @@ import asyncio
 import pytest
 
 from app.domain.answer import Answer, AnswerMode
-from app.domain.answering.exercises import Solutions, asked_exercise, solutions_by_place
+from app.domain.answering.exercises import (
+    Solutions,
+    asked_exercise,
+    explaining,
+    solutions_by_place,
+)
 from app.domain.answering.request import AskRequest
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
@@ -50,6 +55,32 @@ def test_hidden_only_the_paragraphs_to_read_are_named() -> None:
     assert (answer.exercise, answer.refused, answer.citations) == ("p-task", False, ())
     assert "p-light" in {one.paragraph_id for one in answer.sources}
     assert "p-solution" not in {one.paragraph_id for one in answer.sources}
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        (),
+        tuple(
+            passage(
+                f"Explain why photosynthesis in leaf {at} stops.", f"p-{at}", BlockKind.EXERCISE
+            )
+            for at in range(7)
+        ),
+        (passage("Stones are grey.", "p-stone"), SOLUTION),
+    ],
+    ids=["alone", "among exercises", "among what is of no use"],
+)
+def test_what_is_to_be_read_explains_and_sets_no_task(others: tuple[Passage, ...]) -> None:
+    use_case = World((*others, EXERCISE, LIGHT)).answering(refusal_threshold=0.0)
+    answer = asyncio.run(use_case.answer(AskRequest(TASK, solutions=Solutions.HIDE)))
+    assert [one.paragraph_id for one in answer.sources] == ["p-light"]
+
+
+def test_chunks_of_exercises_make_room_for_those_that_explain() -> None:
+    hits = [Hit(chunk((one,), f"c-{one.paragraph_id}"), 1.0) for one in (EXERCISE, SOLUTION, LIGHT)]
+    assert [hit.chunk.paragraph_id for hit in explaining(hits)] == ["p-light"]
+    assert explaining(hits[:2]) == hits[:2]
 
 
 def test_a_hint_quotes_the_book_but_no_generator_solves_it() -> None:

@@ -19,7 +19,7 @@ from app.domain.answering.definitions import (
     in_front,
     places_that_define,
 )
-from app.domain.answering.exercises import Solutions, asked_exercise, for_solving
+from app.domain.answering.exercises import Solutions, asked_exercise, explaining, for_solving
 from app.domain.answering.followup import recent, standalone_question
 from app.domain.answering.languages import guess_language
 from app.domain.answering.refusal import GENERATOR_THRESHOLD, THRESHOLD, answerability
@@ -165,9 +165,11 @@ class AnswerQuestion:
         own = terms(request.question)
         preferred = page_preferred(found.hits, place) if place else found.hits
         ranked = definitions_first(preferred, defined_terms(request.question, terms), terms)
+        exercise = asked_exercise(request.question, found.hits, terms)
+        if exercise:
+            ranked = explaining(ranked)
         both = await self._defining_compared(request, scope, terms) if found.hits else []
         hits = await self._with_selection(request, scope, in_front(both, ranked[: request.k]))
-        exercise = asked_exercise(request.question, found.hits, terms)
         solution: list[Chunk] = []
         if exercise and request.solutions is Solutions.SHOW:
             solution = await self.places.solution_of(exercise, scope.books)

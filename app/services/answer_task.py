@@ -22,7 +22,7 @@ from app.domain.answer import (
 )
 from app.domain.answering.draft import Draft, coverage
 from app.domain.answering.exercises import read_first
-from app.domain.answering.extractive import ExtractiveAnswer, extract, whole
+from app.domain.answering.extractive import ExtractiveAnswer, extract, to_read, whole
 from app.domain.answering.languages import guess_language, refusal_text
 from app.domain.answering.request import AskRequest
 from app.domain.answering.scope import Scope
@@ -43,6 +43,8 @@ from app.services.retrieve import SearchResult
 
 NEAREST_SECTIONS = 3
 """Links that a refusal gives."""
+READ_FIRST = 5
+"""Paragraphs to read before an exercise."""
 
 _log = logging.getLogger(__name__)
 
@@ -89,7 +91,15 @@ class AnswerTask:
     def point(self) -> Iterator[AnswerEvent]:
         """Name the paragraphs to read before the exercise, and no more."""
         text = read_first(self.request.question)
-        consulted = sources(self.context)
+        paragraphs = to_read(
+            self.request.question,
+            self.context,
+            self.weights,
+            self.terms,
+            self.split_sentences,
+            self.language,
+        )
+        consulted = tuple(map(_source, paragraphs[:READ_FIRST]))
         yield Started(AnswerMode.EXTRACTIVE, consulted)
         yield TextDelta(text)
         yield Finished(
@@ -249,12 +259,13 @@ def sources(context: Sequence[ContextPassage]) -> tuple[Source, ...]:
     """The paragraphs of the context, each once, best first."""
     found: dict[str, Source] = {}
     for one in sorted(context, key=lambda one: -one.score):
-        passage = one.passage
-        source = Source(
-            passage.paragraph_id, passage.url, one.section, passage.heading_path, one.score
-        )
-        found.setdefault(passage.paragraph_id, source)
+        found.setdefault(one.passage.paragraph_id, _source(one))
     return tuple(found.values())
+
+
+def _source(one: ContextPassage) -> Source:
+    passage = one.passage
+    return Source(passage.paragraph_id, passage.url, one.section, passage.heading_path, one.score)
 
 
 def nearest_sections(hits: Sequence[Hit]) -> tuple[Source, ...]:

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from app.domain.answering.languages import guess_language
 from app.domain.answering.terms import Terms
+from app.domain.answering.units import NEVER_QUOTED
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage, Hit
@@ -79,6 +80,13 @@ def solutions_by_place(passages: Iterable[Passage]) -> dict[str, tuple[str, ...]
         elif kind is BlockKind.EXERCISE:
             solved[exercises[-1]] = tuple(solutions)
     return solved
+
+
+def explaining(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits that hold more than exercises and solutions; all of them if none does."""
+    return [
+        hit for hit in hits if any(one.kind not in NEVER_QUOTED for one in hit.chunk.passages)
+    ] or list(hits)
 
 
 def for_solving(

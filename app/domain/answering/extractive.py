@@ -82,6 +82,24 @@ def extract(
     return compose(choice.chosen(), context)
 
 
+def to_read(
+    question: str,
+    context: Sequence[ContextPassage],
+    weights: Mapping[int, float],
+    terms: Terms,
+    split_sentences: SplitSentences,
+    language: str = "en",
+) -> list[ContextPassage]:
+    """The paragraphs with the units that answer best, best first; no exercise nor solution."""
+    relevance = Relevance(Asked.of(question, weights, terms), context, terms)
+    found = list(units(context, split_sentences, language))
+    best: dict[int, float] = {}
+    for unit, score in zip(found, relevance.scores(found), strict=True):
+        if score > best.get(unit.passage, 0.0):
+            best[unit.passage] = score
+    return [context[at] for at in sorted(best, key=lambda at: (-best[at], at))]
+
+
 def whole(context: Sequence[ContextPassage], paragraph_ids: Collection[str]) -> ExtractiveAnswer:
     """These paragraphs as they stand, but for a title that only says "Solution"."""
     chosen: list[Unit] = []
