@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 
+from app.domain.answering.announcements import Announcements
 from app.domain.answering.asked import Asked
 from app.domain.answering.relevance import Relevance
 from app.domain.answering.side_by_side import side_by_side
 from app.domain.answering.terms import Terms, words
-from app.domain.answering.units import WHOLE, SplitSentences, Unit, marker_before, units
+from app.domain.answering.units import BLOCKS, WHOLE, SplitSentences, Unit, marker_before, units
 from app.domain.document import BlockKind, Span
 from app.domain.retrieval.query import ContextPassage
 
@@ -31,7 +31,6 @@ SAME_PASSAGE = 0.25
 """Added to units of the paragraph that the best one stands in: an explanation goes on."""
 MIN_NEWS = 0.3
 """Share of a further unit's terms that are not said yet."""
-_GAP = 80  # characters of mark-up between a sentence that introduces a block and the block
 _SOLUTION_TITLE = re.compile(r"(?:solution|answer|lösung|solución)s?\W*\n+(?=\S)", re.IGNORECASE)
 _LEANS_BACK = re.compile(
     r"(?:this|that|these|those|it|its|they|their|he|she|such|however|but|so|thus|therefore"
@@ -72,14 +71,27 @@ def extract(
     if read:
         found = [unit for unit in found if _same(unit.text) not in _same(read)] or found
     relevance = Relevance(asked, context, terms)
-    scores = relevance.scores(found)
-    choice = _Choice(found, scores, context, terms)
+    brought = Announcements(found, context).brought()
+    scores = [
+        score if _is_to_be_had(brings, found) else 0.0
+        for score, brings in zip(relevance.scores(found), brought, strict=True)
+    ]
+    choice = _Choice(found, scores, brought, terms)
     defining, together = side_by_side(found, scores, relevance)
     if defining:
         choice.take_in_turn(defining, together)
     else:
         choice.take(asked)
     return compose(choice.chosen(), context)
+
+
+def _is_to_be_had(brings: Sequence[int] | None, found: Sequence[Unit]) -> bool:
+    """Whether what a unit announces is there and not too long."""
+    if brings is None:
+        return False
+    prose = sum(found[at].size for at in brings if found[at].kind not in BLOCKS)
+    block = sum(found[at].size for at in brings if found[at].kind in BLOCKS)
+    return prose <= MAX_WORDS and block <= MAX_BLOCK_WORDS
 
 
 def to_read(
@@ -118,9 +130,10 @@ class _Choice:
 
     units: Sequence[Unit]
     scores: Sequence[float]
-    context: Sequence[ContextPassage]
+    brought: Sequence[Sequence[int] | None]
+    """What each unit announces; None if it is not to be had."""
     terms: Terms
-    _first: tuple[int, ...] = ()
+    _first: list[int] = field(default_factory=list)
     """Positions of units that stand in front, in this order."""
     _taken: set[int] = field(default_factory=set)
     _said: set[int] = field(default_factory=set)
@@ -137,9 +150,11 @@ class _Choice:
 
     def take_in_turn(self, first: Sequence[int], further: Sequence[int]) -> None:
         """Take the first ones as they come, and what says more than they do."""
-        self._first = tuple(first)
         for at in first:
-            self._add(at)
+            for one in (at, *(self.brought[at] or ())):
+                if one not in self._taken:
+                    self._add(one)
+                    self._first.append(one)
         for at in further:
             if self._adds_something(at):
                 self._add(at)
@@ -175,6 +190,8 @@ class _Choice:
                 return
             if self._room <= MAX_WORDS - FEWEST_WORDS or len(self._taken) >= MAX_UNITS:
                 return
+            if not self._fits(at):
+                return
             if at not in self._taken:
                 self._add(at)
                 self._add_support(at)
@@ -194,14 +211,25 @@ class _Choice:
         return (
             at not in self._taken
             and _same(unit.text) not in self._texts
-            and self._fits(unit)
+            and self._fits(at)
             and len(own - self._said) >= MIN_NEWS * len(own)
         )
 
-    def _fits(self, unit: Unit) -> bool:
-        if unit.kind in WHOLE:
-            return unit.size <= self._block_room and self._blocks < MAX_BLOCKS
-        return unit.size <= self._room
+    def _fits(self, at: int) -> bool:
+        """With all that it announces."""
+        brings = self.brought[at]
+        if brings is None:
+            return False
+        whole = [one for one in (at, *brings) if self.units[one].kind in WHOLE]
+        if whole and self._blocks >= MAX_BLOCKS:
+            return False
+        in_blocks = {*whole, *(one for one in brings if self.units[one].kind in BLOCKS)}
+        prose = {at, *brings} - in_blocks
+        return self._size(in_blocks) <= self._block_room and self._size(prose) <= self._room
+
+    def _size(self, chosen: Collection[int]) -> int:
+        """In words, of those not yet taken."""
+        return sum(self.units[at].size for at in chosen if at not in self._taken)
 
     def _add(self, at: int) -> None:
         unit = self.units[at]
@@ -215,46 +243,21 @@ class _Choice:
             self._room -= unit.size
 
     def _add_support(self, at: int) -> None:
-        """Take along the sentence this one leans on, and the block that it introduces."""
-        unit = self.units[at]
-        if at and self._leans_on(self.units[at - 1], unit):
-            self._add(at - 1)
-        if unit.text.rstrip().endswith(":"):
-            following = unit.passage + 1
-            if self._adjoin(unit.passage, following) and self._ends_passage(unit):
-                self._add_all([at for at, one in enumerate(self.units) if one.passage == following])
-            elif unit.kind is not BlockKind.LIST:
-                self._add_all(self._list_after(at))
+        for one in self._company(at):
+            if one not in self._taken:
+                self._add(one)
 
-    def _leans_on(self, before: Unit, unit: Unit) -> bool:
-        if before.passage == unit.passage:
-            prose = unit.kind not in WHOLE and unit.kind is not BlockKind.LIST
-            return prose and bool(_LEANS_BACK.match(unit.text)) and before.size <= self._room
-        block = unit.kind in WHOLE or unit.kind is BlockKind.LIST
-        introduced = before.text.rstrip().endswith(":")
-        return block and introduced and self._adjoin(before.passage, unit.passage)
+    def _company(self, at: int) -> list[int]:
+        """The sentence this one leans on, and what the two announce."""
+        before = [at - 1] if at and self._leans_on(at - 1, at) else []
+        return [*before, *(one for each in (*before, at) for one in self.brought[each] or ())]
 
-    def _adjoin(self, first: int, second: int) -> bool:
-        """Whether one passage follows the other in the book with only mark-up between."""
-        if second >= len(self.context):
-            return False
-        one, other = self.context[first], self.context[second]
-        gap = other.passage.start - one.passage.end
-        return (one.book, one.file) == (other.book, other.file) and 0 <= gap <= _GAP
-
-    def _ends_passage(self, unit: Unit) -> bool:
-        return not self.context[unit.passage].passage.text[unit.end :].strip()
-
-    def _list_after(self, at: int) -> list[int]:
-        """Positions of the items that stand next in the same passage."""
-        same = takewhile(
-            lambda one: (
-                self.units[one].passage == self.units[at].passage
-                and self.units[one].kind is BlockKind.LIST
-            ),
-            range(at + 1, len(self.units)),
-        )
-        return list(same)
+    def _leans_on(self, first: int, second: int) -> bool:
+        before, unit = self.units[first], self.units[second]
+        if self.brought[first] is None or before.passage != unit.passage:
+            return second in (self.brought[first] or ())
+        prose = unit.kind not in BLOCKS
+        return prose and bool(_LEANS_BACK.match(unit.text)) and before.size <= self._room
 
     def _add_all(self, block: Sequence[int]) -> None:
         """Take a list, code block, table or formula whole, if it is not too long."""

@@ -35,7 +35,7 @@ def side_by_side(
     named: frozenset[int] = frozenset()
     sections: set[tuple[str, ...]] = set()
     for subject in relevance.asked.compared:
-        found = _defined(subject, units, relevance)
+        found = _defined(subject, units, scores, relevance)
         if found is None:
             return [], []
         places, reading = found
@@ -54,12 +54,12 @@ def side_by_side(
 
 
 def _defined(
-    subject: Subject, units: Sequence[Unit], relevance: Relevance
+    subject: Subject, units: Sequence[Unit], scores: Sequence[float], relevance: Relevance
 ) -> tuple[list[int], frozenset[int]] | None:
     """The units that say what it is, best first, and the terms that they say it of."""
     for reading in subject.readings:
         values = relevance.definitions(units, reading)
-        places = [at for at, value in enumerate(values) if value >= LEAST]
+        places = [at for at, value in enumerate(values) if value >= LEAST and scores[at] > 0]
         if places:
             return sorted(places, key=lambda at: -values[at]), reading
     return None

@@ -15,6 +15,8 @@ SplitSentences: TypeAlias = Callable[[str, str], Sequence[Span]]
 """(text, ISO 639-1 code) to the half-open spans of its sentences."""
 
 WHOLE = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.MATH, BlockKind.GLOSSARY_ENTRY})
+BLOCKS = frozenset({BlockKind.LIST, *WHOLE})
+"""What a sentence before it may introduce."""
 NEVER_QUOTED = frozenset({BlockKind.HEADING, BlockKind.EXERCISE, BlockKind.SOLUTION})
 """An exercise asks and does not tell; its solution is for those who have tried."""
 MAX_UNIT_WORDS = 250

@@ -1,0 +1,93 @@
+"""A quoted sentence that announces something brings it, or is not quoted."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.adapters.sentences import split_sentences
+from app.domain.answering.announcements import Announcements
+from app.domain.answering.extractive import MAX_BLOCK_WORDS, extract
+from app.domain.answering.units import units
+from app.domain.chunking.chunk import Passage
+from app.domain.document import BlockKind
+from tests.answer_fakes import context_of, in_order, passage, terms
+
+FORMULA = passage("$$\nv = s / t\n$$", "p-formula", BlockKind.MATH)
+TABLE = passage("Animal | Speed\nHare | 70", "p-table", BlockKind.TABLE)
+LIST = passage("- long legs\n- light bones", "p-list", BlockKind.LIST)
+CODE = passage("run(hare)", "p-code", BlockKind.CODE, language="py")
+CODE_SHOWN = "```py\nrun(hare)\n```"
+LONG = passage("run " * (MAX_BLOCK_WORDS + 1), "p-long", BlockKind.CODE)
+OTHER = passage("A hare outruns a dog.", "p-other")
+QUESTION = "Why are hares of the meadows fast?"
+
+
+def answer(*passages: Passage) -> str:
+    context = context_of(*in_order(*passages))
+    weights = dict.fromkeys(terms(QUESTION), 1.0)
+    return extract(QUESTION, context, weights, terms, split_sentences).text
+
+
+@pytest.mark.parametrize(
+    ("sentence", "block", "shown"),
+    [
+        ("Hares of the meadows are fast, so", FORMULA, FORMULA.text),
+        ("The speed of fast hares of the meadows is", FORMULA, FORMULA.text),
+        ("Hares of the meadows are fast:", TABLE, "Animal | Speed\n--- | ---\nHare | 70"),
+        ("Hares of the meadows are fast for two reasons.", LIST, LIST.text),
+        ("Fast hares of the meadows are shown in this way.", CODE, CODE_SHOWN),
+        ("Fast hares of the meadows run as follows.", CODE, CODE_SHOWN),
+    ],
+)
+def test_a_sentence_brings_the_block_that_it_announces(
+    sentence: str, block: Passage, shown: str
+) -> None:
+    assert answer(passage(sentence, "p-1"), block) == f"{sentence}\n\n{shown}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        (
+            "Hares of the meadows are fast for two reasons. Their legs are long. Their bones weigh "
+            "little."
+        ),
+        "Hares of the meadows are fast for three causes. Long legs. Light bones. Fear.",
+        "Hares of the meadows are fast in the following sense. They outrun dogs.",
+        (
+            "Fast hares of the meadows have two reasons. One is this: They fear dogs. The other is "
+            "food."
+        ),
+    ],
+)
+def test_a_sentence_brings_as_many_sentences_as_it_announces(text: str) -> None:
+    assert answer(passage(f"{text} Nobody hunts whales here at all.", "p-1")).startswith(text)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [(), (LONG,), (passage("Task", "p-task", BlockKind.EXERCISE),)],
+    ids=["nothing follows", "too long", "nothing that is quoted"],
+)
+@pytest.mark.parametrize("end", [", so", " when they run like this:", ". The speed is"])
+def test_a_sentence_whose_announcement_is_not_to_be_had_is_not_quoted(
+    end: str, rest: tuple[Passage, ...]
+) -> None:
+    hanging = passage(f"Hares of the meadows are fast{end}", "p-1")
+    found = answer(OTHER, hanging, *rest)
+    assert found
+    assert end not in found
+
+
+def test_endless_announcements_announce_nothing_that_is_quoted() -> None:
+    context = context_of(passage("Hares run:\n\n" * 3_000, "p-1"))
+    found = list(units(context, split_sentences, "en"))
+    assert Announcements(found, context).brought()[0] is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Hares of the meadows are fast", "Hares of the meadows are fast and have two legs more."],
+)
+def test_a_sentence_that_announces_nothing_stands_alone(text: str) -> None:
+    assert answer(passage(text, "p-1"), FORMULA) == text
