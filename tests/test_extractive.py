@@ -107,7 +107,7 @@ def test_sentence_that_introduces_a_list_brings_the_list() -> None:
 def test_block_of_another_place_is_not_taken_for_the_one_introduced() -> None:
     far = passage("x" * 500, "p-far", BlockKind.EXERCISE)
     told = passage("Building an index is slow.", "p-told")
-    found = answer("Building an index takes how many steps?", INTRODUCTION, far, told, STEPS)
+    found = answer("Building an index takes how many steps?", told, INTRODUCTION, far, STEPS)
     assert found.text == told.text
 
 

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from app.domain.answering.units import BLOCKS, WHOLE, Unit
+from app.domain.answering.units import BLOCKS, WHOLE, Unit, adjoin
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 
 _MOST = 50  # units
-_GAP = 80  # characters of mark-up between a sentence that introduces a block and the block
 _HANGS = re.compile(
     r":$|\b(?:so|is|are|was|be|by|as|that|and|or|then|thus|hence|therefore|to|of|with|where"
     r"|gives?|get|have|equals?|es|son|por|como|que|ist|sind|durch|als|est|sont|par|comme)"
@@ -102,7 +101,7 @@ class Announcements:
     def _passage_after(self, unit: Unit) -> list[int]:
         """What stands next, when the unit ends its paragraph."""
         following = unit.passage + 1
-        if not (self._ends_passage(unit) and self.adjoin(unit.passage, following)):
+        if not (self._ends_passage(unit) and adjoin(self.context, unit.passage, following)):
             return []
         return [at for at, one in enumerate(self.units) if one.passage == following]
 
@@ -122,14 +121,6 @@ class Announcements:
         last = min(at + count, len(self.units) - 1)
         passage = self.units[at].passage
         return [one for one in range(at + 1, last + 1) if self.units[one].passage == passage]
-
-    def adjoin(self, first: int, second: int) -> bool:
-        """Whether one passage follows the other in the book with only mark-up between."""
-        if second >= len(self.context):
-            return False
-        one, other = self.context[first], self.context[second]
-        gap = other.passage.start - one.passage.end
-        return (one.book, one.file) == (other.book, other.file) and 0 <= gap <= _GAP
 
     def _ends_passage(self, unit: Unit) -> bool:
         return not self.context[unit.passage].passage.text[unit.end :].strip()

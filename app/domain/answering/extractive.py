@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from app.domain.answering.announcements import Announcements
 from app.domain.answering.asked import Asked
+from app.domain.answering.block_asked_for import block_asked_for
 from app.domain.answering.relevance import Relevance
 from app.domain.answering.side_by_side import side_by_side
 from app.domain.answering.terms import Terms, words
@@ -78,8 +79,11 @@ def extract(
     ]
     choice = _Choice(found, scores, brought, terms)
     defining, together = side_by_side(found, scores, relevance)
+    block = block_asked_for(question, found, scores, relevance)
     if defining:
         choice.take_in_turn(defining, together)
+    elif block and choice.has_room_for(block):
+        choice.take_in_turn([], block)
     else:
         choice.take(asked)
     return compose(choice.chosen(), context)
@@ -156,9 +160,13 @@ class _Choice:
                     self._add(one)
                     self._first.append(one)
         for at in further:
-            if self._adds_something(at):
+            if at not in self._taken:
                 self._add(at)
                 self._add_support(at)
+
+    def has_room_for(self, block: Sequence[int]) -> bool:
+        hangs = any(self.brought[at] is None for at in block)
+        return not hangs and self._size(block) <= MAX_BLOCK_WORDS
 
     def take(self, asked: Asked) -> None:
         best = max(range(len(self.units)), key=lambda at: self.scores[at], default=None)
@@ -167,7 +175,9 @@ class _Choice:
         self._add(best)
         if self.units[best].kind is BlockKind.LIST and asked.list:
             passage = self.units[best].passage
-            self._add_all([at for at, unit in enumerate(self.units) if unit.passage == passage])
+            items = [at for at, unit in enumerate(self.units) if unit.passage == passage]
+            self._add_all(items)
+            self._add_support(items[0])
         self._add_support(best)
         entry = self.units[best].kind is BlockKind.GLOSSARY_ENTRY
         least = (BESIDE_ENTRY if entry else MIN_RELATIVE_SCORE) * self.scores[best]

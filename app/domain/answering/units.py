@@ -24,6 +24,7 @@ MAX_UNIT_WORDS = 250
 LONG_SENTENCE_WORDS = 60
 
 _TITLE_WORDS = 6
+_GAP = 80  # characters of mark-up between a sentence that introduces a block and the block
 _INCLUDE = re.compile(r"\s*\{\{#\w*include\b[^}]*\}\}\s*$")
 _JOINT = re.compile(r"(?<=[;.!?])[ \t]+|\s*\n\s*")
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?P<marker>[-*+\u2022]|\d{1,3}[.)])[ \t]+")
@@ -140,3 +141,12 @@ def marker_before(text: str, start: int) -> str:
     """The marker of the list item that begins at `start`: its number, else "-"."""
     number = re.search(r"(\d{1,3}[.)])[ \t]+$", text[:start])
     return number[1] if number else "-"
+
+
+def adjoin(context: Sequence[ContextPassage], first: int, second: int) -> bool:
+    """Whether one passage follows the other in the book with only mark-up between."""
+    if second >= len(context):
+        return False
+    one, other = context[first], context[second]
+    gap = other.passage.start - one.passage.end
+    return (one.book, one.file) == (other.book, other.file) and 0 <= gap <= _GAP

@@ -1,0 +1,114 @@
+"""The listing or the numbered list that a question asks for, "show me the code", "what steps".
+
+value = coverage + HIT * (the passage's retrieval score / the best one)
+
+Coverage is the weighted share of the question's terms, but for those that only say what is wanted
+("code", "steps"): in the block or the sentence before it a term counts whole, in the heading of
+its section and the paragraph before NEAR, in the paragraph after it AFTER.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from app.domain.answering.relevance import HIT, Relevance
+from app.domain.answering.units import WHOLE, Unit, adjoin
+from app.domain.document import BlockKind
+
+NEAR = 0.8
+AFTER = 0.3
+LEAST = 0.5
+"""Coverage without which a block does not belong to the question."""
+NAMED_SLACK = 0.3
+"""How much less than the best sentence's score is enough where the question names code or steps."""
+
+_CODE = (
+    r"(?:(?:source )?code|snippet|listing|program|function|script|implementation|commands?|query"
+    r"|c[oó]digo|programa|programm|función|fonction|funktion)s?"
+)
+_SHOW_CODE = re.compile(
+    r"^\W*(?:(?:please|can you|could you|i want to|let me) )*"
+    r"(?:show|give|write|print|see|display|is there|where is"
+    rf"|muestra\w*|zeige?|montrez?|mostr[ae]\w*)\b.*\b{_CODE}\b"
+    rf"|\b{_CODE} (?:for|that|to|which|para|que|für|pour)\b",
+    re.IGNORECASE,
+)
+_STEPS = re.compile(
+    r"\b(?:steps?|stages?|phases?|procedures?|instructions|pasos?|etapas?|schritte?|étapes?)\b",
+    re.IGNORECASE,
+)
+_TO_DO = re.compile(
+    r"\b(?:how (?:to|(?:do|can|could|should|would) (?:i|you|we|one))|cómo (?:se|puedo|hago)"
+    r"|wie (?:kann|mache|baue)|comment (?:on|faire|puis-je))\b",
+    re.IGNORECASE,
+)
+_WANTED = re.compile(
+    rf"\b(?:{_CODE}|steps?|stages?|phases?|procedures?|instructions|orders?|shows?|gives?|writes?"
+    r"|prints?|displays?|examples?)\b",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(r"^\s*\d{1,3}[.)][ \t]+\S", re.MULTILINE)
+
+
+def block_asked_for(
+    question: str, units: Sequence[Unit], scores: Sequence[float], relevance: Relevance
+) -> list[int]:
+    """Positions of the sentence that introduces the block and of the block; empty if none fits."""
+    code, steps = bool(_SHOW_CODE.search(question)), bool(_STEPS.search(question))
+    if not (code or steps or _TO_DO.search(question)):
+        return []
+    wanted = relevance.terms(" ".join(_WANTED.findall(question)))
+    weights = {term: w for term, w in relevance.asked.weights.items() if term not in wanted}
+    best, found = max(scores, default=0.0) - (NAMED_SLACK if code or steps else 0.0), []
+    for block in _blocks(units, relevance, BlockKind.CODE if code else BlockKind.LIST):
+        coverage = _coverage(block, units, weights, relevance)
+        passage = units[block[-1]].passage
+        top = max((one.score for one in relevance.context), default=0.0) or 1.0
+        value = coverage + HIT * relevance.context[passage].score / top
+        if coverage >= LEAST and value > best:
+            best, found = value, block
+    return found
+
+
+def _blocks(units: Sequence[Unit], relevance: Relevance, kind: BlockKind) -> list[list[int]]:
+    """Each with the unit before it, when that stands right before it in the book."""
+    blocks: dict[int, list[int]] = {}
+    for at, unit in enumerate(units):
+        passage = relevance.context[unit.passage].passage
+        if unit.kind is kind is passage.kind:
+            blocks.setdefault(unit.passage, []).append(at)
+    return [
+        [*_lead_in(block[0], units, relevance), *block]
+        for at, block in blocks.items()
+        if kind is BlockKind.CODE
+        or len(_NUMBERED.findall(relevance.context[at].passage.text)) == len(block) > 1
+    ]
+
+
+def _lead_in(first: int, units: Sequence[Unit], relevance: Relevance) -> list[int]:
+    """The sentence before the block, and before that the nearest on the question if it is not."""
+    if not first or not adjoin(relevance.context, units[first - 1].passage, units[first].passage):
+        return []
+    passage, lead = units[first - 1].passage, first - 1
+    if units[lead].kind in WHOLE:
+        return []
+    same = [at for at in range(lead + 1) if units[at].passage == passage]
+    near = [at for at in same if relevance.terms(units[at].text) & set(relevance.asked.weights)]
+    return sorted({near[-1] if near else lead, lead})
+
+
+def _coverage(
+    block: Sequence[int], units: Sequence[Unit], weights: dict[int, float], relevance: Relevance
+) -> float:
+    context, terms = relevance.context, relevance.terms
+    at = units[block[-1]].passage
+    own = terms("\n".join((context[at].passage.language, *(units[one].text for one in block))))
+    before = context[at - 1].passage.text if at and adjoin(context, at - 1, at) else ""
+    near = terms(" ".join((before, *context[at].passage.heading_path[-1:])))
+    after = terms(context[at + 1].passage.text) if adjoin(context, at, at + 1) else frozenset()
+    held = sum(
+        weight * (1.0 if term in own else NEAR if term in near else AFTER if term in after else 0.0)
+        for term, weight in weights.items()
+    )
+    return held / (sum(weights.values()) or 1.0)

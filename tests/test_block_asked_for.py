@@ -1,0 +1,85 @@
+"""Questions for code or steps: the listing or numbered list whole, with what introduces it."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.adapters.sentences import split_sentences
+from app.domain.answering.extractive import MAX_BLOCK_WORDS, extract
+from app.domain.chunking.chunk import Passage
+from app.domain.document import BlockKind
+from tests.answer_fakes import context_of, in_order, passage, terms
+
+KNEADING = ("Bread", "Kneading dough")
+TOLD = passage("Kneading dough makes bread soft, and dough that is kneaded rises.", "p-told")
+LEAD = passage(
+    "Robots knead dough in bakeries. Such a machine was shown in Lyon:",
+    "p-lead",
+    heading_path=KNEADING,
+)
+CODE = passage("while soft():\n    fold()", "p-code", BlockKind.CODE, heading_path=KNEADING)
+OTHER_CODE = passage("print(price)", "p-price", BlockKind.CODE)
+STEPS = passage("1. Fold it.\n2. Press it.\n3. Turn it.", "p-steps", BlockKind.LIST)
+BULLETS = passage("- kneading dough by hand\n- a robot", "p-bullets", BlockKind.LIST)
+FAR = passage("x " * 60, "p-far", BlockKind.EXERCISE)
+SHOWN = f"{LEAD.text}\n\n```\n{CODE.text}\n```"
+
+
+def answer(question: str, *passages: Passage) -> str:
+    context = context_of(*in_order(*passages))
+    weights = dict.fromkeys(terms(question), 1.0)
+    return extract(question, context, weights, terms, split_sentences).text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Show me the code that kneads dough.",
+        "Can you give me a program for kneading dough?",
+        "Is there a function to knead dough?",
+        "Write a script which kneads dough",
+    ],
+)
+def test_code_that_is_asked_for_is_shown_with_what_introduces_it(question: str) -> None:
+    assert answer(question, OTHER_CODE, TOLD, FAR, LEAD, CODE) == SHOWN
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What are the steps of kneading dough?",
+        "How do I knead dough?",
+        "Which stages has the kneading of dough, in order?",
+    ],
+)
+def test_steps_that_are_asked_for_are_the_numbered_list_with_what_introduces_it(
+    question: str,
+) -> None:
+    found = answer(question, BULLETS, FAR, LEAD, STEPS)
+    assert found == f"{LEAD.text}\n\n{STEPS.text}"
+
+
+@pytest.mark.parametrize(
+    ("question", "passages"),
+    [
+        ("What is kneading?", (TOLD, FAR, LEAD, CODE)),
+        ("Show me the code that melts iron and kneads it", (OTHER_CODE, TOLD)),
+        ("What are the steps of kneading dough?", (TOLD, BULLETS)),
+        (
+            "Show me the code that kneads dough.",
+            (TOLD, FAR, LEAD, passage("fold " * (MAX_BLOCK_WORDS + 1), "p-2", BlockKind.CODE)),
+        ),
+    ],
+    ids=["not asked for", "on something else", "not numbered", "too long"],
+)
+def test_other_blocks_do_not_take_the_place_of_an_answer(
+    question: str, passages: tuple[Passage, ...]
+) -> None:
+    assert TOLD.text in answer(question, *passages)
+
+
+def test_a_list_chosen_for_one_of_its_items_keeps_what_introduces_it() -> None:
+    lead = passage("It goes like this:", "p-lead")
+    steps = passage("1. Buy flour.\n2. Knead the dough by hand.\n3. Bake.", "p-s", BlockKind.LIST)
+    found = answer("Which steps knead the dough by hand?", lead, steps)
+    assert found == f"{lead.text}\n\n{steps.text}"
