@@ -30,7 +30,7 @@ from app.domain.answering.terms import Terms
 from app.domain.answering.units import SplitSentences
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
-from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchQuery
+from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchMode, SearchQuery
 from app.services.answer_task import AnswerTask
 from app.services.follow_ups import SuggestFollowUps
 from app.services.judge import JUDGED_HITS, JudgeAnswerability
@@ -225,7 +225,10 @@ class AnswerQuestion:
         """Where the book says what each of the compared things is; empty unless it does of all."""
         places: list[Hit] = []
         for subject in compared(request.question, terms):
-            query = SearchQuery(f"{subject.name}?", k=POOL, filter=scope, rerank=False)
+            # By words alone: a definition has its term, and no provider need be paid for it.
+            query = SearchQuery(
+                f"{subject.name}?", k=POOL, mode=SearchMode.SPARSE, filter=scope, rerank=False
+            )
             hits = (await self.retrieve.search(query)).hits
             found = (places_that_define(hits, one, terms) for one in subject.readings)
             defining = next(filter(None, found), [])
