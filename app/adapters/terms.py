@@ -63,6 +63,8 @@ _ALONE = frozenset("?&!%+=~^@$")
 _JOINT = re.compile(r"[._&-]|::")
 _HUMP = re.compile(r"[^\W\d_A-Z][A-Z]|[A-Z]{2}[^\W\d_A-Z]")
 _CAMEL = re.compile(r"[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+|\d+")
+_PLAIN = re.compile(r"\(?([A-Za-z][a-z]+)[.,;)]?")
+"""A word of running text, in which there is nothing but its stem to find."""
 _PLURAL_ACRONYM = re.compile(r"[A-Za-z]*[A-Z]{2}s")
 
 _UNFOLDED = str.maketrans(
@@ -109,6 +111,9 @@ class Analyzer:
 
     def terms(self, run: str) -> list[str]:
         """The terms of a run without white space, in order, repeats included."""
+        plain = _PLAIN.fullmatch(run)
+        if plain:
+            return [term] if (term := self._term(plain[1])) else []
         if not run.isascii():
             run = unicodedata.normalize("NFKC", run.translate(_INVISIBLE)).translate(_APOSTROPHES)
         terms: list[str] = []
