@@ -113,24 +113,25 @@ class ScriptedGenerator:
     def play(self, *script: GeneratorEvent | Exception | str, hangs: bool = False) -> None:
         self.script = [GeneratedText(step) if isinstance(step, str) else step for step in script]
         self.hangs = hangs
-        self.hanging.clear()
-        self.cancelled.clear()
+        # Fresh ones: an answer of before may still be on its way out.
+        self.hanging, self.cancelled = threading.Event(), threading.Event()
         self.histories.clear()
 
     async def generate(
         self, question: str, history: Sequence[Turn], context: Sequence[ContextPassage]
     ) -> AsyncIterator[GeneratorEvent]:
         self.histories.append(history)
+        hanging, cancelled = self.hanging, self.cancelled
         try:
             for step in self.script:
                 if isinstance(step, Exception):
                     raise step
                 yield step
             if self.hangs:
-                self.hanging.set()
+                hanging.set()
                 await asyncio.Event().wait()
         except (asyncio.CancelledError, GeneratorExit):
-            self.cancelled.set()
+            cancelled.set()
             raise
         yield GeneratedEnd(Usage(input_tokens=3, output_tokens=2), "COMPLETE")
 
