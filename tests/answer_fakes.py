@@ -116,10 +116,12 @@ class SpyRetriever:
 
     retrieve: Retrieve
     asked: list[SearchQuery] = field(default_factory=list)
+    found: list[SearchResult] = field(default_factory=list)
 
     async def search(self, query: SearchQuery) -> SearchResult:
         self.asked.append(query)
-        return await self.retrieve.search(query)
+        self.found.append(await self.retrieve.search(query))
+        return self.found[-1]
 
     async def context(self, hits: Sequence[Hit], token_budget: int) -> Sequence[ContextPassage]:
         return await self.retrieve.context(hits, token_budget)

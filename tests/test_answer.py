@@ -113,8 +113,15 @@ def test_follow_up_is_searched_together_with_the_question_before_it() -> None:
     history = (Turn("user", "What is photosynthesis?"), Turn("assistant", "A process."))
     request = AskRequest("And in chloroplasts?", history=history)
     answer = asyncio.run(world.answering().answer(request))
-    assert world.retriever.asked[0].question == "What is photosynthesis? And in chloroplasts?"
+    (found, *_) = world.retriever.found
+    assert found.question == "What is photosynthesis?\nAnd in chloroplasts?"
     assert "It takes place in chloroplasts." in answer.answer
+
+
+def test_question_of_its_own_is_not_judged_by_the_one_before_it() -> None:
+    history = (Turn("user", "Who won the hockey championship?"), Turn("assistant", "Nobody."))
+    request = AskRequest("Show the light energy that photosynthesis turns", history=history)
+    assert not asyncio.run(World((LIGHT,)).answering().answer(request)).refused
 
 
 def test_nothing_found_is_a_refusal_without_citations() -> None:

@@ -9,7 +9,7 @@ from math import log
 
 import pytest
 
-from app.domain.answering.followup import recent, standalone_question
+from app.domain.answering.history import recent
 from app.domain.answering.languages import guess_language, refusal_text
 from app.domain.answering.refusal import (
     GENERATOR_THRESHOLD,
@@ -173,25 +173,6 @@ def test_unknown_words_leave_the_default_language() -> None:
 
 
 HISTORY = (Turn("user", "What is BM25?"), Turn("assistant", "A ranking function."))
-
-
-@pytest.mark.parametrize(
-    ("question", "history", "searched"),
-    [
-        ("Who invented it?", HISTORY, "What is BM25? Who invented it?"),
-        ("And why?", HISTORY, "What is BM25? And why?"),
-        ("Does that function reward long documents more?", HISTORY, None),
-        ("Why are inverted lists compressed on large disks?", HISTORY, "alone"),
-        ("Who invented it?", (), "alone"),
-        ("Who invented it?", (Turn("assistant", "Hello."),), "alone"),
-        ("Who invented it?", (Turn("user", " "),), "alone"),
-    ],
-)
-def test_question_that_leans_on_the_conversation_is_searched_with_the_one_before(
-    question: str, history: tuple[Turn, ...], searched: str | None
-) -> None:
-    expected = {"alone": question, None: f"What is BM25? {question}"}.get(searched, searched)
-    assert standalone_question(question, history) == expected
 
 
 @pytest.mark.parametrize(

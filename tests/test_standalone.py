@@ -48,6 +48,12 @@ def test_an_independent_question_is_embedded_alone_and_its_background_counts_les
     [
         ("How much memory do they need in practice today?", 5, "en", True),
         ("How much memory do arrays need in practice today?", 5, "en", False),
+        ("Does that function reward long documents more?", 5, "en", True),
+        ("What is the origin of that clever ranking function?", 5, "en", True),
+        ("That ranking function rewards which long documents?", 5, "en", True),
+        ("Show me the code that merges two postings lists", 6, "en", False),
+        ("Why are inverted lists compressed on large disks?", 5, "en", False),
+        ("Who invented it?", 1, "en", True),
         ("Library parking", 2, "en", True),  # hardly any term of its own
         ("¿Cuánta memoria necesitan ellas en la práctica hoy?", 5, "es", True),
         ("¿Cuánta memoria necesitan las listas en la práctica hoy?", 5, "es", False),
@@ -69,6 +75,11 @@ def test_a_conversation_that_the_assistant_began_has_nothing_to_put_in_front() -
     found = standalone("Why?", (Turn("assistant", "Ask me."),), 0, "en")
     assert found.question == "Why?"
     assert found.background == (("Ask me.", ASSISTANT_WEIGHT),)
+
+
+@pytest.mark.parametrize("history", [(), (Turn("user", " "),)])
+def test_no_question_before_it_leaves_a_leaning_question_alone(history: tuple[Turn, ...]) -> None:
+    assert standalone("Who invented it?", history, 1, "en").question == "Who invented it?"
 
 
 def test_blending_keeps_the_questions_own_weights_and_the_best_of_the_background() -> None:

@@ -20,7 +20,7 @@ from app.domain.answering.definitions import (
     places_that_define,
 )
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining, for_solving
-from app.domain.answering.followup import recent, standalone_question
+from app.domain.answering.history import recent
 from app.domain.answering.languages import guess_language
 from app.domain.answering.refusal import GENERATOR_THRESHOLD, THRESHOLD, answerability
 from app.domain.answering.request import AskRequest
@@ -155,10 +155,8 @@ class AnswerQuestion:
     async def _consult(self, request: AskRequest) -> AnswerTask:
         self._check(request.question)
         place, scope = await self._place(request)
-        asked = standalone_question(request.question, request.history)
-        if request.selection:
-            asked = request.selection.search_text(asked)
-        found = await self._search(request, asked, scope)
+        found = await self._search(request, scope)
+        asked = found.question
         language = found.hits[0].chunk.language if found.hits else "en"
         terms = cache(partial(self.ceilings.terms, language=language))
         ceilings = await self.ceilings.of(terms(asked), scope.books) if found.hits else {}
@@ -194,7 +192,16 @@ class AnswerQuestion:
             },
             terms=terms,
             split_sentences=self.split_sentences,
-            score=answerability(await self.judge.evidence(asked, found.hits, scope.books)),
+            score=await self._score(request.question, found, scope),
+        )
+
+    async def _score(self, question: str, found: SearchResult, scope: SearchFilter) -> float:
+        """Of the question alone or with the one before it, whatever the book answers better."""
+        return max(
+            [
+                answerability(await self.judge.evidence(one, found.hits, scope.books))
+                for one in dict.fromkeys([question, found.question])
+            ]
         )
 
     async def _place(self, request: AskRequest) -> tuple[Place | None, SearchFilter]:
@@ -214,7 +221,10 @@ class AnswerQuestion:
             raise QuestionError(message)
         return None, request.filter
 
-    async def _search(self, request: AskRequest, asked: str, scope: SearchFilter) -> SearchResult:
+    async def _search(self, request: AskRequest, scope: SearchFilter) -> SearchResult:
+        asked = request.question
+        if request.selection:
+            asked = request.selection.search_text(asked)
         pool = POOL if asks_definition(request.question) else JUDGED_HITS
         query = SearchQuery(asked, k=max(request.k, pool), filter=scope, history=request.history)
         return await self.retrieve.search(query)

@@ -47,6 +47,8 @@ class SearchResult:
     """`degraded` names what failed and was done without: "embedding", "rerank"."""
 
     hits: tuple[Hit, ...]
+    question: str
+    """What was searched for: the question, with the one before it if it leans on that."""
     degraded: tuple[str, ...] = ()
 
 
@@ -83,9 +85,9 @@ class Retrieve:
         fused = fuse(found, self.fusion, self.dense_weight)
         hits = await self._look_closer(query, fused)
         if self.reranker is None or not query.rerank:
-            return SearchResult(hits[: query.k], degraded)
+            return SearchResult(hits[: query.k], asked.question, degraded)
         hits, failed = await self._rerank(self.reranker, asked.question, query.k, hits)
-        return SearchResult(hits[: query.k], degraded + failed)
+        return SearchResult(hits[: query.k], asked.question, degraded + failed)
 
     async def context(self, hits: Sequence[Hit], token_budget: int) -> tuple[ContextPassage, ...]:
         """Return the hits' paragraphs, each once, within the budget; StorageError.

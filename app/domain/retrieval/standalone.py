@@ -22,7 +22,7 @@ INDEPENDENT = 0.3
 
 # Words that point back; left out are those that also serve as articles.
 _ANAPHORA = {
-    "en": "it its itself they them their theirs he him his she her hers this that these those there"
+    "en": "it its itself they them their theirs he him his she her hers this these those there"
     " one ones same such so then else other others another more",
     "es": "él ella ello ellos ellas su sus suyo suya esto eso esta este ese esa estos estas esos"
     " esas ahí allí mismo misma otro otra otros otras más entonces",
@@ -33,8 +33,16 @@ _ANAPHORA = {
     "pt": "ele ela eles elas lhe lhes seu sua seus suas isso isto este esta esse essa estes estas"
     " esses essas aí ali lá mesmo mesma outro outra outros outras mais então",
 }
+# "Is that slower?", "the name of that": but not "the code that merges".
+_POINTING_THAT = (
+    r"(?:^|(?:about|after|and|are|as|at|before|but|by|can|could|did|do|does|for|from|how|if|in|into"
+    r"|is|like|of|on|or|than|to|was|were|when|why|will|with|would)\s)\W*that"
+)
 _LEANING = {
-    language: re.compile(rf"\b(?:{'|'.join(words.split())})\b", re.IGNORECASE)
+    language: re.compile(
+        rf"\b(?:{'|'.join([*words.split(), *([_POINTING_THAT] if language == 'en' else [])])})\b",
+        re.IGNORECASE,
+    )
     for language, words in _ANAPHORA.items()
 }
 
