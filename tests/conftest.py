@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.command_line import Run, runner
+from tests.index_points import quick_folder
 
 # A property holds or not, however busy the machine is.
 settings.register_profile(
@@ -31,3 +35,16 @@ def shared_data() -> Path:
 def sample_book() -> Path:
     """Return the folder of the book that ships with the program."""
     return ROOT / "app" / "sample_book"
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """Return a folder for local state, on a quick disk where there is one."""
+    with quick_folder() as folder:
+        yield folder
+
+
+@pytest.fixture
+def run(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return the command line, with `home` for its state."""
+    return runner(home, monkeypatch, capsys)

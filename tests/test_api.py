@@ -14,7 +14,8 @@ import pytest
 
 import app.domain.errors as errors
 from app.api.problems import error_event, rule_of
-from app.api.schemas import MAX_HISTORY_CHARS, MAX_TURN_CHARS, MAX_TURNS, AnswerBody
+from app.api.requests import MAX_HISTORY_CHARS, MAX_TURN_CHARS, MAX_TURNS
+from app.api.responses import AnswerBody
 from app.api.security import MAX_BODY_BYTES, allowed_origins
 from app.main import openapi_json
 from app.services.ports import GeneratedCitation

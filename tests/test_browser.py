@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect, sync_playwright
 
-from app.api.schemas import ErrorEvent
+from app.api.responses import ErrorEvent
 from app.api.wire_events import frame, wire_events
 from app.bootstrap import sample_request
 from app.domain.answer import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import Run, runner
+from tests.command_line import Run
 
 BOOK = {
     "index.md": "# A Tiny Book\n\nThis book is about lighthouses and the people who keep them.\n",
@@ -20,8 +20,9 @@ BOOK = {
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(tmp_path, monkeypatch, capsys)
+def home(tmp_path: Path) -> Path:
+    """Return the folder that holds the books too, so that they are named as a person would."""
+    return tmp_path
 
 
 @pytest.fixture

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.command_line import Run, runner
-from tests.index_points import quick_folder
+from tests.command_line import Run
 from tests.ingesting import make_book
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
-    with quick_folder() as home:
-        yield runner(home, monkeypatch, capsys)
 
 
 @pytest.fixture

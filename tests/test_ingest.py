@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
@@ -23,18 +23,11 @@ from app.domain.retrieval.query import SearchQuery
 from app.services.ingest import IngestReport, IngestRequest
 from app.services.phases import Advance, ignore
 from app.services.ports import BookManifest
-from tests.index_points import quick_folder
 from tests.ingesting import BOOK, Bench, bench, edit, make_book, page, prose, state_of
 from tests.serving import Silent
 from tests.test_ledger import LONG, paragraph
 
 Scenario: TypeAlias = Callable[[Bench], Awaitable[None]]
-
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    with quick_folder() as folder:
-        yield folder / "home"
 
 
 @pytest.fixture

@@ -5,28 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from app.adapters.qdrant.edge import EdgeIndex
 from app.cli.output import TerminalProgress, duration, remark_each
-from tests.command_line import Run, runner
-from tests.index_points import quick_folder
+from tests.command_line import Run
 from tests.ingesting import edit, make_book
 from tests.qdrant_double import Reply, qdrant_double
-
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    with quick_folder() as folder:
-        yield folder
-
-
-@pytest.fixture
-def run(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(home, monkeypatch, capsys)
 
 
 @pytest.fixture
@@ -199,3 +186,14 @@ def test_the_settings_lay_out_a_collection_on_a_server(run: Run, book: Path) -> 
     assert vectors["on_disk"] is True
     assert vectors["quantization_config"]["scalar"]["type"] == "int8"
     assert body["strict_mode_config"]["enabled"] is True  # type: ignore[index]
+
+
+@pytest.mark.parametrize("command", ["remove", "rollback", "links"])
+def test_a_book_that_is_not_there_is_answered_with_those_that_are(
+    run: Run, book: Path, command: str
+) -> None:
+    nothing = run(command, "lanps")
+    assert (nothing.code, nothing.out) == (2, "")
+    assert "no book 'lanps' in the index; there are: none" in nothing.err
+    run("ingest", book)
+    assert "there are: lamps" in run(command, "lanps").err

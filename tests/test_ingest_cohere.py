@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,17 +19,10 @@ from app.settings import Settings
 from tests.cohere_double import CohereDouble, Fault, Limits, seeded_faults
 from tests.cohere_world import connected
 from tests.command_line import runner
-from tests.index_points import quick_folder
 from tests.ingesting import BOOK, Bench, bench, edit, make_book, prose
 
 PRICE = 0.12
 Scenario: TypeAlias = Callable[[Bench, CohereDouble], Awaitable[None]]
-
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    with quick_folder() as folder:
-        yield folder / "home"
 
 
 @pytest.fixture

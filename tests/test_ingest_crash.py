@@ -29,7 +29,6 @@ from app.services.ingest import IngestRequest
 from app.services.ports import IndexPoint
 from tests.cohere_double import CohereDouble
 from tests.conftest import ROOT
-from tests.index_points import quick_folder
 from tests.ingesting import BOOK, URL, edit, make_book
 from tests.serving import offline_settings
 
@@ -46,12 +45,6 @@ QUERY = Bm25Encoder().encode_query("page", "en")
 def double() -> Iterator[CohereDouble]:
     with CohereDouble(count_tokens=token_counter()) as running:
         yield running
-
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    with quick_folder() as folder:
-        yield folder
 
 
 def write_version(folder: Path, version: int) -> frozenset[str]:

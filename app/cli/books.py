@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from app.bootstrap import chunk_alone, chunk_report, index_only, read_identified
+from app.bootstrap import application, chunk_book, chunk_report, index_only, read_identified
 from app.cli.ingesting import ingest_request
+from app.cli.keeping import naming_the_books
 from app.cli.output import print_json, remark
+from app.domain.chunking import StrategyName
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.report import Report
 from app.domain.document import Block, Book
@@ -63,12 +66,22 @@ async def chunks(arguments: argparse.Namespace, settings: Settings) -> None:
     request = ingest_request(arguments, settings)
     book = await read_identified(request, settings)
     _remark_on(book)
-    made = await chunk_alone(book, request, settings)
+    made = await _chunk(book, request, settings)
     if arguments.report:
         print_json(_report(chunk_report(book, made, request)))
         return
     for chunk in made:
-        print_json(_chunk(chunk))
+        print_json(_fields(chunk))
+
+
+async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> list[Chunk]:
+    """Chunk without an ingest; an embedder is opened only if a document is cut by meaning."""
+    own = (document.settings.get("rag_strategy") for document in book.documents)
+    # Late chunking cuts without its model.
+    if StrategyName.SEMANTIC not in {request.strategy, *own}:
+        return await asyncio.to_thread(chunk_book, book, request, embeds_tokens=True)
+    async with application(settings, request.strategy) as app:
+        return list(await asyncio.to_thread(app.ingest.chunk_book, book, request))
 
 
 def _report(report: Report) -> dict[str, object]:
@@ -90,7 +103,7 @@ def _report(report: Report) -> dict[str, object]:
     }
 
 
-def _chunk(chunk: Chunk) -> dict[str, object]:
+def _fields(chunk: Chunk) -> dict[str, object]:
     return {
         "chunk_id": chunk.chunk_id,
         "text_content": chunk.text_content,
@@ -125,7 +138,7 @@ async def links(arguments: argparse.Namespace, settings: Settings) -> None:
         for link in _links_of_source(await read_identified(request, settings)):
             print_json(asdict(link))
     else:
-        async with index_only(settings) as index:
+        async with index_only(settings) as index, naming_the_books(index):
             for link in await _links_of_index(index, arguments.book):
                 print_json(asdict(link))
 

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 
 from app.bootstrap import index_only, migration
 from app.cli.output import TerminalProgress, print_json, remark
+from app.domain.errors import BookNotFound
 from app.services.phases import Phases
+from app.services.ports import VectorIndex
 from app.settings import Settings
+
+
+@asynccontextmanager
+async def naming_the_books(index: VectorIndex) -> AsyncIterator[None]:
+    """Let a BookNotFound of this block say which books there are."""
+    try:
+        yield
+    except BookNotFound as error:
+        known = ", ".join(manifest.book for manifest in await index.books())
+        message = f"{error}; there are: {known or 'none'}"
+        raise BookNotFound(message) from error
 
 
 async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
@@ -29,7 +44,7 @@ async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 async def remove(arguments: argparse.Namespace, settings: Settings) -> None:
-    async with index_only(settings) as index:
+    async with index_only(settings) as index, naming_the_books(index):
         await index.remove(arguments.book)
     if arguments.json:
         print_json({"removed": arguments.book})
@@ -39,7 +54,7 @@ async def remove(arguments: argparse.Namespace, settings: Settings) -> None:
 
 async def rollback(arguments: argparse.Namespace, settings: Settings) -> None:
     """Switch readers to the generation before; once more switches forth again."""
-    async with index_only(settings) as index:
+    async with index_only(settings) as index, naming_the_books(index):
         manifest = await index.rollback(arguments.book)
     if arguments.json:
         print_json(asdict(manifest))

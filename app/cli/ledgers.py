@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from app.adapters.ledger_store import SqliteLedgers, from_lines, to_lines
-from app.cli.output import remark
+from app.cli.output import remark, write_text
 from app.domain.errors import InputError
 from app.settings import Settings
 
@@ -22,7 +22,7 @@ async def export(arguments: argparse.Namespace, settings: Settings) -> None:
     if arguments.file is None:
         sys.stdout.write(text)
     else:
-        _write(arguments.file, text)
+        write_text(arguments.file, text)
         remark(f"{len(ledger.entries)} paragraph ids written to {arguments.file}")
 
 
@@ -38,12 +38,4 @@ def _read(path: Path) -> str:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         message = f"{path}: cannot be read ({error})"
-        raise InputError(message) from error
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        message = f"{path}: cannot be written ({error.strerror})"
         raise InputError(message) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from app.api.schemas import answer_json, hit_json
+from app.api.responses import answer_json, hit_json
 from app.bootstrap import application
 from app.cli.output import print_json, remark
 from app.domain.answer import Answer

@@ -10,7 +10,6 @@ quizzes of the Rust book the page instead of the section. Offline, local model, 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import random
 import time
@@ -18,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from dev_sets import DEV_SETS, DevSet, indexed
+from dev_sets import DEV_SETS, DevSet, dev_sets_parser, indexed
 
 from app.adapters.questions import read_questions
 from app.bootstrap import Application
@@ -114,9 +113,7 @@ def cell(name: str, summary: Mapping[str, float]) -> str:
 
 
 async def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--home", type=Path, required=True)
+    parser = dev_sets_parser(__doc__)
     parser.add_argument("--sample", type=int, default=300)
     parser.add_argument("--only", help="this variant alone")
     arguments = parser.parse_args()

@@ -73,12 +73,12 @@ def run_double(first_pause: float, pause: float) -> None:
 def run_server() -> None:
     import uvicorn  # noqa: PLC0415 - for this process alone
 
-    import app.bootstrap  # noqa: PLC0415
+    import app.bootstrap.providers  # noqa: PLC0415
     from app.adapters.cohere.limiter import RateLimits  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415
     from app.settings import Settings  # noqa: PLC0415
 
-    app.bootstrap.default_limits = lambda *_: RateLimits()  # type: ignore[attr-defined]
+    app.bootstrap.providers.default_limits = lambda *_: RateLimits()  # type: ignore[attr-defined]
     settings = Settings(_env_file=None, questions_per_minute=0)
     uvicorn.run(create_app(settings), host="127.0.0.1", port=settings.port, log_level="warning")
 

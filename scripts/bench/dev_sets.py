@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -44,6 +45,14 @@ class _Silent:
     def advance(self, phase: str, amount: int) -> None: ...
 
     def finish(self, phase: str) -> None: ...
+
+
+def dev_sets_parser(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser of where the development data is and where its index is kept."""
+    parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--home", type=Path, required=True, help="where the index is kept")
+    return parser
 
 
 @asynccontextmanager

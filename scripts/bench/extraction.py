@@ -10,7 +10,6 @@ answer's words, in its best wording, the answer has.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import random
@@ -21,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from dev_sets import DEV_SETS, indexed
+from dev_sets import DEV_SETS, dev_sets_parser, indexed
 
 from app.domain.answer import Answer, Citation
 from app.domain.answering.request import AskRequest
@@ -121,10 +120,7 @@ async def run(data: Path, home: Path) -> None:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    arguments.add_argument("data", type=Path)
-    arguments.add_argument("--home", type=Path, required=True, help="where the index is kept")
-    options = arguments.parse_args()
+    options = dev_sets_parser(__doc__).parse_args()
     asyncio.run(run(options.data, options.home))
 
 

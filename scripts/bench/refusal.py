@@ -11,7 +11,6 @@ the answer. Definitions ("organelle that makes ATP") are left out: they are no q
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import random
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-from dev_sets import DEV_SETS, DevSet, indexed, single_questions
+from dev_sets import DEV_SETS, DevSet, dev_sets_parser, indexed, single_questions
 from numpy.typing import NDArray
 
 from app.bootstrap import Application
@@ -179,10 +178,7 @@ async def run(data: Path, home: Path) -> None:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    arguments.add_argument("data", type=Path)
-    arguments.add_argument("--home", type=Path, required=True, help="where the index is kept")
-    options = arguments.parse_args()
+    options = dev_sets_parser(__doc__).parse_args()
     asyncio.run(run(options.data, options.home))
 
 

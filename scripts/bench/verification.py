@@ -9,7 +9,6 @@ Prints the share of claims that pass, by the coverage of terms that is asked for
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -17,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
-from dev_sets import DEV_SETS, indexed, single_questions
+from dev_sets import DEV_SETS, dev_sets_parser, indexed, single_questions
 from extraction import Known, known
 
 from app.adapters.sentences import split_sentences
@@ -96,10 +95,7 @@ async def run(data: Path, home: Path) -> None:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    arguments.add_argument("data", type=Path)
-    arguments.add_argument("--home", type=Path, required=True, help="where the index is kept")
-    options = arguments.parse_args()
+    options = dev_sets_parser(__doc__).parse_args()
     asyncio.run(run(options.data, options.home))
 
 

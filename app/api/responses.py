@@ -1,4 +1,4 @@
-"""The JSON of the API, as pydantic models. Translation to and from the domain's types, no more."""
+"""The JSON and the events that the API sends, as pydantic models made of the domain's types."""
 
 from __future__ import annotations
 
@@ -9,143 +9,17 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
-    StringConstraints,
-    model_validator,
 )
 
 from app.domain.answer import Answer, AnswerMode
-from app.domain.answering.exercises import Solutions
-from app.domain.answering.scope import Scope
-from app.domain.answering.selection import Selection
 from app.domain.document import BlockKind
 from app.domain.glossary import TermOnPage
-from app.domain.retrieval.query import Hit, SearchMode, Turn
+from app.domain.retrieval.query import Hit
 from app.services.ports import BookManifest
-
-MAX_TURNS = 40
-MAX_TURN_CHARS = 8_000
-MAX_HISTORY_CHARS = 32_000
-MAX_SELECTION_CHARS = 4_000
-MAX_RESULTS = 50
-
-Question = Annotated[
-    str,
-    StringConstraints(strip_whitespace=True),
-    Field(
-        json_schema_extra={"minLength": 1},
-        description="What the reader asks, in any language. The server's `RAG_MAX_QUESTION_CHARS` "
-        "bounds its length (4,000 characters unless set otherwise).",
-        examples=["What is an inverted index?"],
-    ),
-]
-BookId = Annotated[
-    str,
-    StringConstraints(min_length=1, max_length=200),
-    Field(
-        description="Search this book only; without it, every book.",
-        examples=["small-book-of-search"],
-    ),
-]
-
-
-class _Request(BaseModel):
-    # A misspelt field should be told, not ignored.
-    model_config = ConfigDict(extra="forbid")
 
 
 class _Body(BaseModel):
     model_config = ConfigDict(from_attributes=True)
-
-
-class TurnBody(_Request):
-    """One turn of the conversation so far, oldest first."""
-
-    role: Literal["user", "assistant"]
-    content: Annotated[str, StringConstraints(min_length=1, max_length=MAX_TURN_CHARS)]
-
-    def to_turn(self) -> Turn:
-        return Turn(self.role, self.content)
-
-
-class SelectionBody(_Request):
-    """Text that the reader has selected on a page of the book."""
-
-    text: Annotated[str, StringConstraints(min_length=1, max_length=MAX_SELECTION_CHARS)]
-    paragraph_id: Annotated[
-        str,
-        StringConstraints(max_length=100),
-        Field(description="The paragraph it stands in, where that is known."),
-    ] = ""
-
-    def to_selection(self) -> Selection:
-        return Selection(self.text, self.paragraph_id)
-
-
-class ChatRequest(_Request):
-    question: Question
-    book: BookId | None = None
-    page_url: Annotated[
-        str,
-        StringConstraints(max_length=2_000),
-        Field(
-            description="The page the reader is on, as URL or path: preferred a little, or what "
-            "`scope` is counted from.",
-            examples=["/docs/inverted-index/building"],
-        ),
-    ] = ""
-    scope: Annotated[
-        Scope | None,
-        Field(
-            description="What may answer: the `page`, its `chapter`, the `book`, the book up to "
-            "the end of this chapter (`so_far`), or the paragraph of the `selection`. The first, "
-            "second and fourth need `page_url`."
-        ),
-    ] = None
-    selection: SelectionBody | None = None
-    solutions: Annotated[
-        Solutions | None,
-        Field(
-            description="When the question is an exercise of the book: `hide` gives the paragraphs "
-            "to read first, `hint` sentences of them too, `show` the solution. Unless given, the "
-            "server's `RAG_SOLUTIONS`."
-        ),
-    ] = None
-    history: Annotated[
-        list[TurnBody],
-        Field(
-            max_length=MAX_TURNS,
-            description="The conversation so far, oldest turn first; the server keeps none. "
-            f"At most {MAX_HISTORY_CHARS:,} characters in all.",
-        ),
-    ] = []
-    stream: Annotated[
-        bool,
-        Field(
-            description="Answer as server-sent events; so does `Accept: text/event-stream`.",
-        ),
-    ] = False
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"question": "What is an inverted index?", "stream": True}]}
-    )
-
-    @model_validator(mode="after")
-    def _bound_history(self) -> ChatRequest:
-        if sum(len(turn.content) for turn in self.history) > MAX_HISTORY_CHARS:
-            message = f"the history is longer than {MAX_HISTORY_CHARS:,} characters"
-            raise ValueError(message)
-        return self
-
-
-class SearchRequest(_Request):
-    question: Question
-    book: BookId | None = None
-    k: Annotated[int, Field(ge=1, le=MAX_RESULTS, description="How many chunks to return.")] = 5
-    mode: SearchMode = SearchMode.HYBRID
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"question": "vocabulary mismatch", "k": 3}]}
-    )
 
 
 class CitationBody(_Body):

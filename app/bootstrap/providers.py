@@ -1,0 +1,180 @@
+"""What embeds, generates and reranks: by a provider's key, or offline."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from app.adapters.cohere.calls import Calls
+from app.adapters.cohere.client import open_client
+from app.adapters.cohere.embedder import CohereEmbedder
+from app.adapters.cohere.generator import CohereGenerator
+from app.adapters.cohere.limiter import (
+    Endpoint,
+    FileCallLedger,
+    RateLimiter,
+    RateLimits,
+    default_limits,
+)
+from app.adapters.cohere.reranker import CohereReranker
+from app.adapters.local_embedder import LocalEmbedder
+from app.adapters.minilm_embedder import MODEL as MINILM
+from app.adapters.minilm_embedder import MiniLmEmbedder
+from app.adapters.openai_generator import OpenAIGenerator, open_server
+from app.adapters.tokens import token_counter
+from app.domain.chunking import (
+    StrategyName,
+)
+from app.domain.cost import Tariff
+from app.domain.errors import ConfigError, StorageError
+from app.services.ports import BookStore, Embedder, Generator, Reranker
+from app.services.resilience import (
+    CircuitBreaker,
+    GuardedEmbedder,
+    GuardedGenerator,
+    GuardedReranker,
+)
+from app.settings import Settings
+
+OwnEmbedder: TypeAlias = CohereEmbedder | LocalEmbedder | MiniLmEmbedder
+
+
+@dataclass(frozen=True, slots=True)
+class _Cohere:
+    """What a Cohere key brings; a part that the settings turn off is None."""
+
+    embedder: CohereEmbedder | None
+    generator: Generator | None
+    reranker: Reranker
+
+
+async def open_cohere(settings: Settings, stack: AsyncExitStack) -> _Cohere | None:
+    """Open the client when a key is set. ConfigError when a part is asked for without one."""
+    wanted = {settings.embedder, settings.generator}
+    if settings.cohere_api_key is None:
+        if "cohere" in wanted:
+            message = "RAG_EMBEDDER or RAG_GENERATOR asks for cohere: set CO_API_KEY"
+            raise ConfigError(message)
+        return None
+    if not wanted & {"auto", "cohere"}:
+        return None
+    timeout = settings.cohere_timeout_seconds
+    client = await stack.enter_async_context(
+        open_client(settings.cohere_api_key.get_secret_value(), settings.cohere_base_url, timeout)
+    )
+    months = FileCallLedger(settings.home)
+
+    def calls(endpoint: Endpoint) -> Calls:
+        return Calls(RateLimiter(_limits(settings, endpoint), months))
+
+    return _Cohere(
+        embedder=None
+        if settings.embedder in {"local", "minilm"}
+        else CohereEmbedder(
+            client,
+            calls("embed"),
+            token_counter(),
+            model=settings.cohere_embed_model,
+            dimension=settings.cohere_embed_dimension,
+            timeout_seconds=timeout,
+            batch_tokens=settings.cohere_batch_tokens,
+        ),
+        generator=None
+        if settings.generator not in {"auto", "cohere"}
+        else GuardedGenerator(
+            CohereGenerator(client, calls("chat"), settings.cohere_chat_model, timeout),
+            _breaker(settings, "Cohere's chat"),
+            settings.first_token_timeout_seconds,
+        ),
+        reranker=GuardedReranker(
+            CohereReranker(
+                client,
+                calls("rerank"),
+                settings.cohere_rerank_model,
+                settings.rerank_timeout_seconds,
+            ),
+            _breaker(settings, "Cohere's rerank"),
+            settings.rerank_timeout_seconds,
+        ),
+    )
+
+
+def asked_in_time(settings: Settings, embedder: OwnEmbedder) -> Embedder:
+    """The embedder as a question meets it; an ingest waits as long as it takes."""
+    if not isinstance(embedder, CohereEmbedder):
+        return embedder
+    breaker = _breaker(settings, "Cohere's embed")
+    return GuardedEmbedder(embedder, breaker, settings.embed_timeout_seconds)
+
+
+def _breaker(settings: Settings, name: str) -> CircuitBreaker:
+    return CircuitBreaker(
+        name, settings.breaker_failures, settings.breaker_seconds, clock=time.monotonic
+    )
+
+
+def _limits(settings: Settings, endpoint: Endpoint) -> RateLimits:
+    """The tier's, but for what the settings say otherwise."""
+    limits = default_limits(settings.cohere_tier, endpoint)
+    own = {"calls_per_month": settings.cohere_calls_per_month}
+    if endpoint == "embed":
+        own |= {
+            "calls_per_minute": settings.cohere_embed_calls_per_minute,
+            "inputs_per_minute": settings.cohere_embed_inputs_per_minute,
+            "tokens_per_minute": settings.cohere_embed_tokens_per_minute,
+        }
+    return replace(limits, **{name: value for name, value in own.items() if value is not None})
+
+
+def tariff_of(settings: Settings, embedder: OwnEmbedder) -> Tariff:
+    local = not isinstance(embedder, CohereEmbedder)
+    return Tariff(embedder.pace, 0.0 if local else settings.embed_price(embedder.model))
+
+
+async def pick_embedder(
+    settings: Settings, cohere: _Cohere | None, index: BookStore, strategy: str | None
+) -> OwnEmbedder:
+    if cohere and cohere.embedder:
+        return cohere.embedder
+    if settings.embedder == "minilm" or (
+        settings.embedder == "auto" and await _is_late(index, strategy)
+    ):
+        return await asyncio.to_thread(MiniLmEmbedder.load)
+    return await local_embedder()
+
+
+async def local_embedder(embedder: Embedder | None = None) -> LocalEmbedder:
+    """The one in use, if it is local, or another: answers are judged by it in any case."""
+    if isinstance(embedder, LocalEmbedder):
+        return embedder
+    return await asyncio.to_thread(LocalEmbedder.load)
+
+
+async def _is_late(index: BookStore, strategy: str | None) -> bool:
+    """Whether a book is to be late-chunked, or all that can be asked were embedded for that."""
+    if strategy is not None:
+        return strategy == StrategyName.LATE
+    try:
+        books = await index.books()
+    except StorageError:
+        return False  # whatever is asked of the index will say so
+    return bool(books) and all(book.model == MINILM for book in books)
+
+
+async def pick_generator(
+    settings: Settings, cohere: _Cohere | None, stack: AsyncExitStack
+) -> Generator | None:
+    """Return what writes answers; None when they are extracted."""
+    if settings.generator != "openai":
+        return cohere.generator if cohere else None
+    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
+    timeout = settings.openai_timeout_seconds
+    client = await stack.enter_async_context(open_server(settings.openai_base_url, key, timeout))
+    return GuardedGenerator(
+        OpenAIGenerator(client, settings.openai_model, timeout),
+        _breaker(settings, "the model server"),
+        timeout,
+    )

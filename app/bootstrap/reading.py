@@ -1,0 +1,47 @@
+"""A book read from its folder, with this program's reader and its author's settings."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from app.adapters.book_settings import read_book_settings
+from app.adapters.fingerprints import folder_fingerprint, program_fingerprint
+from app.adapters.ledger_store import SqliteLedgers
+from app.adapters.markdown import read_book
+from app.domain.document import Book
+from app.services.ingest import IngestRequest
+from app.services.paragraph_ids import keep_ids
+from app.services.phases import Advance, ignore
+from app.settings import Settings
+
+
+def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
+    """Read a book's folder, or one file; the paragraph ids are those of the texts alone."""
+    book = read_book(
+        request.folder,
+        book_id=request.book,
+        site=request.site,
+        base_url=request.base_url,
+        include_orphans=request.include_orphans,
+    )
+    advance(len(book.documents))
+    return book
+
+
+def source_stamp(request: IngestRequest, state: Path) -> str:
+    """Hash a book's folder and the program that reads it; "" where that cannot tell all."""
+    folder = folder_fingerprint(request.folder, state)
+    return f"{folder} {program_fingerprint()}" if folder else ""
+
+
+async def read_identified(request: IngestRequest, settings: Settings) -> Book:
+    """Read a book with the paragraph ids that its next ingest will give."""
+    book = await asyncio.to_thread(read_source, request)
+    identified, _ = keep_ids(book, await SqliteLedgers(settings.home / "ledger").load(book.id))
+    return identified
+
+
+def strategy_of(folder: Path, settings: Settings) -> str:
+    """Return the strategy the book's author chose, else that of the settings."""
+    return read_book_settings(folder).strategy or settings.strategy

@@ -1,0 +1,77 @@
+"""Measure to which section the quizzes of the Rust book lead, by what a section is taken to be.
+
+    python scripts/bench/sections.py ../shared/data --home /tmp/dev-index
+
+A quiz's gold is the part of a page in which the quiz stands, often a closing one of few lines. The
+first row counts a chunk that holds some of it; the others a chunk that lies in the same section as
+it, where a section goes from a heading of at most that level to the next such one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dev_sets import DEV_SETS, dev_sets_parser, indexed, single_questions
+
+from app.bootstrap import read_source
+from app.domain.document import Book, Span
+from app.domain.retrieval.metrics import MIN_OVERLAP, NDCG_DEPTH, Retrieved, score_ranking
+from app.domain.retrieval.query import SearchFilter, SearchQuery
+from app.services.ingest_report import IngestRequest
+
+SET = next(one for one in DEV_SETS if one.book == "rust-book-quizzes")
+LEVELS = (3, 2, 1)
+
+
+def sections(book: Book, level: int) -> Mapping[str, Sequence[int]]:
+    """Where the sections of each file begin, ascending; the first one at 0."""
+    return {
+        document.file: sorted(
+            {0} | {block.start for block in document.blocks if 0 < block.level <= level}
+        )
+        for document in book.documents
+    }
+
+
+def section_of(starts: Sequence[int], spans: Sequence[Span]) -> tuple[Span, ...]:
+    """The section in which most of these spans lies."""
+    shared: dict[int, int] = defaultdict(int)
+    ends = [*starts[1:], 1 << 60]
+    for start, end in spans:
+        for at in range(bisect_right(starts, start) - 1, len(starts)):
+            shared[at] += max(0, min(end, ends[at]) - max(start, starts[at]))
+    best = max(shared, key=lambda at: (shared[at], -at))
+    return ((starts[best], ends[best]),)
+
+
+async def run(data: Path, home: Path) -> None:
+    book = read_source(IngestRequest(data / SET.folder, book=SET.book, site=SET.site))
+    levels = {level: sections(book, level) for level in LEVELS}
+    ranks: dict[str, list[int]] = defaultdict(list)
+    async with indexed(data, home, [SET]) as app:
+        for question in single_questions(data, SET.questions):
+            query = SearchQuery(question.question, NDCG_DEPTH, filter=SearchFilter((SET.book,)))
+            hits = (await app.retrieve.search(query)).hits
+            chunks = [Retrieved(hit.chunk.file, hit.chunk.spans) for hit in hits]
+            ranks["the quiz's own part"].append(score_ranking(question, chunks, 5).first_hit)
+            for level, starts in levels.items():
+                found = [
+                    Retrieved(one.file, section_of(starts[one.file], one.spans)) for one in chunks
+                ]
+                ranks[f"section of level {level}"].append(
+                    score_ranking(question, found, 5).first_hit
+                )
+    print(f"A chunk finds it that shares {MIN_OVERLAP} characters with it.\n")
+    print("| where a hit lies | hit@1 | hit@5 |\n|---|---:|---:|")
+    for name, found_at in ranks.items():
+        one, five = (sum(0 < rank <= k for rank in found_at) / len(found_at) for k in (1, 5))
+        print(f"| {name} | {one:.3f} | {five:.3f} |")
+
+
+if __name__ == "__main__":
+    options = dev_sets_parser(__doc__).parse_args()
+    asyncio.run(run(options.data, options.home))
