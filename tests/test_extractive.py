@@ -66,17 +66,48 @@ def hit(*passages: Passage, score: float) -> Hit:
         ("When was the mitochondrion seen?", ["p-story"]),
         ("What is a ribosome?", ["p-says"]),
         ("What is the Golgi apparatus?", ["p-named"]),
+        ("How do centrioles work?", ["p-motto"]),
     ],
 )
 def test_places_that_define_the_term_move_to_the_front(question: str, first: list[str]) -> None:
     says = passage("Cells have parts. A ribosome is a part that makes proteins.", "p-says")
     named = passage("It packs proteins.", "p-named", heading_path=("Cells", "Golgi apparatus"))
-    ranked = [STORY, passage("The ribosome works.", "p-far"), says, named, CELL, GLOSSARY]
+    motto = passage("They divide it.", "p-motto", heading_path=("Cells", "Centrioles: a pair"))
+    far = passage("The ribosome works.", "p-far")
+    ranked = [STORY, far, says, named, motto, CELL, GLOSSARY]
     hits = [hit(one, score=1 - at / 10) for at, one in enumerate(ranked)]
     moved = definitions_first(hits, defined_terms(question, terms), terms)
     assert [one.chunk.paragraph_id for one in moved][: len(first)] == first
     assert {one.chunk.chunk_id for one in moved} == {one.chunk.chunk_id for one in hits}
     assert moved[0].score == 1.0
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What's a mitochondrion?",
+        "How does the mitochondrion work?",
+        "what is the point of mitochondria",
+        "Tell me about mitochondria, please.",
+        "Explain the mitochondrion to me in simple terms",
+    ],
+)
+def test_a_term_may_be_asked_for_in_many_ways(question: str) -> None:
+    assert defined_terms(question, terms) == terms("mitochondrion")
+
+
+def test_a_term_that_is_only_named_to_be_explained_later_is_not_defined_there() -> None:
+    named = passage(
+        "Some cells have a mitochondrion, which we'll discuss in Chapter 7. They move.",
+        "p-named",
+        terms=("mitochondrion",),
+    )
+    explained = passage("Mitochondria are where sugar is burnt.", "p-explained")
+    found = answer("What is a mitochondrion?", named, explained)
+    assert found.text.startswith("Mitochondria are where sugar is burnt.")
+    hits = [hit(STORY, score=0.9), hit(named, score=0.8), hit(CELL, score=0.7)]
+    moved = definitions_first(hits, terms("mitochondrion"), terms)
+    assert [one.chunk.paragraph_id for one in moved] == ["p-cell", "p-story", "p-named"]
 
 
 def test_glossary_entry_is_quoted_whole_for_a_definition() -> None:

@@ -31,6 +31,9 @@ def shared(question: str, chunk: Chunk) -> int:
         ("What is a cell?", True),
         ("Define cells.", True),
         ("cell", True),
+        ("How do cells work?", True),
+        ("Tell me about cells", True),
+        ("What's the point of a cell?", True),
         ("What is a cell wall?", False),
         ("How do cells divide?", False),
     ],
@@ -44,7 +47,17 @@ def test_a_question_for_a_definition_meets_the_place_that_defines(
 
 
 @pytest.mark.parametrize(
-    "heading", ["What Is a Cell?", "Cells", "4.1 Cells", "cell(size, wall)", "Definition of cell"]
+    "heading",
+    [
+        "What Is a Cell?",
+        "Cells",
+        "4.1 Cells",
+        "cell(size, wall)",
+        "Definition of cell",
+        "How Cells Work",
+        "Cells: Where Life Begins",
+        "Cell - an introduction",
+    ],
 )
 def test_a_question_meets_the_section_that_is_named_so(heading: str) -> None:
     chunk = make_chunk("It divides.")

@@ -9,6 +9,7 @@ from dataclasses import replace
 from app.domain.answering.terms import Terms
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
+from app.domain.retrieval.definitions import heading_forms
 from app.domain.retrieval.query import Hit
 
 POOL = 30
@@ -21,10 +22,12 @@ _PROSE = frozenset({BlockKind.PARAGRAPH, BlockKind.ADMONITION, BlockKind.QUOTE, 
 
 _LONGEST_TERM = 4
 _ASKS_DEFINITION = re.compile(
-    r"^\s*(?:what\s+(?:is|are|was|were)(?:\s+meant\s+by"
-    r"|\s+the\s+(?:function|role|purpose|meaning|definition)s?\s+of)?|what\s+does|define|explain|describe"
+    r"^\s*(?:what(?:\s+(?:is|are|was|were)|['\u2019]?s)(?:\s+meant\s+by"
+    r"|\s+the\s+(?:function|role|purpose|meaning|definition|point|idea)s?\s+(?:of|behind))?"
+    r"|(?:what|how)\s+do(?:es)?|define|explain|describe|tell\s+me\s+about"
     r"|who\s+(?:is|was|are|were)|qué\s+(?:es|son)|was\s+(?:ist|sind)|qu['\u2019]est-ce\s+que?"
-    r"|o\s+que\s+(?:é|são))\s+(?P<what>.+?)(?:\s+means?|\s+refers?\s+to|\s+stands?\s+for)?$",
+    r"|o\s+que\s+(?:é|são))\s+(?P<what>.+?)(?:\s+means?|\s+refers?\s+to|\s+stands?\s+for|\s+works?)?"
+    r"(?:,?\s+(?:to\s+me|please|briefly|exactly|in\s+(?:simple|plain)\s+(?:terms|words|english)))*$",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -37,6 +40,11 @@ SAYS_WHAT_IT_IS = re.compile(
     re.IGNORECASE,
 )
 SAYS_SOMETHING = re.compile(r"\b(?:is|are|es|son|ist|sind|est|sont|é|são)\b", re.IGNORECASE)
+EXPLAINED_ELSEWHERE = re.compile(
+    r"\b(?:discuss|cover|explain|explore|describe|examine|learn|see|look)\w*\b[^.!?]{0,60}"
+    r"\bin (?:(?:chapter|section|appendix) \w|(?:a|the) (?:later|next|following) )",
+    re.IGNORECASE,
+)
 _LONGEST_SUBJECT = 80  # characters
 _POINTS_AT = re.compile(r"\s*(?:this|that|these|those)\b", re.IGNORECASE)
 _SENTENCE_BEGINS = re.compile(r"[.!?]\s+|\n")
@@ -58,8 +66,12 @@ def _what(question: str) -> str | None:
 
 
 def defines(passage: Passage, asked: frozenset[int], terms: Terms) -> bool:
-    """Whether the author marks a term of just these words as defined in the passage."""
-    return any(terms(term) == asked for term in passage.terms)
+    """Whether the author marks a term of just these words as defined in the passage.
+
+    Not where it is only named, to be explained elsewhere.
+    """
+    marked = any(terms(term) == asked for term in passage.terms)
+    return marked and not EXPLAINED_ELSEWHERE.search(passage.text)
 
 
 def definitions_first(hits: Sequence[Hit], asked: frozenset[int], terms: Terms) -> list[Hit]:
@@ -107,7 +119,8 @@ def _defining(hit: Hit, asked: frozenset[int], terms: Terms) -> int:
     if any(says_what_it_is(one.text, asked, terms) for one in passages if one.kind in _PROSE):
         return 2
     path = hit.chunk.heading_path
-    return 3 if path and terms(path[-1]) == asked else _NOWHERE
+    named = path and any(terms(form) == asked for form in heading_forms(path[-1]))
+    return 3 if named else _NOWHERE
 
 
 def says_what_it_is(text: str, asked: frozenset[int], terms: Terms) -> bool:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from app.domain.answering.asked import Asked
 from app.domain.answering.definitions import (
+    EXPLAINED_ELSEWHERE,
     SAYS_SOMETHING,
     SAYS_WHAT_IT_IS,
     defines,
@@ -30,6 +31,8 @@ DEFINITION = 1.0
 PREVIOUS = 0.5
 HEADING = 0.5
 PASSAGE = 0.3
+OPENING = 0.5
+"""How far a paragraph's first sentence defines its subject."""
 WANTED_KIND = 0.3
 """Added to code and tables that are asked for, taken from those that are not."""
 
@@ -141,7 +144,8 @@ class Relevance:
             return 1.2
         return max(
             (1.0 if marked else 0.75) * speaks_of(asked, unit.text, SAYS_WHAT_IT_IS, self.terms),
-            (0.75 if marked else 0.2) * speaks_of(asked, unit.text, SAYS_SOMETHING, self.terms),
+            (0.75 if marked else OPENING if unit.start == 0 else 0.2)
+            * speaks_of(asked, unit.text, SAYS_SOMETHING, self.terms),
             0.65 if marked and asked <= own else 0.0,
         )
 
@@ -168,7 +172,9 @@ def _form(unit: Unit, own: frozenset[int]) -> float:
         factor *= 0.7
     if _CAPTION.match(unit.text):
         factor *= 0.5
-    if _POINTS_ELSEWHERE.search(unit.text):
+    if EXPLAINED_ELSEWHERE.search(unit.text):
+        factor *= 0.6
+    elif _POINTS_ELSEWHERE.search(unit.text):
         factor *= 0.85
     if unit.kind is BlockKind.LIST:
         factor *= 0.6 if _WEB_ADDRESS.search(unit.text) else 1.0

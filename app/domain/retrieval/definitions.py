@@ -12,15 +12,21 @@ import re
 from collections.abc import Collection, Sequence
 
 CARRIERS = {
-    "en": "define defined definition mean means meaning meant term word concept explain stand",
-    "es": "define definir definición significa significado término palabra concepto explica",
-    "fr": "définir définis définition signifie signification veut dire terme mot concept explique",
-    "de": "definiere definition bedeutet bedeutung heißt begriff wort versteht erkläre",
-    "pt": "defina definir definição significa significado termo palavra conceito explique",
+    "en": "define defined definition mean means meaning meant term word concept explain stand"
+    " describe tell work works point purpose idea basics introduction",
+    "es": "define definir definición significa significado término palabra concepto explica"
+    " funciona funcionan sirve sirven idea introducción",
+    "fr": "définir définis définition signifie signification veut dire terme mot concept explique"
+    " fonctionne fonctionnent sert servent idée introduction",
+    "de": "definiere definition bedeutet bedeutung heißt begriff wort versteht erkläre"
+    " funktioniert funktionieren zweck idee grundlagen einführung",
+    "pt": "defina definir definição significa significado termo palavra conceito explique"
+    " funciona funcionam serve servem ideia introdução",
 }
-"""By language; what stands round the term in a question for its definition."""
+"""By language; what stands round the term in a question for it, and in a heading that names it."""
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)*[.:)]?\s+")
+_MOTTO = re.compile(r":\s+|\s+[\u2013\u2014-]\s+")
 _ABBREVIATED = re.compile(r"(.+?)\s*\(([^()]+)\)\s*")
 
 
@@ -31,8 +37,12 @@ def term_forms(term: str) -> tuple[str, ...]:
 
 
 def heading_forms(heading: str) -> tuple[str, ...]:
-    """What a heading may be the name of: its words without number, a call without arguments."""
-    return term_forms(_NUMBER.sub("", heading, count=1) if heading[:1].isdigit() else heading)
+    """What a heading may be the name of: its words without number, a call without arguments, and
+    "Closures: Anonymous Functions" without the motto.
+    """
+    name = _NUMBER.sub("", heading, count=1) if heading[:1].isdigit() else heading
+    before = _MOTTO.split(name, maxsplit=1)[0]
+    return term_forms(name) if before == name else (*term_forms(name), *term_forms(before))
 
 
 def focuses(terms: Sequence[int], carriers: Collection[int]) -> frozenset[tuple[int, ...]]:
