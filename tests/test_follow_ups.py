@@ -72,6 +72,11 @@ def test_a_marked_word_is_suggested_only_where_the_book_says_what_it_is(
     assert found == ['What does "stoma" mean?'] * suggested_too
 
 
+@pytest.mark.parametrize("label", ["Note", "Warning", "Example 3.1", "N.B.", "Step 2"])
+def test_a_label_is_no_term(label: str) -> None:
+    assert suggested("What is rain?", passage(f"{label}: it gets wet.", terms=(label,))) == []
+
+
 def test_they_are_asked_in_the_readers_language_about_the_books_words() -> None:
     found = suggested("¿Qué es la fotosíntesis y cómo es que la luz se usa en las hojas?", LIGHT)
     assert "¿Qué significa «Chlorophyll»?" in found

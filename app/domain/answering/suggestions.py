@@ -48,6 +48,14 @@ _NO_SUBJECT = re.compile(
     r"|what you.(?:ve learned|ll learn)|what.s next|next steps|table of contents|see also)$",
     re.IGNORECASE,
 )
+_LABEL = re.compile(
+    r"(?:notes?|n\.?b\.?|remarks?|tips?|hints?|warnings?|caution|danger|important|info|examples?"
+    r"|exercises?|questions?|answers?|solutions?|problems?|proof|theorem|lemma|definition|summary"
+    r"|step|figure|table|listing|chapter|section|part|todo|update|result|output|input|pros?|cons?)"
+    r"(?: \d[\d.]*)?",
+    re.IGNORECASE,
+)
+"""Words that say what a paragraph is, "Note: ...", and not what it is about."""
 _NUMBER = re.compile(r"^(?:[^\W\d]+\s+)?\d+(?:(?:\.\d+)+[.:)]?|[.:)])\s+")
 _ASK_THEMSELVES = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION})
 
@@ -90,7 +98,9 @@ def _subjects(chunk: Chunk, terms: Terms) -> Iterator[tuple[str, dict[str, str]]
         if passage.kind not in _ASK_THEMSELVES:
             for marked in passage.terms:
                 term = " ".join(marked.split()).strip(_ENDINGS)
-                if len(term.split()) <= _LONGEST_TERM and _explained(term, passage, terms):
+                if _LABEL.fullmatch(term) or len(term.split()) > _LONGEST_TERM:
+                    continue
+                if _explained(term, passage, terms):
                     yield term, _MEANS
     for heading in chunk.heading_path[-1:]:
         subject = _NUMBER.sub("", " ".join(heading.split()))
