@@ -14,7 +14,7 @@ from app.adapters.markdown import inline_mkdocs, inline_rules
 from app.adapters.markdown.anchors import SlugPolicy
 from app.adapters.markdown.marks import Dialect
 from app.adapters.markdown.quick_inline import QuickInline
-from app.adapters.markdown.running_text import BLANKS, Collector, Text, code_text, glued
+from app.adapters.markdown.running_text import Collector, Text, code_text, glued, on_one_line
 from app.adapters.markdown.tags import TagScanner
 from app.domain.document import RUN_BOUNDARY as BOUNDARY
 
@@ -117,8 +117,8 @@ def _read_code_spans(content: str) -> Text:
     for index, piece in enumerate(pieces):
         if index % 2:
             pieces[index] = code_text(piece)
-        elif "\n" in piece or "  " in piece or "\t" in piece:
-            pieces[index] = BLANKS.sub(" ", piece)
+        else:
+            pieces[index] = on_one_line(piece)
     text = "".join(pieces)
     return Text(text, text, glued(BOUNDARY.join(pieces)))
 

@@ -59,7 +59,8 @@ class _Targets:
         self._library = library
         self._layout = layout
         self._ids: dict[str, set[str]] = {}
-        self._inner_ids: dict[str, set[str]] = {}
+        self._inner_ids: dict[str, set[str] | None] = {}
+        """None where a page documents code: what is made of that is not known."""
         self._labels: set[str] | None = None
         self._names_code = False
 
@@ -113,13 +114,13 @@ class _Targets:
     def _has(self, file: str, anchor: str) -> bool:
         if file not in self._ids:
             self._ids[file] = _ids_of_blocks(self._drafts[file])
-        if _AUTODOC.search(self._drafts[file].source.flat):
-            return True  # what it makes of code is not known
         if anchor in self._ids[file] or anchor.startswith(("fn", "user-content-", ":~:")):
             return True
         if file not in self._inner_ids:
-            self._inner_ids[file] = _ids_in_markup(self._drafts[file].source.flat)
-        return anchor in self._inner_ids[file]
+            text = self._drafts[file].source.flat
+            self._inner_ids[file] = None if _AUTODOC.search(text) else _ids_in_markup(text)
+        inner = self._inner_ids[file]
+        return inner is None or anchor in inner
 
 
 def _outside(path: str, root: str) -> bool:

@@ -9,10 +9,11 @@ from app.adapters.markdown.tags import BLOCK_NAMES
 from app.domain.document import RUN_BOUNDARY as BOUNDARY
 from app.domain.document import RUN_GLUE
 
-BLANKS = re.compile(r"[ \t]*\n[ \t]*|[ \t]{2,}|\t")
+_BLANKS = re.compile(r"[ \t]*\n[ \t]*|[ \t]{2,}|\t")
 GLUED_BOUNDARY = f"{RUN_GLUE}{BOUNDARY}{RUN_GLUE}"
 """Where something stands that is no part of the runs: the words beside it may go on in it."""
-_WITHIN_WORD = re.compile(rf"(?<=\w){BOUNDARY}+(?=\w)")
+# It begins with the boundary itself, which is searched for fast; the letter before is checked after.
+_WITHIN_WORD = re.compile(rf"{BOUNDARY}(?<=\w{BOUNDARY}){BOUNDARY}*+(?=\w)")
 _ATTRIBUTE_ID = re.compile(r"#([\w:.-]+)")
 _TERM_ROLES = frozenset({"term", "dfn", "index"})
 
@@ -161,7 +162,7 @@ class Collector:
             skipped = set(self.silent)
             id_text = "".join(part for at, part in enumerate(self.out) if at not in skipped)
         if "  " in text or "\n" in text or "\t" in text:
-            text = BLANKS.sub(_one_blank, text)
+            text = _BLANKS.sub(_one_blank, text)
         text = text.strip()
         terms = self.explicit if self.explicit or explicit_terms else self.terms
         if terms == [text]:
@@ -181,6 +182,12 @@ class Collector:
 def glued(runs: str) -> str:
     """Mark the boundaries that stand within a word."""
     return _WITHIN_WORD.sub(GLUED_BOUNDARY, runs)
+
+
+def on_one_line(text: str) -> str:
+    """Show line ends and runs of blanks as one space."""
+    flat = text.replace("\n", " ")
+    return _BLANKS.sub(" ", text) if "  " in flat or "\t" in flat else flat
 
 
 def _one_blank(match: re.Match[str]) -> str:
