@@ -14,7 +14,7 @@ _TITLE = re.compile(
     r"\b(?:title|filename|file|name|caption|lst-cap)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s}]+))"
 )
 _HIDDEN = re.compile(r"^[ \t]*#(?:[ \t].*)?$")
-_ESCAPED = re.compile(r"^([ \t]*)##")
+_ESCAPED = re.compile(r"^([ \t]*)##", re.M)
 _HIGHLIGHT = re.compile(
     r"^[ \t]*(?://|#|--|%|;|\{?/\*|<!--)\s*"
     r"(?:highlight-next-line|highlight-start|highlight-end|prettier-ignore)"
@@ -36,8 +36,9 @@ class Code:
         """Drop the lines that the page does not show: mdBook's `# ` and highlight comments."""
         text = text.strip("\n")
         if self.hides_lines and "#" in text:
-            lines = (line for line in text.split("\n") if not _HIDDEN.match(line))
-            text = "\n".join(_ESCAPED.sub(r"\1#", line) for line in lines)
+            text = "\n".join(line for line in text.split("\n") if not _HIDDEN.match(line))
+            if "##" in text:
+                text = _ESCAPED.sub(r"\1#", text)
         elif self.highlights and "highlight-" in text:
             text = "\n".join(line for line in text.split("\n") if not _HIGHLIGHT.match(line))
         return text.rstrip()

@@ -14,7 +14,6 @@ from app.adapters.markdown.sites.layout import Page
 from app.adapters.markdown.source import SourceFile, front_text
 from app.domain.document import Block, BlockKind, Document, Span
 
-_ASCII = bytes(range(128))
 _ASCII_BLANKS = b" \n\t\r\x0b\x0c\x1c\x1d\x1e\x1f"
 
 
@@ -157,8 +156,7 @@ def _coverage(
 
 def _count_nonblank(text: str) -> int:
     """Count the characters that are neither white space nor a byte order mark in front."""
-    data = text.encode("utf-8", "surrogatepass")
-    # As bytes: dropping characters that way takes a fifth of the time.
-    rare = data.translate(None, _ASCII).decode("utf-8", "surrogatepass")
-    common = len(text) - len(rare) - sum(map(data.count, _ASCII_BLANKS))
-    return common + len("".join(rare.split())) - text.startswith("\ufeff")
+    # Dropping the usual blanks as bytes takes a tenth of the time that splitting at them does.
+    dense = text.encode("utf-8", "surrogatepass").translate(None, _ASCII_BLANKS)
+    rest = dense.decode("utf-8", "surrogatepass")
+    return len("".join(rest.split())) - text.startswith("\ufeff")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from app.adapters.markdown.source import decode
 from app.domain.errors import BookError
@@ -31,9 +31,7 @@ class Library:
 
     def locate(self, base: str, target: str) -> str | None:
         """Return the path, relative to the root, of `target` as seen from the folder `base`."""
-        joined = _normal(
-            PurePosixPath(target[1:] if target.startswith("/") else f"{base}/{target}")
-        )
+        joined = _normal(target if target.startswith("/") else f"{base}/{target}")
         if joined is None or self._resolved is None:
             return None
         if joined not in self._found:
@@ -66,16 +64,16 @@ class Library:
             raise BookError(f"cannot be read: {error.strerror}", file) from error
 
 
-def _normal(path: PurePosixPath) -> str | None:
+def _normal(path: str) -> str | None:
     parts: list[str] = []
-    for part in path.parts:
+    for part in path.split("/"):
         if part == "..":
             if not parts:
                 return None
             parts.pop()
-        elif part not in (".", "/"):
+        elif part not in ("", "."):
             parts.append(part)
-    return "/".join(parts) if parts and "\0" not in str(path) else None
+    return "/".join(parts) if parts and "\0" not in path else None
 
 
 def folder_of(file: str) -> str:

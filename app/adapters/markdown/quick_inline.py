@@ -56,12 +56,13 @@ class QuickInline:
     def __init__(self, dialect: Dialect) -> None:
         self._attribute_lists = dialect.kramdown or (dialect.attribute_lists and not dialect.mdbook)
         self._braces = dialect.mdx or dialect.myst
-        special = r"\\`*_\[<&~\n"
+        special = r"\\`*_\[<&~!\n"
         if self._attribute_lists or self._braces:
             special += "{"
         if dialect.math:
             special += "$"
-        self._special = re.compile(rf"[{special}]|!(?=\[)")
+        # One set of characters: an expression with a branch is tried at every character.
+        self._special = re.compile(f"[{special}]")
 
     def read(self, content: str, references: Mapping[str, Mapping[str, str]]) -> Collector | None:
         """Return what `content` shows, or None if only markdown-it can tell.
@@ -179,6 +180,8 @@ class _Scan:
         return match.end()
 
     def _image(self, start: int, end: int) -> int:
+        if not self.source.startswith("[", start + 1, end):
+            return self._plain(start)
         match = _IMAGE.match(self.source, start, end)
         if match is None or self.linked:
             return -1
