@@ -130,13 +130,26 @@ class Document:
     """Place in the book's reading order, from 0."""
     language: str = "en"
     """ISO 639-1 code."""
-    covered: int = 0
-    """Non-blank characters that lie in a block or in a named class of mark-up."""
-    nonblank: int = 0
     unknown: tuple[Span, ...] = ()
-    """What is neither: spans to look at."""
+    """What lies neither in a block nor in a named class of mark-up: spans to look at."""
     settings: dict[str, str] = field(default_factory=dict)
     """Per-document settings from front matter (`rag_...` keys)."""
+
+    @property
+    def nonblank(self) -> int:
+        """Characters of the source that are no blanks; a byte order mark in front is a blank."""
+        return _count_nonblank(self.source) - self.source.startswith("\ufeff")
+
+    @property
+    def covered(self) -> int:
+        """Those of them that lie in a block or in a named class of mark-up."""
+        return self.nonblank - sum(
+            _count_nonblank(self.source[start:end]) for start, end in self.unknown
+        )
+
+
+def _count_nonblank(text: str) -> int:
+    return len("".join(text.split()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,12 +72,13 @@ class Containers:
 
     def _open_listing(self, tag: Tag, scope: Scope) -> None:
         """Open mdBook's `<Listing number="4-1" caption="..." file-name="...">` round code."""
-        number, caption = tag.get("number"), tag.get("caption")
+        shown = tag.texts
+        number, caption = shown.get("number"), shown.get("caption")
         text = self._read_text(caption).text if caption else ""
-        names = list(tag.attributes)
+        names = list(shown)
         if number and (not caption or names.index("number") < names.index("caption")):
             text = f"{tag.name} {number}" + (f": {text}" if text else "")
-        scope.title = text or tag.get("file-name")
+        scope.title = text or shown.get("file-name", "")
         if text:
             self.emit(Piece(BlockKind.PARAGRAPH, text, text, tag.start, tag.end, runs=text))
 

@@ -14,8 +14,6 @@ from app.adapters.markdown.sites.layout import Page
 from app.adapters.markdown.source import SourceFile, front_text
 from app.domain.document import Block, BlockKind, Document, Span
 
-_ASCII_BLANKS = b" \n\t\r\x0b\x0c\x1c\x1d\x1e\x1f"
-
 
 @dataclass(frozen=True, slots=True)
 class PageDraft:
@@ -59,7 +57,6 @@ def build_document(draft: PageDraft, position: int, ids: Iterator[str], language
     page, source = draft.page, draft.source
     title, title_heading = _title_of(draft)
     blocks = tuple(_blocks(draft, title, title_heading, ids))
-    covered, nonblank, unknown = _coverage(source.text, blocks, draft.marks)
     front = source.front_matter
     return Document(
         page.file,
@@ -70,9 +67,7 @@ def build_document(draft: PageDraft, position: int, ids: Iterator[str], language
         blocks,
         position,
         page.language or language,
-        covered,
-        nonblank,
-        unknown,
+        tuple(_unknown(source.text, blocks, draft.marks)),
         {key: str(value) for key, value in front.items() if key.startswith("rag_")},
     )
 
@@ -130,33 +125,17 @@ def _blocks(
         )
 
 
-def _coverage(
-    text: str, blocks: tuple[Block, ...], marks: list[MarkSpan]
-) -> tuple[int, int, tuple[Span, ...]]:
-    """Count the non-blank characters inside blocks or mark-up, and list what is in neither."""
+def _unknown(text: str, blocks: tuple[Block, ...], marks: list[MarkSpan]) -> Iterator[Span]:
+    """Yield the spans that lie neither in a block nor in mark-up, less the blanks round them."""
     spans = [(block.start, block.end) for block in blocks]
     spans.extend((start, end) for _, start, end in marks)
     spans.sort()
     spans.append((len(text), len(text)))
-    unknown: list[Span] = []
-    position = missing = 0
-    if text.startswith("\ufeff"):
-        position = 1
+    position = 1 if text.startswith("\ufeff") else 0
     for start, end in spans:
         if start > position:
             gap = text[position:start]
             if not gap.isspace():
                 lead = len(gap) - len(gap.lstrip())
-                unknown.append((position + lead, position + len(gap.rstrip())))
-                missing += len("".join(gap.split()))
+                yield position + lead, position + len(gap.rstrip())
         position = max(position, end)
-    nonblank = _count_nonblank(text)
-    return nonblank - missing, nonblank, tuple(unknown)
-
-
-def _count_nonblank(text: str) -> int:
-    """Count the characters that are neither white space nor a byte order mark in front."""
-    # Dropping the usual blanks as bytes takes a tenth of the time that splitting at them does.
-    dense = text.encode("utf-8", "surrogatepass").translate(None, _ASCII_BLANKS)
-    rest = dense.decode("utf-8", "surrogatepass")
-    return len("".join(rest.split())) - text.startswith("\ufeff")

@@ -70,7 +70,9 @@ class InlineReader:
                 and content.count("`") % 2 == 0
             ):
                 return _read_code_spans(content)
-            quick = None if self._extensions else self._quick.read(content, env["references"])
+            quick = None
+            if not self._extensions:
+                quick = self._quick.read(_unwrapped(content), env["references"])
             if quick is not None:
                 return quick.finish(self._explicit_terms)
         tokens = self.parse(content, env)
@@ -109,6 +111,14 @@ def _flat(content: str) -> str:
     if "\n" in content or "  " in content or "\t" in content:
         return " ".join(content.split())
     return content
+
+
+def _unwrapped(content: str) -> str:
+    """Join lines where a line's end is nothing but a blank: most mark-up takes either."""
+    if "\n" not in content or "\\" in content or "<" in content:
+        return content
+    joined = content.replace("\n", " ")
+    return content if "  " in joined or "\t" in joined else joined
 
 
 def _read_code_spans(content: str) -> Text:

@@ -375,8 +375,13 @@ def _rule_lines(text: str) -> tuple[bool, bool]:
 
 def _suited(dialect: Dialect, source: SourceFile) -> Dialect:
     """Leave out the constructs that this file does not use: each costs time on every block."""
-    if dialect.definition_lists and not _DEFINITION.search(source.flat):
-        dialect = replace(dialect, definition_lists=False)
-    if dialect.math and "$" not in source.flat and "\\\\" not in source.flat:
-        dialect = replace(dialect, math=False)
-    return dialect
+    return _narrowed(
+        dialect,
+        dialect.definition_lists and bool(_DEFINITION.search(source.flat)),
+        dialect.math and ("$" in source.flat or "\\\\" in source.flat),
+    )
+
+
+@cache
+def _narrowed(dialect: Dialect, definition_lists: bool, math: bool) -> Dialect:
+    return replace(dialect, definition_lists=definition_lists, math=math)

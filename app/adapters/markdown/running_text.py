@@ -12,7 +12,7 @@ from app.domain.document import RUN_GLUE
 _BLANKS = re.compile(r"[ \t]*\n[ \t]*|[ \t]{2,}|\t")
 GLUED_BOUNDARY = f"{RUN_GLUE}{BOUNDARY}{RUN_GLUE}"
 """Where something stands that is no part of the runs: the words beside it may go on in it."""
-# It begins with the boundary itself, which is searched for fast; the letter before is checked after.
+# A search for the boundary itself is fast, so the letter before it is looked at afterwards.
 _WITHIN_WORD = re.compile(rf"{BOUNDARY}(?<=\w{BOUNDARY}){BOUNDARY}*+(?=\w)")
 _ATTRIBUTE_ID = re.compile(r"#([\w:.-]+)")
 _TERM_ROLES = frozenset({"term", "dfn", "index"})

@@ -10,7 +10,6 @@ import yaml
 
 from app.domain.errors import BookError
 
-_NOT_LINE_END = re.compile(r"[^\n]")
 _SIMPLE_LINE = re.compile(
     r"(?P<key>[A-Za-z_][\w-]*):[ ]+(?:\"(?P<quoted>[^\"\\\n]*)\"|'(?P<single>[^'\n]*)'"
     r"|(?P<plain>[A-Za-z][A-Za-z /.,&()-]*[A-Za-z]))[ ]*\n"
@@ -74,7 +73,8 @@ def make_source(text: str, file: str) -> SourceFile:
         loaded = _load_yaml(match["body"])
         if loaded is not None:
             front_matter, body_start = loaded, match.end()
-            flat = _NOT_LINE_END.sub(" ", flat[:body_start]) + flat[body_start:]
+            blanked = "\n".join(" " * len(line) for line in flat[:body_start].split("\n"))
+            flat = blanked + flat[body_start:]
     if flat.startswith("\ufeff"):
         flat = " " + flat[1:]
     return SourceFile(file, text, flat, front_matter, body_start)

@@ -61,12 +61,14 @@ class Tag(NamedTuple):
         """The attributes in order; JSX expression values keep their braces."""
         return read_attributes(self.inside) if self.inside else {}
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The attributes' texts in order; "" for an expression that is no string."""
+        return {name: _text_of(value) for name, value in self.attributes.items()}
+
     def get(self, name: str) -> str:
         """Return the attribute's text; "" if it is missing or an expression that is no string."""
-        if name not in self.inside:
-            return ""
-        value = self.attributes.get(name, "")
-        return string_literal(value) if value.startswith("{") else value
+        return _text_of(self.attributes.get(name, "")) if name in self.inside else ""
 
     @property
     def is_component(self) -> bool:
@@ -249,6 +251,10 @@ def string_literal(expression: str) -> str:
         if inner[0] not in body.replace("\\" + inner[0], "") and "${" not in body:
             return unescape_string(body)
     return ""
+
+
+def _text_of(value: str) -> str:
+    return string_literal(value) if value.startswith("{") else value
 
 
 def plain_text(source: str) -> str:

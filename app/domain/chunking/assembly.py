@@ -125,11 +125,14 @@ class ChunkBuilder:
     exact_passages: bool = True
     """Whether pieces end at joints, so that what is repeated stays a passage of its own."""
     seen: Counter[str] = field(default_factory=Counter)
-    fingerprint: str = field(init=False)
+    origin: bytes = field(init=False)
+    """What the names of all the document's chunks begin with."""
     renderer: Renderer = field(init=False)
 
     def __post_init__(self) -> None:
-        self.fingerprint = self.config.fingerprint(self.strategy)
+        fingerprint = self.config.fingerprint(self.strategy)
+        origin = (self.book.id, self.strategy, fingerprint, self.document.file, "")
+        self.origin = "\x1f".join(origin).encode()
         self.renderer = Renderer(self.document.source, self.tools.joins)
 
     def build(self, drafts: Sequence[Draft]) -> list[Chunk]:
@@ -187,10 +190,8 @@ class ChunkBuilder:
 
     def _id(self, text: str) -> str:
         """Of the content and its place among equal ones: no other chunk changes it."""
-        origin = (self.book.id, self.strategy, self.fingerprint, self.document.file)
-        name = "\x1f".join((*origin, text))
-        self.seen[name] += 1
-        return _uuid5(f"{name}\x1f{self.seen[name]}")
+        self.seen[text] += 1
+        return _uuid5(self.origin + f"{text}\x1f{self.seen[text]}".encode())
 
     def _passages(self, draft: Draft, path: tuple[str, ...]) -> list[Passage]:
         if len(draft.pieces) == 1 and not draft.overlap and draft.head is None:
@@ -241,9 +242,9 @@ class ChunkBuilder:
         )
 
 
-def _uuid5(name: str) -> str:
+def _uuid5(name: bytes) -> str:
     """`uuid.uuid5(NAMESPACE, name)` as text, without the object between."""
-    digits = sha1(_NAMESPACE_BYTES + name.encode(), usedforsecurity=False).hexdigest()
+    digits = sha1(_NAMESPACE_BYTES + name, usedforsecurity=False).hexdigest()
     variant = "89ab"[int(digits[16], 16) & 3]
     return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"
 

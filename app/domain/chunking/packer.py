@@ -59,7 +59,8 @@ def pack(loads: Sequence[Load], config: StructureConfig, slack: int = 0) -> list
     merged = list(accumulate(_merge_cost(load.level) for load in loads))
     last_section = _last_section_starts(loads)
     heads = [load.head for load in loads]
-    leads = [load.head + load.overlap for load in loads]
+    # Added to the steps up to a chunk's end: its size when it begins here.
+    offsets = [load.head + load.overlap - step for load, step in zip(loads, steps, strict=False)]
     # What a chunk that begins here costs whatever its end: all before it, and this cut.
     begin = [0.0] * (count + 1)
     torn = [0.0 if load.level or not index else _MIXED for index, load in enumerate(loads)]
@@ -81,9 +82,9 @@ def pack(loads: Sequence[Load], config: StructureConfig, slack: int = 0) -> list
                     continue
                 cost = begin[start]
             else:
-                spent = step_end - steps[start] + leads[start]
                 of_size = part_cost if torn_end or torn[start] else size_cost
-                cost = begin[start] + of_size[spent] + merged_end - merged[start]
+                size_spent = of_size[step_end + offsets[start]]
+                cost = begin[start] + size_spent + merged_end - merged[start]
                 if section > start:
                     cost += torn[start] + torn_end
             if cost < best:
