@@ -218,3 +218,10 @@ def test_threads_share_one_encoder() -> None:
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda text: encoder.encode_document(text, "es"), texts))
     assert found == expected
+
+
+@pytest.mark.parametrize("word", ["cells", "DNA", "RNAs", "Us", "the", "x", "42"])
+@pytest.mark.parametrize("around", ['"{}"', "({})", "[{}].", "{}:", "{}?", "({}),", '"{},"', "{}!"])
+def test_the_punctuation_of_running_text_leaves_a_word_its_term(word: str, around: str) -> None:
+    """Nor does it make one of its own."""
+    assert terms(around.format(word)) == terms(word)

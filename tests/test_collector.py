@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.markdown import read_book
-from app.services.collector import paused_collector
+from app.services.collector import heap_set_aside, paused_collector
 
 
 def test_the_collector_is_back_as_it_was_even_after_an_error() -> None:
@@ -39,3 +39,16 @@ def test_reading_a_book_makes_no_garbage_that_only_the_collector_would_find(
         book = read_book(tmp_path)
         assert gc.collect() == 0
     assert len(book.documents) == 20
+
+
+def test_what_was_set_aside_is_collected_again_afterwards() -> None:
+    """Nothing is lost for good, even when the block ends in an error."""
+
+    @heap_set_aside()
+    def fail() -> None:
+        assert gc.get_freeze_count()
+        raise ValueError("inside")
+
+    with pytest.raises(ValueError, match="inside"):
+        fail()
+    assert not gc.get_freeze_count()

@@ -178,6 +178,14 @@ def test_headings_inside_a_chunk_are_no_sentences_and_code_is_one() -> None:
     assert chunk_terms(heading, terms_of).sentences == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [("a. b", 2), ("a.b", 1), ("Why? b", 2), ("a。b", 2), ("a\n\n\nb", 2), ("a.\nb", 2), ("a.", 1)],
+)
+def test_a_sentence_ends_at_its_mark_and_at_a_new_line(text: str, sentences: int) -> None:
+    assert len(chunk_terms(make_chunk(text), terms_of).sentences) == sentences
+
+
 def test_a_term_goes_by_its_abbreviation_too() -> None:
     assert term_forms("adenosine triphosphate (ATP)") == (
         "adenosine triphosphate (ATP)",

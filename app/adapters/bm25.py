@@ -12,6 +12,7 @@ import hashlib
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from itertools import chain
 
 from app.adapters.terms import Analyzer, is_spaced, spaced_calls, tokens
@@ -128,6 +129,7 @@ class _Known(dict[str, tuple[int, ...]]):
         return self._analyze(token)
 
 
+@lru_cache(maxsize=65_536)
 def _term_id(term: str) -> int:
     """Unsigned 32 bits: in a vocabulary of 100,000 terms about one pair shares an id."""
     return int.from_bytes(hashlib.blake2b(term.encode(), digest_size=4).digest(), "big")

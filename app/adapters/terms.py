@@ -20,7 +20,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 import Stemmer
 
@@ -63,14 +63,18 @@ _ALONE = frozenset("?&!%+=~^@$")
 _JOINT = re.compile(r"[._&-]|::")
 _HUMP = re.compile(r"[^\W\d_A-Z][A-Z]|[A-Z]{2}[^\W\d_A-Z]")
 _CAMEL = re.compile(r"[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+|\d+")
-_PLAIN = re.compile(r"\(?([A-Za-z][a-z]+)[.,;)]?")
-"""A word of running text, in which there is nothing but its stem to find."""
+_PLAIN = re.compile(r"""["(\[{]*([A-Za-z]?[a-z]+|[A-Z]+|[0-9]+)[])}",;]*[.:?!]?[])}",;]*""")
+"""A word of running text or a number, in which there is nothing but its stem to find."""
 _PLURAL_ACRONYM = re.compile(r"[A-Za-z]*[A-Z]{2}s")
 
 _UNFOLDED = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe"}
     | {"\u0131": "i", "\u0451": "\u0435"}  # Turkish dotless i, Russian yo
 )
+
+
+_REMEMBERED_WORDS = 65_536
+"""A new token is most often a known word with other punctuation, or an identifier made of some."""
 
 
 def is_spaced(text: str) -> bool:
@@ -108,6 +112,7 @@ class Analyzer:
         stop_words = STOP_WORDS.get(language, frozenset())
         self._stop_words = stop_words | {_fold(word) for word in stop_words}
         self._elisions = _ELISIONS.get(language, frozenset())
+        self._term = lru_cache(_REMEMBERED_WORDS)(self._find_term)
 
     def terms(self, run: str) -> list[str]:
         """The terms of a run without white space, in order, repeats included."""
@@ -154,7 +159,7 @@ class Analyzer:
             return right
         return "".join((*left, right))
 
-    def _term(self, word: str) -> str:
+    def _find_term(self, word: str) -> str:
         """Its stem, accents folded; "" for a stop word, unless it is an acronym: US, IN, AND."""
         if _PLURAL_ACRONYM.fullmatch(word):
             word = word[:-1]

@@ -30,6 +30,7 @@ from app.bootstrap.reading import read_source, source_stamp
 from app.domain.errors import ConfigError
 from app.services.answer import AnswerQuestion
 from app.services.cite import CiteParagraph
+from app.services.collector import heap_set_aside
 from app.services.evaluate import Evaluate
 from app.services.glossary import LookUpTerms
 from app.services.ingest import IngestBook
@@ -115,6 +116,7 @@ async def application(
             max_question_chars=settings.max_question_chars,
             refusal_threshold=settings.refusal_threshold,
         )
+        stack.enter_context(heap_set_aside())
         yield Application(
             settings=settings,
             embedder=embedder,

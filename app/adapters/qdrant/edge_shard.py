@@ -32,7 +32,7 @@ SEGMENT = 5_000
 """Chunks in a sealed segment: what is being written is in the engine's memory, 6 KB a chunk; what
 is sealed is in files, which are mapped when they are read."""
 
-_SEARCHED = ("vector_storage-" + DENSE, "vector_index-" + SPARSE)
+_SEARCHED = ("vector_storage-" + DENSE, "vector_index-" + SPARSE, "payload_storage")
 
 PAGE = 1_000
 """Points in one call to the engine."""
@@ -245,7 +245,9 @@ def _read_ahead(path: Path) -> None:
     for folder in _SEARCHED:
         for file in path.glob(f"segments/*/{folder}/*.dat"):
             with file.open("rb") as opened:
-                os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
+                # The engine's files are written from the start, and end in a hole of many MB.
+                written = os.fstat(opened.fileno()).st_blocks * 512
+                os.posix_fadvise(opened.fileno(), 0, written, os.POSIX_FADV_WILLNEED)
 
 
 def _scroll(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import nlargest
 from itertools import pairwise
 from typing import TypeAlias
@@ -89,7 +89,8 @@ class AskedTerms:
 
     def share(self, terms: Iterable[int]) -> float:
         """Of the question's weight, the part that these terms hold, 0 to 1."""
-        return sum(self._weights[term] for term in self._distinct.intersection(terms)) / self._whole
+        held = self._distinct.intersection(terms)
+        return sum([self._weights[term] for term in held]) / self._whole if held else 0.0
 
     def pairs(self, terms: Sequence[int]) -> set[tuple[int, int]]:
         """The question's pairs of neighbours that are neighbours here."""
@@ -121,10 +122,15 @@ def rescore(
     for position, hit in enumerate(hits):
         scores[position] += weights.page * pages[_page(hit)] / best
         scores[position] += weights.here * (_address(hit.chunk.deep_link_url) == here != "")
+    total = weights.total
     return [
-        replace(hits[position], score=max(0.0, score) / weights.total)
+        _scored(hits[position], max(0.0, score) / total)
         for position, score in _spread([_page(hit) for hit in hits], scores, weights.crowding)
     ]
+
+
+def _scored(hit: Hit, score: float) -> Hit:
+    return Hit(hit.chunk, score, hit.dense_score, hit.sparse_score)
 
 
 def _evidence(chunk: ChunkTerms, asked: AskedTerms, weights: RescoringWeights) -> float:
