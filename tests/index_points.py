@@ -9,6 +9,7 @@ import uuid
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from app.domain.chunking.chunk import Chunk, Passage
@@ -48,7 +49,9 @@ def passage(paragraph_id: str, text: str, start: int = 0) -> Passage:
 
 def chunk(book: str, number: int, passages: Sequence[Passage] = (), version: str = "v1") -> Chunk:
     """The chunk of this number; number decides the fields that filters look at."""
-    held = tuple(passages) or (passage(f"p-{book}-{number}", f"text {number} of {book}"),)
+    kind = BlockKind(KINDS[number % len(KINDS)])
+    only = passage(f"p-{book}-{number}", f"text {number} of {book}")
+    held = tuple(passages) or (replace(only, kind=kind),)
     return Chunk(
         chunk_id=chunk_id(book, number),
         book=book,
@@ -61,12 +64,12 @@ def chunk(book: str, number: int, passages: Sequence[Passage] = (), version: str
         overlap_start=0,
         overlap_end=1,
         paragraph_ids=tuple(dict.fromkeys(one.paragraph_id for one in held)),
-        content_type=KINDS[number % len(KINDS)],
+        content_type=kind.value,
         chapter=f"Chapter {number % 4}",
         section="Section",
         heading_path=("Chapter", "Section"),
         spans=((0, 7), (9, 12)),
-        deep_link_url="https://book/#:~:text=text",
+        deep_link_url=f"https://book/docs/{number % 5}.html#:~:text=text",
         language="en" if number % 2 else "es",
         passages=held,
         context=((0, 3),),

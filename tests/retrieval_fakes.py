@@ -12,6 +12,7 @@ from math import sqrt
 
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
+from app.domain.links import page_key
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
 from app.services.ports import BookManifest, GenerationWriter
 
@@ -176,6 +177,27 @@ class FakeIndex:
 
     async def chunks(self, book: str) -> Mapping[str, tuple[str, ...]]:
         return {one.chunk_id: one.paragraph_ids for one in self.stored if one.book == book}
+
+    async def matching(self, filter: SearchFilter) -> list[Chunk]:
+        def leaves(chunk: Chunk) -> bool:
+            return (
+                (not filter.books or chunk.book in filter.books)
+                and (not filter.files or chunk.file in filter.files)
+                and (not filter.pages or page_key(chunk.deep_link_url) in filter.pages)
+                and (not filter.kinds or any(one.kind in filter.kinds for one in chunk.passages))
+                and (
+                    not filter.paragraph_ids
+                    or not set(filter.paragraph_ids).isdisjoint(chunk.paragraph_ids)
+                )
+            )
+
+        return sorted(
+            (one for one in self.stored if leaves(one)), key=lambda one: (one.book, one.chunk_id)
+        )
+
+    async def next_chapter(self, book: str, chapter: str, position: int) -> int | None:
+        others = [one for one in self.stored if one.book == book and one.chapter != chapter]
+        return min((one.position for one in others if one.position > position), default=None)
 
     async def find_paragraph(self, paragraph_id: str, book: str = "") -> Passage | None:
         every = (one for chunk in self.stored if chunk.book == book for one in chunk.passages)

@@ -13,7 +13,9 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.errors import BookNotFound
 from app.domain.glossary import TermFinder, glossary_terms
-from app.services.glossary import LookUpTerms, PageGlossary, page_key
+from app.domain.links import page_key
+from app.domain.retrieval.query import SearchFilter
+from app.services.glossary import LookUpTerms, PageGlossary
 from tests.answer_fakes import passage
 from tests.owl_server import ORIGIN, assert_problem
 from tests.retrieval_fakes import FakeIndex, make_chunk, make_manifest
@@ -115,9 +117,9 @@ def glossary_chunk(page: str, *passages: Passage, book: str = "book", index: int
 class CountingIndex(FakeIndex):
     reads: int = 0
 
-    async def fetch(self, book: str, chunk_ids: Sequence[str]) -> list[Chunk]:
+    async def matching(self, filter: SearchFilter) -> list[Chunk]:
         self.reads += 1
-        return await super().fetch(book, chunk_ids)
+        return await super().matching(filter)
 
 
 def look_up(terms: LookUpTerms, page: str, book: str = "") -> PageGlossary | None:

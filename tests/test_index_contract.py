@@ -338,6 +338,9 @@ FILTERS = {
     "content type": SearchFilter(content_types=("code", "table")),
     "language": SearchFilter(languages=("es",)),
     "position": SearchFilter(max_position=1),
+    "page": SearchFilter(pages=("/docs/2", "/docs/nowhere")),
+    "kind of a passage": SearchFilter(kinds=(BlockKind.CODE, BlockKind.TABLE)),
+    "paragraph": SearchFilter(paragraph_ids=("p-book-7", "p-book-9")),
     "all of them": SearchFilter(
         books=("book",), content_types=("code",), languages=("en",), max_position=3
     ),
@@ -351,6 +354,9 @@ def passes(filter: SearchFilter, one: Chunk) -> bool:
         and (not filter.chapters or one.chapter in filter.chapters)
         and (not filter.content_types or one.content_type in filter.content_types)
         and (not filter.languages or one.language in filter.languages)
+        and (not filter.pages or one.file.removesuffix(".md") in {p[1:] for p in filter.pages})
+        and (not filter.kinds or any(held.kind in filter.kinds for held in one.passages))
+        and (not filter.paragraph_ids or one.paragraph_id in filter.paragraph_ids)
         and (filter.max_position is None or one.position <= filter.max_position)
     )
 
@@ -387,6 +393,38 @@ def test_a_filter_lets_through_what_has_each_of_its_fields(run: Run) -> None:
             assert await found(index, asked) == expected, name
             hits = (await index.search(None, every_term, 1_000, asked)).sparse
             assert {hit.chunk_id for hit in hits} == expected, name
+            matching = await index.matching(asked)
+            assert [one.chunk_id for one in matching] == sorted(expected), name
+
+    run(scenario)
+
+
+def test_chunks_that_match_come_book_by_book(run: Run) -> None:
+    async def scenario(index: BookStore) -> None:
+        for book in ("b", "a", "c"):
+            await publish(index, book, points(book, range(12)))
+        for books, expected in (((), "abc"), (("c", "a", "c"), "ac")):
+            found = await index.matching(SearchFilter(books=books, files=("docs/1.md",)))
+            assert [one.book for one in found] == [one for one in expected for _ in range(3)]
+        await fails(BookNotFound, index.matching(SearchFilter(books=("d",))), "'d'")
+
+    run(scenario)
+
+
+def test_a_chapter_ends_where_the_next_page_of_another_one_begins(run: Run) -> None:
+    chapters = {0: "One", 2: "Two", 3: "Two", 5: "One", 9: "Three"}
+
+    async def scenario(index: BookStore) -> None:
+        made = [
+            replace(one, chunk=replace(one.chunk, position=position, chapter=chapter))
+            for one, (position, chapter) in zip(
+                points("book", range(5)), chapters.items(), strict=True
+            )
+        ]
+        await publish(index, "book", made)
+        found = {at: await index.next_chapter("book", chapters[at], at) for at in chapters}
+        assert found == {0: 2, 2: 5, 3: 5, 5: 9, 9: None}
+        await fails(BookNotFound, index.next_chapter("other", "One", 0), "'other'")
 
     run(scenario)
 

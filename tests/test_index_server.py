@@ -168,7 +168,7 @@ def test_a_generation_is_a_collection_whose_alias_is_switched_in_one_request(
     assert changes == [
         "DELETE /collections/textbook_book_v1",
         f"PUT {new}",
-        *[f"PUT {new}/index?wait=true"] * 7,
+        *[f"PUT {new}/index?wait=true"] * 9,
         *[f"PUT {new}/points?wait=true"] * 2,
         f"POST {new}/points/count",
         f"POST {new}/points",
@@ -336,6 +336,8 @@ def test_payload_indexes_and_limits_are_set_before_the_first_point(double: Qdran
         "file": "keyword",
         "chapter": "keyword",
         "content_type": "keyword",
+        "page": "keyword",
+        "kinds": "keyword",
         "language": "keyword",
         "paragraph_ids": "keyword",
         "position": "integer",
@@ -400,6 +402,20 @@ def test_both_searches_go_in_one_request_without_payload(double: QdrantDouble) -
             ]
         }
     ]
+
+
+def test_no_request_holds_more_searches_than_strict_mode_allows(double: QdrantDouble) -> None:
+    """However many terms a question has."""
+    serve(double, {"textbook_book_v1": metadata(1)}, {"textbook_book": "textbook_book_v1"})
+    hold(double, "textbook_book_v1", points("book", [1]))
+
+    async def scenario() -> None:
+        async with index_at(double.url) as index:
+            assert await index.best_scores(range(20)) == [1.0] * 20
+
+    asyncio.run(scenario())
+    searches = [body["searches"] for body in double.bodies("POST ")]
+    assert [len(one) for one in searches if isinstance(one, list)] == [8, 8, 4]
 
 
 def test_a_collection_that_vanished_is_looked_up_again(double: QdrantDouble) -> None:
@@ -598,7 +614,7 @@ def test_a_manifest_of_another_layout_is_a_clear_error(double: QdrantDouble) -> 
     serve(double, {"textbook_book_v1": old}, {"textbook_book": "textbook_book_v1"})
     error = refused(double.url)
     assert isinstance(error, StorageError)
-    assert "textbook_book_v1: not an index of layout 1" in str(error)
+    assert "textbook_book_v1: not an index of layout 2" in str(error)
 
 
 def test_a_manifest_written_before_an_optional_field_existed_is_read() -> None:

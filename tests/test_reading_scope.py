@@ -25,7 +25,7 @@ from app.services.term_ceilings import TermCeilings
 from tests.answer_fakes import FakeGenerator, SpyRetriever
 from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk
 
-PLACE = Place("book", "b.md", "Two", 4)
+PLACE = Place("book", "b.md", "Two", 1)
 
 
 def page(name: str, position: int, chapter: str, text: str) -> Chunk:
@@ -86,7 +86,7 @@ class Reader:
     ],
 )
 def test_a_page_is_found_by_its_address_however_it_is_written(url: str) -> None:
-    assert asyncio.run(Reader().places.page(url)) == Place("book", "b.md", "Two", 2)
+    assert asyncio.run(Reader().places.page(url)) == Place("book", "b.md", "Two", 1)
 
 
 @pytest.mark.parametrize("url", ["/book/z", "https://example.org/", "/b", "\x00"])

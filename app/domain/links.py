@@ -16,7 +16,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlsplit
 
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document
 from app.domain.record import record
@@ -48,6 +48,16 @@ def deep_link(url: str, text: str, suffix: str = "") -> str:
         return url
     directive = encode_fragment(text) + (f",-{encode_fragment(suffix)}" if suffix else "")
     return f"{url}{'' if '#' in url else '#'}:~:text={directive}"
+
+
+def page_key(url: str) -> str:
+    """Return what the URLs of one page have in common, the site's address left out.
+
+    A page is known by its path, with or without a slash, `.html` or `index.html` at its end; so a
+    preview of the site at another address is served as well.
+    """
+    path = unquote(urlsplit(url).path).removesuffix("index.html").rstrip("/")
+    return path.removesuffix(".html") or "/"
 
 
 def page_links(document: Document) -> list[str]:

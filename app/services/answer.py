@@ -212,7 +212,9 @@ class AnswerQuestion:
         books = request.filter.books
         place = await self.places.page(request.page_url, books) if request.page_url else None
         if place:
-            return place, narrowed(request.filter, request.scope, place)
+            so_far = request.scope is Scope.SO_FAR
+            end = await self.places.chapter_end(place) if so_far else None
+            return place, narrowed(request.filter, request.scope, place, end)
         if request.scope in NEEDS_PAGE:
             message = (
                 f"scope {request.scope!s} needs the address of an indexed page in page_url, "

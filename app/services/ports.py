@@ -201,6 +201,17 @@ class VectorIndex(Protocol):
         """
         ...
 
+    async def matching(self, filter: SearchFilter) -> list[Chunk]:
+        """All chunks that the filter leaves, by book, then by chunk id.
+
+        BookNotFound if the filter names a book that there is none of.
+        """
+        ...
+
+    async def next_chapter(self, book: str, chapter: str, position: int) -> int | None:
+        """The first position after this one that is of another chapter; None if none follows."""
+        ...
+
     async def find_paragraph(self, paragraph_id: str, book: str = "") -> Passage | None:
         """The passage with this id, in this book or in any."""
         ...

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -16,8 +15,6 @@ from app.services.ports import BookManifest, VectorIndex
 
 _REMEMBERED = 300
 """Pages, some 10 MB."""
-_MOST_CHUNKS = 2_000
-"""Of one page."""
 
 _log = logging.getLogger(__name__)
 
@@ -61,11 +58,7 @@ class LinkQuotes:
 
     async def _blocks(self, manifest: BookManifest, file: str) -> Sequence[str]:
         """The texts of a page, each once."""
-        # Whatever the vector, the nearest of one page's chunks are all of them.
-        anything = array("f", [1.0] * manifest.dimension)
-        within = SearchFilter(books=(manifest.book,), files=(file,))
-        found = await self.index.search(anything, None, _MOST_CHUNKS, within)
-        chunks = await self.index.fetch(manifest.book, [one.chunk_id for one in found.dense])
+        chunks = await self.index.matching(SearchFilter(books=(manifest.book,), files=(file,)))
         return [one.text for one in _distinct(p for chunk in chunks for p in chunk.passages)]
 
 

@@ -14,7 +14,8 @@ from app.adapters.qdrant.edge_books import Generation, OpenBooks
 from app.adapters.qdrant.edge_shard import (
     SEGMENT,
     best_scores,
-    chunks_with_paragraph,
+    matching,
+    next_chapter,
     paragraph_ids,
     point_page,
     retrieve,
@@ -86,6 +87,12 @@ class EdgeIndex:
         So a question whose search came before a switch still gets its chunks after it.
         """
         return await asyncio.to_thread(self._fetch, book, chunk_ids)
+
+    async def matching(self, filter: SearchFilter) -> list[Chunk]:
+        return await asyncio.to_thread(self._matching, filter)
+
+    async def next_chapter(self, book: str, chapter: str, position: int) -> int | None:
+        return await asyncio.to_thread(self._next_chapter, book, chapter, position)
 
     async def find_paragraph(self, paragraph_id: str, book: str = "") -> Passage | None:
         return await asyncio.to_thread(self._find_paragraph, paragraph_id, book)
@@ -195,12 +202,25 @@ class EdgeIndex:
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
     def _find_paragraph(self, paragraph_id: str, book: str) -> Passage | None:
+        wanted = SearchFilter(paragraph_ids=(paragraph_id,))
         for generation in self._generations((book,) if book else ()):
             with storage_errors(generation.folder.path):
-                chunks = chunks_with_paragraph(generation.shard, paragraph_id)
+                chunks = matching(generation.shard, wanted)
             if passage := find_passage(chunks, paragraph_id):
                 return passage
         return None
+
+    def _matching(self, filter: SearchFilter) -> list[Chunk]:
+        chunks: list[Chunk] = []
+        for generation in self._generations(sorted(filter.books)):
+            with storage_errors(generation.folder.path):
+                chunks += matching(generation.shard, filter)
+        return chunks
+
+    def _next_chapter(self, book: str, chapter: str, position: int) -> int | None:
+        generation = self._books.get(self._folder(book)).generation
+        with storage_errors(generation.folder.path):
+            return next_chapter(generation.shard, chapter, position)
 
     def _remove(self, folder: BookFolder) -> None:
         with _locked(folder) as lock:

@@ -188,10 +188,23 @@ def retrieve(shard: edge.EdgeShard, chunk_ids: Sequence[str]) -> dict[str, Chunk
     return {str(record.id): _chunk(record) for record in records}
 
 
-def chunks_with_paragraph(shard: edge.EdgeShard, paragraph_id: str) -> list[Chunk]:
-    condition = edge.FieldCondition("paragraph_ids", match=edge.MatchAny([paragraph_id]))
-    records = _scroll(shard, True, edge.Filter(must=[condition]))
-    return [_chunk(record) for record in records]
+def matching(shard: edge.EdgeShard, filter: SearchFilter) -> list[Chunk]:
+    """All chunks that the filter leaves, ascending by id."""
+    return [_chunk(record) for record in _scroll(shard, True, edge_filter(filter))]
+
+
+def next_chapter(shard: edge.EdgeShard, chapter: str, position: int) -> int | None:
+    """The first position after this one that is of another chapter."""
+    after = edge.FieldCondition("position", range=edge.RangeFloat(gt=position))
+    same = edge.FieldCondition("chapter", match=edge.MatchAny([chapter]))
+    request = edge.ScrollRequest(
+        limit=1,
+        filter=edge.Filter(must=[after], must_not=[same]),
+        with_payload=["position"],
+        order_by=edge.OrderBy("position"),
+    )
+    records, _ = shard.scroll(request)
+    return (records[0].payload or {})["position"] if records else None
 
 
 def paragraph_ids(shard: edge.EdgeShard) -> dict[str, tuple[str, ...]]:

@@ -8,7 +8,7 @@ from dataclasses import MISSING, asdict, fields
 from app.domain.errors import IndexUnreadable
 from app.services.ports import BookManifest
 
-LAYOUT = 1
+LAYOUT = 2
 """Of folders, payload and vectors; another number means the book must be ingested again."""
 
 _TYPES = {"int": int, "str": str, "float": float, "bool": bool}

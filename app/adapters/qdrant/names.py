@@ -10,7 +10,9 @@ DENSE = "dense"
 SPARSE = "bm25"
 
 TENANT_FIELD = "book"
-KEYWORD_FIELDS = ("file", "chapter", "content_type", "language", "paragraph_ids")
+KEYWORD_FIELDS = (
+    "file", "page", "chapter", "content_type", "kinds", "language", "paragraph_ids",
+)  # fmt: skip
 INTEGER_FIELDS = ("position",)
 
 _BOOK_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")

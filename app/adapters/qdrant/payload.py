@@ -9,6 +9,7 @@ from typing import NotRequired, TypedDict
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind, Span
 from app.domain.errors import IndexUnreadable
+from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
 
 _KINDS = {kind.value: kind for kind in BlockKind}
@@ -40,6 +41,9 @@ class ChunkPayload(TypedDict):
     overlap_end: int
     paragraph_id: str
     """Derived, for other readers of the store."""
+    page: str
+    """Derived, to be filtered by: the page's key, and below the kinds of all passages."""
+    kinds: list[str]
     paragraph_ids: list[str]
     content_type: str
     chapter: str
@@ -70,6 +74,8 @@ def to_payload(chunk: Chunk) -> ChunkPayload:
         "overlap_end": chunk.overlap_end,
         "paragraph_id": chunk.paragraph_id,
         "paragraph_ids": list(chunk.paragraph_ids),
+        "page": page_key(chunk.deep_link_url),
+        "kinds": sorted({passage.kind.value for passage in chunk.passages}),
         "content_type": chunk.content_type,
         "chapter": chunk.chapter,
         "section": chunk.section,
@@ -122,9 +128,12 @@ def keyword_conditions(filter: SearchFilter) -> list[tuple[str, list[str]]]:
     """Payload fields and the values one of which each must have; books choose the shard."""
     fields = (
         ("file", filter.files),
+        ("page", filter.pages),
         ("chapter", filter.chapters),
         ("content_type", filter.content_types),
+        ("kinds", tuple(kind.value for kind in filter.kinds)),
         ("language", filter.languages),
+        ("paragraph_ids", filter.paragraph_ids),
     )
     return [(name, list(values)) for name, values in fields if values]
 

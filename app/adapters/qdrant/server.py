@@ -17,6 +17,8 @@ from app.adapters.qdrant.server_options import BATCH, PAGE, ServerOptions
 from app.adapters.qdrant.server_points import (
     best_scores,
     chunk_of,
+    condition_of,
+    next_chapter,
     point_of,
     search_collection,
 )
@@ -109,12 +111,23 @@ class ServerIndex:
             found |= await self._retrieve(served.previous, missing)
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
-    async def find_paragraph(self, paragraph_id: str, book: str = "") -> Passage | None:
-        condition = models.FieldCondition(
-            key="paragraph_ids", match=models.MatchAny(any=[paragraph_id])
+    async def matching(self, filter: SearchFilter) -> list[Chunk]:
+        condition = condition_of(filter)
+        served = await self._served(sorted(filter.books))
+        found = await asyncio.gather(
+            *(self._scroll(book.collection, True, condition) for book in served)
         )
+        return [chunk_of(record) for records in found for record in records]
+
+    async def next_chapter(self, book: str, chapter: str, position: int) -> int | None:
+        served = await self._catalogue.get(check_book_id(book))
+        with server_errors(self._address):
+            return await next_chapter(self._client, served.collection, chapter, position)
+
+    async def find_paragraph(self, paragraph_id: str, book: str = "") -> Passage | None:
+        condition = condition_of(SearchFilter(paragraph_ids=(paragraph_id,)))
         for served in await self._served((book,) if book else ()):
-            records = await self._scroll(served.collection, True, models.Filter(must=[condition]))
+            records = await self._scroll(served.collection, True, condition)
             if passage := find_passage(map(chunk_of, records), paragraph_id):
                 return passage
         return None

@@ -29,6 +29,9 @@ BATCH = 256
 PAGE = 1_000
 """Points in one page of a scroll."""
 
+SEARCHES = 8
+"""In one request."""
+
 
 def vector_params(dimension: int, options: ServerOptions) -> models.VectorParams:
     return models.VectorParams(
@@ -64,6 +67,6 @@ def strict_mode(options: ServerOptions) -> models.StrictModeConfig | None:
         unindexed_filtering_update=False,
         max_query_limit=PAGE,
         upsert_max_batchsize=BATCH,
-        search_max_batchsize=8,
+        search_max_batchsize=SEARCHES,
         filter_max_conditions=64,
     )

@@ -10,7 +10,7 @@ from qdrant_client import AsyncQdrantClient, models
 
 from app.adapters.qdrant.names import DENSE, SPARSE
 from app.adapters.qdrant.payload import ChunkPayload, from_payload, keyword_conditions
-from app.adapters.qdrant.server_options import ServerOptions, search_params
+from app.adapters.qdrant.server_options import SEARCHES, ServerOptions, search_params
 from app.domain.chunking.chunk import Chunk
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
 from app.services.ports import IndexPoint
@@ -73,8 +73,12 @@ async def best_scores(
         )
         for term in terms
     ]
-    answers = await client.query_batch_points(collection, requests)
-    return [answer.points[0].score if answer.points else 0.0 for answer in answers]
+    scores: list[float] = []
+    for start in range(0, len(requests), SEARCHES):
+        some = requests[start : start + SEARCHES]
+        answers = await client.query_batch_points(collection, some)
+        scores += [answer.points[0].score if answer.points else 0.0 for answer in answers]
+    return scores
 
 
 def condition_of(filter: SearchFilter) -> models.Filter | None:
@@ -86,6 +90,23 @@ def condition_of(filter: SearchFilter) -> models.Filter | None:
         upto = models.Range(lte=filter.max_position)
         must.append(models.FieldCondition(key="position", range=upto))
     return models.Filter(must=must) if must else None
+
+
+async def next_chapter(
+    client: AsyncQdrantClient, collection: str, chapter: str, position: int
+) -> int | None:
+    """The first position after this one that is of another chapter."""
+    after = models.FieldCondition(key="position", range=models.Range(gt=position))
+    same = models.FieldCondition(key="chapter", match=models.MatchAny(any=[chapter]))
+    records, _ = await client.scroll(
+        collection,
+        scroll_filter=models.Filter(must=[after], must_not=[same]),
+        limit=1,
+        order_by="position",
+        with_payload=["position"],
+        with_vectors=False,
+    )
+    return (records[0].payload or {})["position"] if records else None
 
 
 async def retrieve_points(

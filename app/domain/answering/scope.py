@@ -33,12 +33,17 @@ class Place:
     book: str
     file: str
     chapter: str
-    chapter_end: int
-    """Position in the reading order of the last document of its chapter."""
+    position: int
+    """In the reading order."""
 
 
-def narrowed(filter: SearchFilter, scope: Scope | None, place: Place) -> SearchFilter:
-    """The filter with what the scope leaves of the book; without a scope, as it was."""
+def narrowed(
+    filter: SearchFilter, scope: Scope | None, place: Place, chapter_end: int | None = None
+) -> SearchFilter:
+    """The filter with what the scope leaves of the book; without a scope, as it was.
+
+    `chapter_end` is the last position that the place's chapter reaches; None is the book's end.
+    """
     if scope is None:
         return filter
     within = replace(filter, books=(place.book,))
@@ -47,7 +52,7 @@ def narrowed(filter: SearchFilter, scope: Scope | None, place: Place) -> SearchF
     if scope is Scope.CHAPTER:
         return replace(within, chapters=(place.chapter,))
     if scope is Scope.SO_FAR:
-        return replace(within, max_position=place.chapter_end)
+        return replace(within, max_position=chapter_end)
     return within
 
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.document import BlockKind
 
 Vector: TypeAlias = "array[float]"
 """A dense vector: float32 values, typecode "f"."""
@@ -37,6 +38,12 @@ class SearchFilter:
     chapters: tuple[str, ...] = ()
     content_types: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
+    """By their keys, see `app.domain.links.page_key`."""
+    kinds: tuple[BlockKind, ...] = ()
+    """Chunks that hold a passage of one of these."""
+    paragraph_ids: tuple[str, ...] = ()
+    """Chunks that hold one of these paragraphs, or a part of it."""
     max_position: int | None = None
     """Nothing from documents after this place in the reading order."""
 
