@@ -6,6 +6,8 @@ import pytest
 
 from app.adapters.sentences import split_sentences
 from app.domain.answering.extractive import MAX_BLOCK_WORDS, extract
+from app.domain.answering.listings import is_result
+from app.domain.answering.units import Unit
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from tests.answer_fakes import context_of, in_order, passage, terms
@@ -76,6 +78,48 @@ def test_other_blocks_do_not_take_the_place_of_an_answer(
     question: str, passages: tuple[Passage, ...]
 ) -> None:
     assert TOLD.text in answer(question, *passages)
+
+
+INSTALLING = ("Ovens", "Installing the oven")
+COMMAND_LEAD = passage("Open a terminal and run this:", "p-run", heading_path=INSTALLING)
+COMMAND = passage("$ pip install oven", "p-command", BlockKind.CODE, heading_path=INSTALLING)
+RESULT_LEAD = passage(
+    "If it went well, this line about the oven will appear:", "p-lead-2", heading_path=INSTALLING
+)
+RESULT = passage(
+    "The oven is installed now.", "p-result", BlockKind.CODE, language="text",
+    heading_path=INSTALLING,
+)  # fmt: skip
+
+
+def test_what_is_to_be_run_is_shown_and_not_what_comes_of_it() -> None:
+    found = answer("How do I install the oven?", COMMAND_LEAD, COMMAND, RESULT_LEAD, RESULT)
+    assert found == f"{COMMAND_LEAD.text}\n\n```\n{COMMAND.text}\n```"
+
+
+def test_what_comes_of_it_is_shown_when_it_is_asked_for() -> None:
+    question = "What output do I get when I install the oven?"
+    assert RESULT.text in answer(question, COMMAND_LEAD, COMMAND, RESULT_LEAD, RESULT)
+
+
+@pytest.mark.parametrize(
+    ("listing", "language", "lead", "shows_result"),
+    [
+        ("x = 1", "python", "", False),
+        ("x = 1", "python", "This prints the following:", True),
+        ("Done.", "text", "", True),
+        ("Done.", "text", "Write this into the file:", False),
+        ("$ make bread\n$ eat bread", "console", "", False),
+        ("$ make bread\nmixing\nkneading\nbaking", "console", "", True),
+        ("$ make bread\nmixing\nkneading\nbaking", "console", "Now run the command:", False),
+        (">>> 1 + 1\n2", "pycon", "", False),
+    ],
+)
+def test_a_listing_shows_a_result(
+    listing: str, language: str, lead: str, *, shows_result: bool
+) -> None:
+    before = Unit(0, 0, len(lead), BlockKind.PARAGRAPH, lead) if lead else None
+    assert is_result(listing, language, before) == shows_result
 
 
 def test_a_list_chosen_for_one_of_its_items_keeps_what_introduces_it() -> None:

@@ -19,6 +19,11 @@ _ASKS_CODE = re.compile(
 _ASKS_TO_DO = re.compile(
     r"\bhow (?:to|(?:do|can|could|should|would) (?:i|you|we|one))\b", re.IGNORECASE
 )
+_ASKS_RESULT = re.compile(
+    r"\b(?:outputs?|prints?|printed|displays?|results?|errors?|messages?|warnings?|happens?|shown?"
+    r"|look like)\b",
+    re.IGNORECASE,
+)
 _ASKS_TABLE = re.compile(r"\b(?:tables?|compare[ds]?|comparison|versus|vs)\b", re.IGNORECASE)
 _ASKS_LIST = re.compile(
     r"\b(?:steps?|stages?|phases?|types?|kinds?|list|name|which|what are|how (?:do|does|can|to)"
@@ -61,6 +66,8 @@ class Asked:
     code: bool
     code_languages: frozenset[str]
     """Words of a how-to question, among them the language that its code should be in."""
+    result: bool
+    """Whether what a program prints is an answer."""
     table: bool
     list: bool
     formula: bool
@@ -79,6 +86,7 @@ class Asked:
             compared=compared(question, terms),
             code=bool(_ASKS_CODE.search(question)),
             code_languages=frozenset(words(question) if _ASKS_TO_DO.search(question) else ()),
+            result=bool(_ASKS_RESULT.search(question)),
             table=bool(_ASKS_TABLE.search(question)),
             list=bool(_ASKS_LIST.search(question)),
             formula=bool(_ASKS_FORMULA.search(question)),

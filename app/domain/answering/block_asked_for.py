@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from app.domain.answering.listings import is_to_be_done
 from app.domain.answering.relevance import HIT, Relevance
 from app.domain.answering.units import WHOLE, Unit, adjoin
 from app.domain.document import BlockKind
@@ -22,6 +23,8 @@ LEAST = 0.5
 """Coverage without which a block does not belong to the question."""
 NAMED_SLACK = 0.3
 """How much less than the best sentence's score is enough where the question names code or steps."""
+TO_DO_SLACK = 0.15
+"""The same where it asks how to do something, for a listing that the reader is told to write."""
 
 _CODE = (
     r"(?:(?:source )?code|snippet|listing|program|function|script|implementation|commands?|query"
@@ -56,16 +59,24 @@ def block_asked_for(
 ) -> list[int]:
     """Positions of the sentence that introduces the block and of the block; empty if none fits."""
     code, steps = bool(_SHOW_CODE.search(question)), bool(_STEPS.search(question))
-    if not (code or steps or _TO_DO.search(question)):
+    to_do = bool(_TO_DO.search(question))
+    if not (code or steps or to_do):
         return []
+    named = code or steps
+    blocks = _blocks(units, relevance, BlockKind.CODE if code else BlockKind.LIST)
+    candidates = [(one, NAMED_SLACK if named else 0.0) for one in blocks]
+    if to_do and not code:
+        listings = _blocks(units, relevance, BlockKind.CODE)
+        led = (one for one in listings if len(one) > 1 and is_to_be_done(units[one[-2]]))
+        candidates += [(one, TO_DO_SLACK) for one in led]
     wanted = relevance.terms(" ".join(_WANTED.findall(question)))
     weights = {term: w for term, w in relevance.asked.weights.items() if term not in wanted}
-    best, found = max(scores, default=0.0) - (NAMED_SLACK if code or steps else 0.0), []
-    for block in _blocks(units, relevance, BlockKind.CODE if code else BlockKind.LIST):
+    top = max((one.score for one in relevance.context), default=0.0) or 1.0
+    best, found = max(scores, default=0.0), []
+    for block, slack in candidates:
         coverage = _coverage(block, units, weights, relevance)
         passage = units[block[-1]].passage
-        top = max((one.score for one in relevance.context), default=0.0) or 1.0
-        value = coverage + HIT * relevance.context[passage].score / top
+        value = coverage + HIT * relevance.context[passage].score / top + slack
         if coverage >= LEAST and value > best:
             best, found = value, block
     return found

@@ -21,8 +21,9 @@ from app.domain.answering.definitions import (
     defines,
     speaks_of,
 )
+from app.domain.answering.listings import is_result
 from app.domain.answering.terms import Terms
-from app.domain.answering.units import Unit
+from app.domain.answering.units import Unit, adjoin
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 
@@ -86,10 +87,12 @@ class Relevance:
         scores: list[float] = []
         previous = -1
         before: frozenset[int] = frozenset()
-        for unit, own in zip(units, owns, strict=True):
+        results = self._results(units)
+        for at, (unit, own) in enumerate(zip(units, owns, strict=True)):
             if unit.passage != previous:
                 before = frozenset()
-            score = self._score(unit, own, (before, headings[unit.passage], held[unit.passage]))
+            around = (before, headings[unit.passage], held[unit.passage])
+            score = self._score(unit, own, around, at in results)
             if score:
                 score += HIT * self.context[unit.passage].score / best
             preview = PREVIEW if unit.passage in previews else 1.0
@@ -110,7 +113,20 @@ class Relevance:
             or (len(texts) > 1 and all(map(_TO_LEARN.match, texts)))
         }
 
-    def _score(self, unit: Unit, own: frozenset[int], around: tuple[Set[int], ...]) -> float:
+    def _results(self, units: Sequence[Unit]) -> set[int]:
+        """Positions of the listings that show what comes of a program or a command."""
+        found = set()
+        for at, unit in enumerate(units):
+            if unit.kind is BlockKind.CODE:
+                led = at and adjoin(self.context, units[at - 1].passage, unit.passage)
+                language = self.context[unit.passage].passage.language.lower()
+                if is_result(unit.text, language, units[at - 1] if led else None):
+                    found.add(at)
+        return found
+
+    def _score(
+        self, unit: Unit, own: frozenset[int], around: tuple[Set[int], ...], shows_result: bool
+    ) -> float:
         definition = self._definition(unit, own, self.asked.defined)
         if not definition and own.isdisjoint(self.asked.weights):
             return 0.0
@@ -118,10 +134,12 @@ class Relevance:
             weight * _share(term, own, around) for term, weight in self.asked.weights.items()
         )
         typed = TYPE if self.asked.type and self.asked.type.search(unit.text) else 0.0
-        return covered + DEFINITION * definition + self._kind_bonus(unit) + typed
+        return covered + DEFINITION * definition + self._kind_bonus(unit, shows_result) + typed
 
-    def _kind_bonus(self, unit: Unit) -> float:
+    def _kind_bonus(self, unit: Unit, shows_result: bool) -> float:
         if unit.kind is BlockKind.CODE:
+            if shows_result and not self.asked.result:
+                return -WANTED_KIND
             written_in = self.context[unit.passage].passage.language.lower()
             named = _LANGUAGE_NAMES.get(written_in, written_in) in self.asked.code_languages
             return WANTED_KIND if self.asked.code or named else -WANTED_KIND
