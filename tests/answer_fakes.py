@@ -26,7 +26,7 @@ from app.services.reading_places import ReadingPlaces
 from app.services.retrieve import Retrieve, SearchResult
 from app.services.second_stage import SecondStage
 from app.services.term_ceilings import TermCeilings
-from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse
+from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, local_embedder
 
 _BM25 = Bm25Encoder()
 
@@ -159,7 +159,7 @@ class World:
             ceilings=ceilings,
             places=ReadingPlaces(self.index),
             judge=JudgeAnswerability(
-                FakeEmbedder(), ceilings, SecondStage(self.sparse, ceilings).terms_of
+                local_embedder, ceilings, SecondStage(self.sparse, ceilings).terms_of
             ),
             links=LinkQuotes(self.index),
             count_tokens=lambda text: len(text.split()),

@@ -14,7 +14,7 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.links import page_key
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
-from app.services.ports import BookManifest, GenerationWriter
+from app.services.ports import BookManifest, Embedder, GenerationWriter
 
 DIMENSION = 64
 
@@ -244,3 +244,7 @@ class FakeReranker:
             await asyncio.Event().wait()
         scores = [(position, float(self.word in text)) for position, text in enumerate(texts)]
         return sorted(scores, key=lambda pair: -pair[1])[:top_n]
+
+
+async def local_embedder() -> Embedder:
+    return FakeEmbedder()

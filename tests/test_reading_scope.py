@@ -23,7 +23,7 @@ from app.services.retrieve import Retrieve
 from app.services.second_stage import SecondStage
 from app.services.term_ceilings import TermCeilings
 from tests.answer_fakes import FakeGenerator, SpyRetriever
-from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk
+from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, local_embedder, make_chunk
 
 PLACE = Place("book", "b.md", "Two", 1)
 
@@ -60,7 +60,7 @@ class Reader:
             ceilings=ceilings,
             places=self.places,
             judge=JudgeAnswerability(
-                FakeEmbedder(), ceilings, SecondStage(sparse, ceilings).terms_of
+                local_embedder, ceilings, SecondStage(sparse, ceilings).terms_of
             ),
             links=LinkQuotes(index),
             count_tokens=lambda text: len(text.split()),

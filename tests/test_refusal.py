@@ -36,11 +36,11 @@ def hit(sparse: float | None) -> Hit:
 @pytest.mark.parametrize(
     ("found", "low", "high"),
     [
-        (Evidence(0.7, 0.9, 2.0, 1_000), 0.9, 1.0),
-        (Evidence(0.45, 0.5, 0.5, 1_000), THRESHOLD, 1.0),
-        (Evidence(0.4, 0.42, 0.0, 1_000), GENERATOR_THRESHOLD, THRESHOLD),
-        (Evidence(0.3, 0.3, 0.0, 1_000), 0.0, GENERATOR_THRESHOLD),
-        (Evidence(0.0, 0.0, 0.0, 1), 0.0, 0.01),
+        (Evidence(0.6, 0.7, 0.8, 0.9, 2.0, 1_000), 0.9, 1.0),
+        (Evidence(0.4, 0.5, 0.55, 0.5, 0.5, 1_000), THRESHOLD, 1.0),
+        (Evidence(0.4, 0.4, 0.5, 0.42, 0.0, 1_000), GENERATOR_THRESHOLD, THRESHOLD),
+        (Evidence(0.3, 0.3, 0.4, 0.3, 0.0, 1_000), 0.0, GENERATOR_THRESHOLD),
+        (Evidence(0.0, 0.0, 0.0, 0.0, 0.0, 1), 0.0, 0.01),
     ],
 )
 def test_score_parts_what_the_book_answers_from_what_it_does_not(
@@ -50,17 +50,19 @@ def test_score_parts_what_the_book_answers_from_what_it_does_not(
 
 
 @pytest.mark.parametrize(
-    "better",
+    "more",
     [
-        Evidence(0.5, 0.4, 0.5, 1_000),
-        Evidence(0.4, 0.5, 0.5, 1_000),
-        Evidence(0.4, 0.4, 0.6, 1_000),
-        Evidence(0.4, 0.4, 0.5, 500),
+        Evidence(0.5, 0.4, 0.4, 0.4, 0.5, 1_000),
+        Evidence(0.4, 0.5, 0.4, 0.4, 0.5, 1_000),
+        Evidence(0.4, 0.4, 0.5, 0.4, 0.5, 1_000),
+        Evidence(0.4, 0.4, 0.4, 0.5, 0.5, 1_000),
+        Evidence(0.4, 0.4, 0.4, 0.4, 0.6, 1_000),
+        Evidence(0.4, 0.4, 0.4, 0.4, 0.5, 500),
     ],
-    ids=["likeness", "share", "phrases", "smaller book"],
+    ids=["title", "paragraph", "sentence", "share", "phrases", "smaller book"],
 )
-def test_score_rises_with_each_piece_of_evidence(better: Evidence) -> None:
-    assert answerability(better) > answerability(Evidence(0.4, 0.4, 0.5, 1_000))
+def test_score_rises_with_each_piece_of_evidence(more: Evidence) -> None:
+    assert answerability(more) > answerability(Evidence(0.4, 0.4, 0.4, 0.4, 0.5, 1_000))
 
 
 def test_share_is_that_of_the_best_hit_and_at_most_one() -> None:

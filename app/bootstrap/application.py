@@ -107,7 +107,7 @@ async def application(
             ceilings=ceilings,
             places=ReadingPlaces(index),
             judge=JudgeAnswerability(
-                await local_embedder(embedder), ceilings, second_stage.terms_of
+                partial(local_embedder, embedder), ceilings, second_stage.terms_of
             ),
             links=LinkQuotes(index),
             count_tokens=count_tokens,

@@ -6,6 +6,7 @@ import asyncio
 import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TypeAlias
 
 from app.adapters.cohere.calls import Calls
@@ -150,7 +151,12 @@ async def local_embedder(embedder: Embedder | None = None) -> LocalEmbedder:
     """The one in use, if it is local, or another: answers are judged by it in any case."""
     if isinstance(embedder, LocalEmbedder):
         return embedder
-    return await asyncio.to_thread(LocalEmbedder.load)
+    return await asyncio.to_thread(_local_model)
+
+
+@cache
+def _local_model() -> LocalEmbedder:
+    return LocalEmbedder.load()
 
 
 async def _is_late(index: BookStore, strategy: str | None) -> bool:

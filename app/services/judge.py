@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from heapq import nlargest
 from itertools import chain, islice
-from operator import mul
+from operator import itemgetter, mul
 
 from app.domain.answering.refusal import Evidence, best_phrases, best_share
-from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.chunk_terms import ChunkTerms
+from app.domain.retrieval.chunk_terms import ChunkTerms, sentences
 from app.domain.retrieval.query import Hit, Vector
 from app.services.ports import Embedder
 from app.services.term_ceilings import TermCeilings
 
 JUDGED_HITS = 8
 """Hits that answerability is judged by, even if the answer is made from fewer."""
+READ_CLOSELY = 3
+"""Paragraphs, the likest to the question, that are read sentence by sentence. More gain nothing."""
 
 _REMEMBERED = 4_000
-"""Chunks whose paragraphs' vectors are kept, about 20 MB."""
+"""Chunks whose vectors are kept, about 25 MB."""
 _ASKS_ITSELF = frozenset({BlockKind.HEADING, BlockKind.EXERCISE})
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeAnswerability:
-    embedder: Embedder
-    """The local model, even where another one searches: cosines of two models do not compare."""
+    embedder: Callable[[], Awaitable[Embedder]]
+    """Gives the local model, even where another one searches: cosines of two models do not compare.
+    Asked for with the first question."""
     ceilings: TermCeilings
     chunk_terms: Callable[[Chunk], ChunkTerms]
     _known: dict[tuple[str, str, str], Sequence[Vector]] = field(
@@ -41,34 +45,63 @@ class JudgeAnswerability:
         language = near[0].chunk.language if near else "en"
         asked = self.ceilings.ordered_terms(question, language)
         ceilings = await self.ceilings.of(self.ceilings.terms(question, language), books)
+        title, paragraph, sentence = await self._likeness(question, [hit.chunk for hit in near])
         return Evidence(
-            likeness=await self._likeness(question, [hit.chunk for hit in near]),
+            title=title,
+            paragraph=paragraph,
+            sentence=sentence,
             share=best_share(near, ceilings),
             phrases=best_phrases(asked, [self.chunk_terms(hit.chunk) for hit in near], ceilings),
             chunks=await self.ceilings.chunks(books),
         )
 
-    async def _likeness(self, question: str, chunks: Sequence[Chunk]) -> float:
-        """The greatest cosine between the question and a paragraph; 0 when there is none."""
-        asked = await self.embedder.embed_query(question)
-        vectors = chain.from_iterable(await self._vectors(chunks))
-        return max((sum(map(mul, asked, vector)) for vector in vectors), default=0.0)
+    async def _likeness(self, question: str, chunks: Sequence[Chunk]) -> tuple[float, float, float]:
+        """The greatest cosines between the question and a title, a paragraph and a sentence; each
+        0 when there is none.
+        """
+        embedder = await self.embedder()
+        asked = await embedder.embed_query(question)
+        titles: list[float] = []
+        paragraphs: list[tuple[float, Passage]] = []
+        vectors = await self._vectors(embedder, chunks)
+        for chunk, (title, *others) in zip(chunks, vectors, strict=True):
+            titles.append(_cosine(asked, title))
+            paragraphs += [
+                (_cosine(asked, vector), one)
+                for one, vector in zip(_told(chunk), others, strict=True)
+            ]
+        likest = nlargest(READ_CLOSELY, paragraphs, key=itemgetter(0))
+        read = [one for _, paragraph in likest for one in sentences(paragraph)]
+        closely = await embedder.embed_documents(read) if read else []
+        return (
+            max(titles, default=0.0),
+            max((cosine for cosine, _ in likest), default=0.0),
+            max((_cosine(asked, vector) for vector in closely), default=0.0),
+        )
 
-    async def _vectors(self, chunks: Sequence[Chunk]) -> list[Sequence[Vector]]:
-        """The vectors of each chunk's paragraphs, remembered."""
+    async def _vectors(self, embedder: Embedder, chunks: Sequence[Chunk]) -> list[Sequence[Vector]]:
+        """The vectors of each chunk's title and paragraphs, remembered."""
         keys = [(chunk.book, chunk.book_version, chunk.chunk_id) for chunk in chunks]
         found = {key: self._known[key] for key in keys if key in self._known}
         texts = {
-            key: [one.text for one in chunk.passages if one.kind not in _ASKS_ITSELF]
+            key: [chunk.section, *(f"{chunk.section} {one.text}" for one in _told(chunk))]
             for key, chunk in zip(keys, chunks, strict=True)
             if key not in found
         }
         if texts:
-            fresh = iter(
-                await self.embedder.embed_documents([*chain.from_iterable(texts.values())])
-            )
+            fresh = iter(await embedder.embed_documents([*chain.from_iterable(texts.values())]))
             found |= {key: [*islice(fresh, len(of_chunk))] for key, of_chunk in texts.items()}
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
             self._known.update(found)
         return [found[key] for key in keys]
+
+
+def _told(chunk: Chunk) -> list[Passage]:
+    """What tells something, and does not ask itself."""
+    return [one for one in chunk.passages if one.kind not in _ASKS_ITSELF]
+
+
+def _cosine(one: Vector, other: Vector) -> float:
+    """Of two vectors of length 1."""
+    return float(sum(map(mul, one, other)))

@@ -12,6 +12,7 @@ the answer. Definitions ("organelle that makes ATP") are left out: they are no q
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,67 +23,114 @@ import numpy as np
 from dev_sets import DEV_SETS, DevSet, dev_sets_parser, indexed, single_questions
 from numpy.typing import NDArray
 
+from app.adapters.questions import read_questions
 from app.bootstrap import Application
 from app.domain.answering.refusal import (
     BIAS,
     GENERATOR_THRESHOLD,
-    LIKENESS,
+    PARAGRAPH,
     PHRASES,
+    SENTENCE,
     SHARE,
     SIZE,
     THRESHOLD,
+    TITLE,
     Evidence,
 )
+from app.domain.document import Site
 from app.domain.retrieval.query import SearchFilter, SearchQuery
-from app.domain.retrieval.question import Question
 from app.services.judge import JUDGED_HITS
 
 Floats: TypeAlias = NDArray[np.float64]
 OWN, FOREIGN = 350, 50
 """Questions sampled from a book's own set, and from each other set."""
-OURS = np.array([LIKENESS, SHARE, PHRASES, SIZE, BIAS])
+OURS = np.array([TITLE, PARAGRAPH, SENTENCE, SHARE, SIZE, BIAS])
+
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SAMPLE = DevSet("sample", str(ROOT / "app/sample_book"), "sample", site=Site.DOCUSAURUS)
+BOOKS = (*DEV_SETS, SAMPLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    about: str
+    """The book."""
+    question: str
+    answerable: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
     book: str
-    asked_from: str
-    own: bool
-    answerable: bool
+    asked: Asked
     evidence: Evidence
 
     @property
     def kind(self) -> str:
-        return ("answerable" if self.answerable else "near miss") if self.own else "foreign"
+        if self.asked.about != self.book:
+            return "foreign"
+        return "answerable" if self.asked.answerable else "near miss"
+
+
+def question_sets(data: Path) -> list[list[Asked]]:
+    """The sets of the dev books, of the sample book, and those in readers' words."""
+    tests = ROOT / "tests/data"
+    named = {one.book: single_questions(data, one.questions) for one in DEV_SETS if one.questions}
+    named[SAMPLE.book] = [
+        one for one in read_questions(tests / "sample_questions.jsonl") if not one.history
+    ]
+    sets = [
+        [
+            Asked(book, one.question, one.answerable)
+            for one in questions
+            if one.kind != "definition" or book == SAMPLE.book
+        ]
+        for book, questions in named.items()
+    ]
+    lines = (tests / "reader_questions.jsonl").read_text(encoding="utf-8").split("\n")
+    records = [json.loads(line) for line in lines if line]
+    return [
+        *sets,
+        *(
+            [
+                Asked(one.book, record["question"], True)
+                for record in records
+                if record["book"] == one.book and record["lang"] == "en"
+            ]
+            for one in BOOKS
+        ),
+    ]
 
 
 async def judged(app: Application, data: Path) -> list[Judged]:
-    sets = {
-        one.questions: single_questions(data, one.questions) for one in DEV_SETS if one.questions
-    }
+    sets = [questions for questions in question_sets(data) if questions]
     found: list[Judged] = []
-    for one in DEV_SETS:
-        for name, questions in sets.items():
-            asked = [question for question in questions if question.kind != "definition"]
-            limit = OWN if name == one.questions else FOREIGN
-            sample = random.Random(11).sample(asked, min(limit, len(asked)))
-            found += [await _judge(app, one, name, question) for question in sample]
+    for one in BOOKS:
+        for questions in sets:
+            limit = OWN if questions[0].about == one.book else FOREIGN
+            sample = random.Random(11).sample(questions, min(limit, len(questions)))
+            found += [await _judge(app, one.book, asked) for asked in sample]
         print(f"asked {one.book}", flush=True)
     return found
 
 
-async def _judge(app: Application, one: DevSet, name: str, question: Question) -> Judged:
-    scope = SearchFilter(books=(one.book,))
-    query = SearchQuery(question.question, k=JUDGED_HITS, filter=scope)
+async def _judge(app: Application, book: str, asked: Asked) -> Judged:
+    scope = SearchFilter(books=(book,))
+    query = SearchQuery(asked.question, k=JUDGED_HITS, filter=scope)
     hits = (await app.retrieve.search(query)).hits
-    seen = await app.answer.judge.evidence(question.question, hits, scope.books)
-    own = name == one.questions
-    return Judged(one.book, name, own, own and question.answerable, seen)
+    return Judged(book, asked, await app.answer.judge.evidence(asked.question, hits, scope.books))
 
 
 def features(sample: Sequence[Judged]) -> Floats:
     found = [one.evidence for one in sample]
-    return np.array([[one.likeness, one.share, one.phrases, one.size, 1.0] for one in found])
+    seen = [(one.title, one.paragraph, one.sentence, one.share, one.size, 1.0) for one in found]
+    return np.array(seen)
+
+
+def phrases(sample: Sequence[Judged]) -> Floats:
+    """What is added to the sum whatever the other weights are."""
+    return PHRASES * np.array([one.evidence.phrases for one in sample])
 
 
 def fit(sample: Sequence[Judged]) -> Floats:
@@ -93,11 +141,12 @@ def fit(sample: Sequence[Judged]) -> Floats:
         counts[one.book, one.kind] = counts.get((one.book, one.kind), 0) + 1
     weights = np.array([1000 / counts[one.book, one.kind] for one in sample])
     seen = features(sample)
-    wanted = np.array([float(one.own) for one in sample])
-    ridge = np.diag([0.1, 0.1, 0.1, 0.1, 0.0])
+    wanted = np.array([float(one.kind == "answerable") for one in sample])
+    ridge = np.diag([*[0.1] * (len(OURS) - 1), 0.0])
     beta = np.zeros(len(ridge))
+    held = phrases(sample)
     for _ in range(50):
-        chance = 1 / (1 + np.exp(-seen @ beta))
+        chance = 1 / (1 + np.exp(-(seen @ beta + held)))
         gradient = seen.T @ (weights * (chance - wanted)) + ridge @ beta
         hessian = (seen.T * (weights * chance * (1 - chance))) @ seen + ridge
         beta -= np.linalg.solve(hessian, gradient)
@@ -108,7 +157,7 @@ def scores(sample: Sequence[Judged], beta: Floats, kind: str) -> Floats:
     of_kind = [one for one in sample if one.kind == kind]
     if not of_kind:
         return np.array([])
-    values: Floats = 1 / (1 + np.exp(-features(of_kind) @ beta))
+    values: Floats = 1 / (1 + np.exp(-(features(of_kind) @ beta + phrases(of_kind))))
     return values
 
 
@@ -121,9 +170,9 @@ def auroc(high: Floats, low: Floats) -> float:
 def report(found: Sequence[Judged]) -> None:
     print(f"\n{'':20} {'fitted on the other books':^34} | {'in use':^20}")
     print(f"{'book':20} {'AUROC':>6} {'at 5 %':>7}  own, foreign refused | own, foreign refused")
-    books = sorted({one.book for one in found if one.own})
+    books = sorted({one.book for one in found})
     for book in books:
-        others = [one for one in found if one.book in books and book not in _sides(one)]
+        others = [one for one in found if book not in (one.book, one.asked.about)]
         mine = [one for one in found if one.book == book]
         blind = fit(others)
         own, foreign = scores(mine, blind, "answerable"), scores(mine, blind, "foreign")
@@ -132,14 +181,9 @@ def report(found: Sequence[Judged]) -> None:
             f"{book:20} {auroc(own, foreign):6.3f} {caught:7.1%}  {refused(mine, blind)} "
             f"| {refused(mine, OURS)}"
         )
-    known = [one for one in found if one.book in books]
-    print("\nfitted on all: ", fit(known).round(2))
+    print("\nfitted on all: ", fit(found).round(2))
     print("in use:        ", OURS)
     curve(found, books)
-
-
-def _sides(one: Judged) -> set[str]:
-    return {one.book, one.asked_from}
 
 
 def refused(mine: Sequence[Judged], beta: Floats) -> str:
@@ -172,7 +216,7 @@ def curve(found: Sequence[Judged], books: Sequence[str]) -> None:
 
 
 async def run(data: Path, home: Path) -> None:
-    async with indexed(data, home) as app:
+    async with indexed(data, home, BOOKS) as app:
         found = await judged(app, data)
         report(found)
 

@@ -39,7 +39,7 @@ class ChunkTerms:
 
 
 def chunk_terms(chunk: Chunk, terms_of: TermsOf) -> ChunkTerms:
-    sentences: list[Sentence] = []
+    told: list[Sentence] = []
     defined: set[tuple[int, ...]] = set()
     glossary: set[tuple[int, ...]] = set()
     for passage in chunk.passages:
@@ -51,14 +51,14 @@ def chunk_terms(chunk: Chunk, terms_of: TermsOf) -> ChunkTerms:
         defined |= marked
         if passage.kind is BlockKind.GLOSSARY_ENTRY:
             glossary |= marked
-        sentences += [
+        told += [
             Sentence(terms, bool(marked) and any(map(set(terms).issuperset, marked)))
-            for text in _sentences(passage)
+            for text in sentences(passage)
             if (terms := tuple(terms_of(text, chunk.language)))
         ]
     heading = tuple(terms_of(" ".join(chunk.heading_path), chunk.language))
     return ChunkTerms(
-        tuple(sentences),
+        tuple(told),
         heading,
         frozenset(defined),
         frozenset(glossary),
@@ -85,7 +85,8 @@ def names(chunk: Chunk, terms_of: TermsOf) -> frozenset[tuple[int, ...]]:
     )
 
 
-def _sentences(passage: Passage) -> list[str]:
+def sentences(passage: Passage) -> list[str]:
+    """Its sentences, roughly; code is one, a heading none."""
     if passage.kind is BlockKind.HEADING:
         return []
     if passage.kind is BlockKind.CODE:
