@@ -6,6 +6,7 @@ import pytest
 
 from app.adapters.sentences import split_sentences
 from app.domain.answering.announcements import Announcements
+from app.domain.answering.consulted import Consulted
 from app.domain.answering.extractive import MAX_BLOCK_WORDS, extract
 from app.domain.answering.units import units
 from app.domain.chunking.chunk import Passage
@@ -25,7 +26,7 @@ QUESTION = "Why are hares of the meadows fast?"
 def answer(*passages: Passage) -> str:
     context = context_of(*in_order(*passages))
     weights = dict.fromkeys(terms(QUESTION), 1.0)
-    return extract(QUESTION, context, weights, terms, split_sentences).text
+    return extract(Consulted(QUESTION, context, weights, terms, split_sentences)).text
 
 
 @pytest.mark.parametrize(

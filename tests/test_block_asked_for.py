@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.adapters.sentences import split_sentences
+from app.domain.answering.consulted import Consulted
 from app.domain.answering.extractive import MAX_BLOCK_WORDS, extract
 from app.domain.answering.listings import is_result
 from app.domain.answering.units import Unit
@@ -30,7 +31,7 @@ SHOWN = f"{LEAD.text}\n\n```\n{CODE.text}\n```"
 def answer(question: str, *passages: Passage) -> str:
     context = context_of(*in_order(*passages))
     weights = dict.fromkeys(terms(question), 1.0)
-    return extract(question, context, weights, terms, split_sentences).text
+    return extract(Consulted(question, context, weights, terms, split_sentences)).text
 
 
 @pytest.mark.parametrize(

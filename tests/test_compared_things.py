@@ -8,6 +8,7 @@ import pytest
 
 from app.adapters.sentences import split_sentences
 from app.domain.answering.comparison import compared
+from app.domain.answering.consulted import Consulted
 from app.domain.answering.extractive import extract
 from app.domain.answering.request import AskRequest
 from app.domain.document import BlockKind
@@ -49,7 +50,7 @@ def test_both_things_are_explained_in_the_order_asked_before_a_sentence_on_both(
 ) -> None:
     context = context_of(*in_order(HILLOCK, BOTH, DENDRITE, AXON))
     weights = dict.fromkeys(terms(question), 1.0)
-    assert extract(question, context, weights, terms, split_sentences).text == ANSWER
+    assert extract(Consulted(question, context, weights, terms, split_sentences)).text == ANSWER
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_things_that_the_book_does_not_both_define_are_answered_as_any_question(
     question = "What is the difference between an axon and a synapse?"
     context = context_of(*in_order(AXON, passage("The axon ends at a synapse.", "p-end")))
     weights = dict.fromkeys(terms(question), 1.0)
-    found = extract(question, context, weights, terms, split_sentences)
+    found = extract(Consulted(question, context, weights, terms, split_sentences))
     assert "The axon ends at a synapse." in found.text
 
 

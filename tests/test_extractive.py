@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.sentences import split_sentences
+from app.domain.answering.consulted import Consulted
 from app.domain.answering.definitions import defined_terms, definitions_first
 from app.domain.answering.extractive import MAX_UNITS, MAX_WORDS, ExtractiveAnswer, extract
 from app.domain.answering.units import MAX_UNIT_WORDS, list_items, units
@@ -21,7 +22,7 @@ from tests.answer_fakes import chunk, context_of, in_order, passage, terms
 def answer(question: str, *passages: Passage) -> ExtractiveAnswer:
     context = context_of(*in_order(*passages))
     weights = dict.fromkeys(terms(question), 1.0)
-    return extract(question, context, weights, terms, split_sentences)
+    return extract(Consulted(question, context, weights, terms, split_sentences))
 
 
 CELL = passage(

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from app.domain.answering.thresholds import RefusalCurve, RefusalPoint
 from app.domain.errors import InputError
-from app.domain.retrieval.comparison import Measured, Share
+from app.domain.retrieval.paired_bootstrap import Measured, Share
 from app.services.evaluate import PARAGRAPHS, Evaluation, QuestionResult
 from app.services.evaluate_answers import AnsweredQuestion, AnswerEvaluation
 

@@ -22,7 +22,7 @@ from app.cli.output import (
 from app.domain.answering.request import ANSWER_CHUNKS
 from app.domain.answering.thresholds import RefusalCurve
 from app.domain.errors import ConfigError, InputError
-from app.domain.retrieval.comparison import CONFIDENCE, Difference, compare_runs
+from app.domain.retrieval.paired_bootstrap import CONFIDENCE, Difference, compare_runs
 from app.domain.retrieval.query import SearchMode
 from app.domain.retrieval.question import Question, fingerprint
 from app.services.evaluate import STANDARD_DEPTH, Evaluation, EvaluationRequest

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from app.domain.answer import Answer, AnswerEvent, Finished
 from app.domain.answering.comparison import compared
+from app.domain.answering.consulted import Consulted
 from app.domain.answering.definitions import (
     POOL,
     asks_definition,
@@ -127,7 +128,7 @@ class AnswerQuestion:
     async def answerability(self, request: AskRequest) -> float:
         """What `refusal_threshold` is compared with, 0 to 1. Raises as `stream` does."""
         task = await self._consult(request)
-        return task.score if task.context else 0.0
+        return task.score if task.consulted.context else 0.0
 
     async def _with_follow_ups(self, event: AnswerEvent, task: AnswerTask) -> AnswerEvent:
         """The event; the end of an answer with questions that go on from it."""
@@ -138,7 +139,7 @@ class AnswerQuestion:
         near = [hit for hit in task.found.hits if (hit.chunk.book, hit.chunk.file) in cited]
         asked = task.request.question
         async with self._turns:
-            questions = await suggest.after(asked, near, task.scope, task.language)
+            questions = await suggest.after(asked, near, task.scope, task.consulted.language)
         return Finished(replace(event.answer, follow_ups=questions))
 
     def _check(self, question: str) -> None:
@@ -171,27 +172,29 @@ class AnswerQuestion:
         solution: list[Chunk] = []
         if exercise and request.solutions is Solutions.SHOW:
             solution = await self.places.solution_of(exercise, scope.books)
+        context = await self.retrieve.context(
+            [*(Hit(one, 1.0) for one in solution), *hits], self.context_tokens
+        )
+        weights = {
+            term: ceiling if term in own else EARLIER_TURN * ceiling
+            for term, ceiling in ceilings.items()
+        }
         return AnswerTask(
             request=request,
             scope=scope,
             found=found,
-            context=for_solving(
-                await self.retrieve.context(
-                    [*(Hit(one, 1.0) for one in solution), *hits], self.context_tokens
-                ),
-                request.solutions,
+            consulted=Consulted(
+                request.question,
+                for_solving(context, request.solutions),
+                weights,
+                terms,
+                self.split_sentences,
+                language,
             ),
             exercise=exercise,
             solution=frozenset(
                 passage.paragraph_id for one in solution for passage in one.passages
             ),
-            language=language,
-            weights={
-                term: ceiling if term in own else EARLIER_TURN * ceiling
-                for term, ceiling in ceilings.items()
-            },
-            terms=terms,
-            split_sentences=self.split_sentences,
             score=await self._score(request.question, found, scope),
         )
 
@@ -264,9 +267,9 @@ class AnswerQuestion:
         """A generator may read what the words of the question do not lead to, as when it is asked
         in another language than the book's; so it is spared only what is surely foreign.
         """
-        if not task.context or task.exercise:
-            return not task.context
+        if not task.consulted.context or task.exercise:
+            return not task.consulted.context
         if self.generator is None:
             return task.score < self.refusal_threshold
-        same_language = guess_language(task.request.question, "") == task.language
+        same_language = guess_language(task.request.question, "") == task.consulted.language
         return same_language and task.score < self.generator_threshold

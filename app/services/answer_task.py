@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -20,14 +20,13 @@ from app.domain.answer import (
     TextDelta,
     Usage,
 )
+from app.domain.answering.consulted import Consulted
 from app.domain.answering.draft import Draft, coverage
 from app.domain.answering.exercises import read_first
 from app.domain.answering.extractive import ExtractiveAnswer, extract, to_read, whole
 from app.domain.answering.languages import guess_language, refusal_text
 from app.domain.answering.request import AskRequest
 from app.domain.answering.scope import Scope
-from app.domain.answering.terms import Terms
-from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import CitationList, Quote, Verifier, by_paragraph
 from app.domain.errors import ProviderAuthError, ProviderError, ProviderUnavailable
 from app.domain.prompting import NO_ANSWER
@@ -57,17 +56,13 @@ class AnswerTask:
     scope: SearchFilter
     """What may answer: the request's filter, narrowed by its scope."""
     found: SearchResult
-    context: Sequence[ContextPassage]
+    consulted: Consulted
     exercise: str
     """Id of the exercise of the book that is asked, or ""."""
     solution: frozenset[str]
     """Ids of the paragraphs that solve it, when they are to be shown."""
-    language: str
-    """The language of the book, as of the best hit."""
-    weights: Mapping[int, float]
-    terms: Terms
-    split_sentences: SplitSentences
     score: float
+    """How likely it is that the book answers, 0 to 1."""
 
     def refuse(self) -> Iterator[AnswerEvent]:
         sections = nearest_sections(self.found.hits)
@@ -91,15 +86,7 @@ class AnswerTask:
     def point(self) -> Iterator[AnswerEvent]:
         """Name the paragraphs to read before the exercise, and no more."""
         text = read_first(self.request.question)
-        paragraphs = to_read(
-            self.request.question,
-            self.context,
-            self.weights,
-            self.terms,
-            self.split_sentences,
-            self.language,
-        )
-        consulted = tuple(map(_source, paragraphs[:READ_FIRST]))
+        consulted = tuple(map(_source, to_read(self.consulted)[:READ_FIRST]))
         yield Started(AnswerMode.EXTRACTIVE, consulted)
         yield TextDelta(text)
         yield Finished(
@@ -119,17 +106,17 @@ class AnswerTask:
         if not extracted.claims:
             yield from self.refuse()
             return
-        yield Started(AnswerMode.EXTRACTIVE, sources(self.context))
+        yield Started(AnswerMode.EXTRACTIVE, sources(self.consulted.context))
         yield from self._quoted(extracted, self.found.degraded)
 
     async def generate(
         self, generator: Generator, extract_from: float
     ) -> AsyncGenerator[AnswerEvent, None]:
         """Let the generator write; extract instead if it fails at once and the score suffices."""
-        yield Started(AnswerMode.GENERATED, sources(self.context))
+        yield Started(AnswerMode.GENERATED, sources(self.consulted.context))
         draft = Draft(self._verifier())
         try:
-            async with _writing(generator, self.request, self.context) as events:
+            async with _writing(generator, self.request, self.consulted.context) as events:
                 async for event in events:
                     if isinstance(event, GeneratedEnd):
                         for last in self._ended(draft, event):
@@ -166,7 +153,7 @@ class AnswerTask:
             mode=AnswerMode.GENERATED,
             refused=False,
             citations=draft.citations,
-            sources=sources(self.context),
+            sources=sources(self.consulted.context),
             degraded=self.found.degraded,
             usage=usage,
             statements=statements,
@@ -177,29 +164,23 @@ class AnswerTask:
 
     def _extracted(self) -> ExtractiveAnswer:
         if self.solution:
-            return whole(self.context, self.solution)
+            return whole(self.consulted.context, self.solution)
         selection = self.request.selection
         if self.request.scope is Scope.SELECTION:
             selection = None
-        return extract(
-            self.request.question,
-            self.context,
-            self.weights,
-            self.terms,
-            self.split_sentences,
-            self.language,
-            read=selection.text if selection else "",
-        )
+        return extract(self.consulted, read=selection.text if selection else "")
 
     def _quoted(
         self, extracted: ExtractiveAnswer, degraded: tuple[str, ...]
     ) -> Iterator[AnswerEvent]:
-        listed = CitationList(by_paragraph(self.context))
+        listed = CitationList(by_paragraph(self.consulted.context))
         written = 0
         for span, unit in extracted.claims:
             yield TextDelta(extracted.text[written : span[1]])
             written = span[1]
-            citation = listed.add(span, Quote(self.context[unit.passage], unit.start, unit.end))
+            citation = listed.add(
+                span, Quote(self.consulted.context[unit.passage], unit.start, unit.end)
+            )
             if citation:
                 yield CitationFound(citation)
         if written < len(extracted.text):
@@ -209,7 +190,7 @@ class AnswerTask:
             mode=AnswerMode.EXTRACTIVE,
             refused=False,
             citations=listed.citations,
-            sources=sources(self.context),
+            sources=sources(self.consulted.context),
             degraded=degraded,
             statements=tuple(Statement(start, end, True) for (start, end), _ in extracted.claims),
             exercise=self.exercise,
@@ -217,14 +198,15 @@ class AnswerTask:
         yield Finished(answer)
 
     def _verifier(self) -> Verifier:
-        question = self.request.question
+        consulted = self.consulted
+        language = consulted.language
         return Verifier(
-            by_paragraph(self.context),
-            self.terms,
-            self.split_sentences,
+            by_paragraph(consulted.context),
+            consulted.terms,
+            consulted.split_sentences,
             self.request.question_with_selection,
-            self.language,
-            translated=guess_language(question, self.language) != self.language,
+            language,
+            translated=guess_language(consulted.question, language) != language,
         )
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from app.domain.answer import Answer, AnswerMode, Citation
 from app.domain.answering.request import ANSWER_CHUNKS
 from app.domain.answering.thresholds import RefusalCurve, refusal_curve
-from app.domain.retrieval.comparison import Share
 from app.domain.retrieval.metrics import Retrieved, score_ranking
+from app.domain.retrieval.paired_bootstrap import Share
 from app.domain.retrieval.question import Question
 from app.services.answer import AnswerQuestion
 from app.services.evaluate import asked

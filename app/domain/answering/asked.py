@@ -17,7 +17,9 @@ _ASKS_CODE = re.compile(
     re.IGNORECASE,
 )
 _ASKS_TO_DO = re.compile(
-    r"\bhow (?:to|(?:do|can|could|should|would) (?:i|you|we|one))\b", re.IGNORECASE
+    r"\b(?:how (?:to|(?:do|can|could|should|would) (?:i|you|we|one))|cómo (?:se|puedo|hago)"
+    r"|wie (?:kann|mache|baue)|comment (?:on|faire|puis-je))\b",
+    re.IGNORECASE,
 )
 _ASKS_RESULT = re.compile(
     r"\b(?:outputs?|prints?|printed|displays?|results?|errors?|messages?|warnings?|happens?|shown?"
@@ -63,6 +65,8 @@ class Asked:
     """The terms of X in "what is X?", else empty."""
     compared: tuple[Subject, ...]
     """What is set against each other, if anything is."""
+    to_do: bool
+    """Whether it is asked how something is done."""
     code: bool
     code_languages: frozenset[str]
     """Words of a how-to question, among them the language that its code should be in."""
@@ -80,12 +84,14 @@ class Asked:
     def of(cls, question: str, weights: Mapping[int, float], terms: Terms) -> Asked:
         """`weights` are of all its terms, in any unit."""
         total = sum(weights.values()) or 1.0
+        to_do = bool(_ASKS_TO_DO.search(question))
         return cls(
             weights={term: weight / total for term, weight in weights.items()},
             defined=defined_terms(question, terms),
             compared=compared(question, terms),
+            to_do=to_do,
             code=bool(_ASKS_CODE.search(question)),
-            code_languages=frozenset(words(question) if _ASKS_TO_DO.search(question) else ()),
+            code_languages=frozenset(words(question) if to_do else ()),
             result=bool(_ASKS_RESULT.search(question)),
             table=bool(_ASKS_TABLE.search(question)),
             list=bool(_ASKS_LIST.search(question)),

@@ -41,11 +41,6 @@ _STEPS = re.compile(
     r"\b(?:steps?|stages?|phases?|procedures?|instructions|pasos?|etapas?|schritte?|étapes?)\b",
     re.IGNORECASE,
 )
-_TO_DO = re.compile(
-    r"\b(?:how (?:to|(?:do|can|could|should|would) (?:i|you|we|one))|cómo (?:se|puedo|hago)"
-    r"|wie (?:kann|mache|baue)|comment (?:on|faire|puis-je))\b",
-    re.IGNORECASE,
-)
 _WANTED = re.compile(
     rf"\b(?:{_CODE}|steps?|stages?|phases?|procedures?|instructions|orders?|shows?|gives?|writes?"
     r"|prints?|displays?|examples?)\b",
@@ -59,7 +54,7 @@ def block_asked_for(
 ) -> list[int]:
     """Positions of the sentence that introduces the block and of the block; empty if none fits."""
     code, steps = bool(_SHOW_CODE.search(question)), bool(_STEPS.search(question))
-    to_do = bool(_TO_DO.search(question))
+    to_do = relevance.asked.to_do
     if not (code or steps or to_do):
         return []
     named = code or steps

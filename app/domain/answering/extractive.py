@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from app.domain.answering.announcements import Announcements
 from app.domain.answering.asked import Asked
 from app.domain.answering.block_asked_for import block_asked_for
+from app.domain.answering.consulted import Consulted
 from app.domain.answering.relevance import Relevance
 from app.domain.answering.side_by_side import side_by_side
 from app.domain.answering.terms import Terms, words
-from app.domain.answering.units import BLOCKS, WHOLE, SplitSentences, Unit, marker_before, units
+from app.domain.answering.units import BLOCKS, WHOLE, Unit, marker_before, units
 from app.domain.document import BlockKind, Span
 from app.domain.retrieval.query import ContextPassage
 
@@ -51,24 +52,15 @@ class ExtractiveAnswer:
     claims: tuple[tuple[Span, Unit], ...]
 
 
-def extract(
-    question: str,
-    context: Sequence[ContextPassage],
-    weights: Mapping[int, float],
-    terms: Terms,
-    split_sentences: SplitSentences,
-    language: str = "en",
-    read: str = "",
-) -> ExtractiveAnswer:
+def extract(consulted: Consulted, read: str = "") -> ExtractiveAnswer:
     """The best one to four units, in the order of the context; no text when none fits.
 
     What stands in `read`, the text that the reader asks about, is not said again unless there is
     nothing else.
-
-    `weights` says of each of the question's terms how much it tells: its rarity in the book.
     """
-    asked = Asked.of(question, weights, terms)
-    found = list(units(context, split_sentences, language))
+    question, context, terms = consulted.question, consulted.context, consulted.terms
+    asked = Asked.of(question, consulted.weights, terms)
+    found = list(units(context, consulted.split_sentences, consulted.language))
     if read:
         found = [unit for unit in found if _same(unit.text) not in _same(read)] or found
     relevance = Relevance(asked, context, terms)
@@ -98,17 +90,11 @@ def _is_to_be_had(brings: Sequence[int] | None, found: Sequence[Unit]) -> bool:
     return prose <= MAX_WORDS and block <= MAX_BLOCK_WORDS
 
 
-def to_read(
-    question: str,
-    context: Sequence[ContextPassage],
-    weights: Mapping[int, float],
-    terms: Terms,
-    split_sentences: SplitSentences,
-    language: str = "en",
-) -> list[ContextPassage]:
+def to_read(consulted: Consulted) -> list[ContextPassage]:
     """The paragraphs with the units that answer best, best first; no exercise nor solution."""
-    relevance = Relevance(Asked.of(question, weights, terms), context, terms)
-    found = list(units(context, split_sentences, language))
+    context, terms = consulted.context, consulted.terms
+    relevance = Relevance(Asked.of(consulted.question, consulted.weights, terms), context, terms)
+    found = list(units(context, consulted.split_sentences, consulted.language))
     best: dict[int, float] = {}
     for unit, score in zip(found, relevance.scores(found), strict=True):
         if score > best.get(unit.passage, 0.0):

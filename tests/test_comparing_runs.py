@@ -11,7 +11,7 @@ import pytest
 
 from app.adapters.measurements import read_measurement
 from app.domain.errors import InputError
-from app.domain.retrieval.comparison import Measured, Share, compare_runs, paired_bootstrap
+from app.domain.retrieval.paired_bootstrap import Measured, Share, compare_runs, paired_bootstrap
 from tests.command_line import runner
 
 

@@ -1,0 +1,23 @@
+"""A question with the paragraphs that were found for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from app.domain.answering.terms import Terms
+from app.domain.answering.units import SplitSentences
+from app.domain.retrieval.query import ContextPassage
+
+
+@dataclass(frozen=True, slots=True)
+class Consulted:
+    question: str
+    context: Sequence[ContextPassage]
+    """The paragraphs in reading order."""
+    weights: Mapping[int, float]
+    """How much each of the question's terms tells: its rarity in the book."""
+    terms: Terms
+    split_sentences: SplitSentences
+    language: str = "en"
+    """The book's, as an ISO 639-1 code."""
