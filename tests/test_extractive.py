@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.sentences import split_sentences
+from app.domain.answering.asked import Asked
 from app.domain.answering.consulted import Consulted
 from app.domain.answering.definitions import defined_terms, definitions_first
 from app.domain.answering.extractive import MAX_UNITS, MAX_WORDS, ExtractiveAnswer, extract
+from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import MAX_UNIT_WORDS, list_items, units
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
@@ -48,6 +51,15 @@ STEPS = passage(
 CODE = passage("def tokenize(text):\n    return text.split()", "p-code", BlockKind.CODE)
 PYTHON = passage(CODE.text, "p-code", BlockKind.CODE, language="python")
 TABLE = passage("Method | Speed\nBM25 | fast\nDense | slow", "p-table", BlockKind.TABLE)
+
+
+def best(question: str, *passages: Passage) -> str:
+    """Return the sentence that answers best, of passages that are found alike."""
+    context = [replace(one, score=1.0) for one in context_of(*in_order(*passages))]
+    asked = Asked.of(question, dict.fromkeys(terms(question), 1.0), terms)
+    found = list(units(context, split_sentences, "en"))
+    scores = Relevance(asked, context, terms).scores(found)
+    return found[scores.index(max(scores))].text
 
 
 def test_definition_comes_from_the_place_that_marks_the_term() -> None:
@@ -109,6 +121,23 @@ def test_a_term_that_is_only_named_to_be_explained_later_is_not_defined_there() 
     hits = [hit(STORY, score=0.9), hit(named, score=0.8), hit(CELL, score=0.7)]
     moved = definitions_first(hits, terms("mitochondrion"), terms)
     assert [one.chunk.paragraph_id for one in moved] == ["p-cell", "p-story", "p-named"]
+
+
+def test_what_a_term_is_not_does_not_define_it() -> None:
+    denied = passage("Mitochondria are not just bags of enzymes in a cell.", "p-denied")
+    told = passage("Mitochondria are where a cell burns sugar with oxygen.", "p-told")
+    assert best("What are mitochondria?", denied, told) == told.text
+
+
+@pytest.mark.parametrize(
+    "question", ["List the parts of the cell.", "What are the parts of a cell?"]
+)
+def test_a_sentence_that_names_several_things_is_preferred_where_they_are_asked_for(
+    question: str,
+) -> None:
+    one = passage("All parts of a cell work together at any time.", "p-one")
+    all_of_them = passage("The parts of a cell are its wall, its core, and its skin.", "p-all")
+    assert best(question, one, all_of_them) == all_of_them.text
 
 
 def test_glossary_entry_is_quoted_whole_for_a_definition() -> None:

@@ -32,6 +32,12 @@ _ASKS_LIST = re.compile(
     r"|rules?|principles?|advantages?|reasons?|parts?)\b",
     re.IGNORECASE,
 )
+_ASKS_SEVERAL = re.compile(
+    r"^\W*(?:list|name|enumerate)\b"
+    r"|\b(?:steps|stages|phases|types|kinds|forms|parts|components|reasons|rules|principles"
+    r"|advantages|disadvantages|functions|factors|examples)\b",
+    re.IGNORECASE,
+)
 _ASKS_FORMULA = re.compile(
     r"\b(?:formula|equation|fórmula|ecuación|formel|gleichung|formule)s?\b", re.IGNORECASE
 )
@@ -74,6 +80,8 @@ class Asked:
     """Whether what a program prints is an answer."""
     table: bool
     list: bool
+    several: bool
+    """Whether the names of several things are asked for."""
     formula: bool
     type: re.Pattern[str] | None
     """What the answer must hold: a number, a time."""
@@ -95,6 +103,7 @@ class Asked:
             result=bool(_ASKS_RESULT.search(question)),
             table=bool(_ASKS_TABLE.search(question)),
             list=bool(_ASKS_LIST.search(question)),
+            several=bool(_ASKS_SEVERAL.search(question)),
             formula=bool(_ASKS_FORMULA.search(question)),
             type=_wanted_type(question),
             explains=_wanted_type(question) is None and not _ASKS_FACT.search(question),

@@ -39,7 +39,9 @@ SAYS_WHAT_IT_IS = re.compile(
     r"|means?|refers?\s+to|consists?\s+of|describes?|denotes?)\b|:|\u2014|\s-\s",
     re.IGNORECASE,
 )
-SAYS_SOMETHING = re.compile(r"\b(?:is|are|es|son|ist|sind|est|sont|é|são)\b", re.IGNORECASE)
+SAYS_SOMETHING = re.compile(
+    r"\b(?:is|are|es|son|ist|sind|est|sont|é|são)\b(?! (?:not|nicht|pas)\b)", re.IGNORECASE
+)
 EXPLAINED_ELSEWHERE = re.compile(
     r"\b(?:discuss|cover|explain|explore|describe|examine|learn|see|look)\w*\b[^.!?]{0,60}"
     r"\bin (?:(?:chapter|section|appendix) \w|(?:a|the) (?:later|next|following) )",

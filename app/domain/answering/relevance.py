@@ -33,7 +33,7 @@ PREVIOUS = 0.5
 HEADING = 0.5
 PASSAGE = 0.3
 OPENING = 0.5
-"""How far a paragraph's first sentence defines its subject."""
+"""How far a paragraph's first sentence defines what is its subject and no more."""
 WANTED_KIND = 0.3
 """Added to code and tables that are asked for, taken from those that are not."""
 
@@ -59,10 +59,13 @@ _TO_LEARN = re.compile(
 )
 _WORKED_OUT = re.compile(r"=\s*-?\d[\d.,]*\s*(?:[\\&$]|$)")
 """A formula with its numbers put in."""
+_ENUMERATES = re.compile(r"(?:\w[^,;.!?:]{0,60}, ){2,}(?:and|or|y|o|und|oder|et|ou|e) \w")
 _WEB_ADDRESS = re.compile(r"https?://")
 _KIND_FACTOR = {BlockKind.REFERENCE: 0.5, BlockKind.FIGURE: 0.35}
 PREVIEW = 0.4
 """Factor for a list that says what will be learnt, and not what is so."""
+ENUMERATION = 0.12
+"""Added where several things are asked for and a sentence names three or more."""
 TYPE = 0.12
 """Added where a number or a time is asked for and the unit has one."""
 
@@ -134,6 +137,8 @@ class Relevance:
             weight * _share(term, own, around) for term, weight in self.asked.weights.items()
         )
         typed = TYPE if self.asked.type and self.asked.type.search(unit.text) else 0.0
+        if self.asked.several and _ENUMERATES.search(unit.text):
+            typed += ENUMERATION
         return covered + DEFINITION * definition + self._kind_bonus(unit, shows_result) + typed
 
     def _kind_bonus(self, unit: Unit, shows_result: bool) -> float:
@@ -160,10 +165,10 @@ class Relevance:
         marked = defines(passage, asked, self.terms)
         if marked and passage.kind is BlockKind.GLOSSARY_ENTRY:
             return 1.2
+        says = speaks_of(asked, unit.text, SAYS_SOMETHING, self.terms)
         return max(
             (1.0 if marked else 0.75) * speaks_of(asked, unit.text, SAYS_WHAT_IT_IS, self.terms),
-            (0.75 if marked else OPENING if unit.start == 0 else 0.2)
-            * speaks_of(asked, unit.text, SAYS_SOMETHING, self.terms),
+            (0.75 if marked else OPENING if says == 1.0 and unit.start == 0 else 0.2) * says,
             0.65 if marked and asked <= own else 0.0,
         )
 
