@@ -12,7 +12,7 @@ from app.domain.answer import Usage
 from app.domain.answering.refusal import THRESHOLD
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.query import ContextPassage, Hit, SearchQuery, Turn
+from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchQuery, Turn
 from app.services.answer import AnswerQuestion
 from app.services.judge import JudgeAnswerability
 from app.services.ports import (
@@ -125,6 +125,9 @@ class SpyRetriever:
 
     async def context(self, hits: Sequence[Hit], token_budget: int) -> Sequence[ContextPassage]:
         return await self.retrieve.context(hits, token_budget)
+
+    async def best_by_words(self, question: str, filter: SearchFilter) -> float:
+        return await self.retrieve.best_by_words(question, filter)
 
 
 @dataclass

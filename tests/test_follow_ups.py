@@ -11,9 +11,8 @@ from app.domain.answering.suggestions import suggestions
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.errors import StorageError
-from app.domain.retrieval.query import Hit, SearchFilter, SearchQuery
+from app.domain.retrieval.query import Hit, SearchFilter
 from app.services.follow_ups import SuggestFollowUps
-from app.services.retrieve import SearchResult
 from tests.answer_fakes import World, chunk, passage, terms
 
 LIGHT = passage(
@@ -115,8 +114,8 @@ def test_there_are_at_most_three_and_no_provider_is_asked() -> None:
 
 def test_an_index_that_fails_costs_only_the_suggestions() -> None:
     class Failing:
-        async def search(self, query: SearchQuery) -> SearchResult:
-            raise StorageError(query.question)
+        async def best_by_words(self, question: str, filter: SearchFilter) -> float:
+            raise StorageError(question)
 
     suggest = SuggestFollowUps(Failing(), World((LIGHT,)).answering().ceilings)
     hits = [Hit(chunk([LIGHT]), 1.0)]

@@ -124,7 +124,8 @@ def test_a_reader_who_leaves_a_stream_ends_the_generation(
 ) -> None:
     generator.play("The flight makes ", hangs=True)
     with generating.stream("POST", "/v1/chat", json=STREAMED) as response:
-        assert next(response.iter_lines()) == "event: start"
+        lines = response.iter_lines()  # kept: when it is dropped, the connection is closed
+        assert next(lines) == "event: start"
         assert generator.hanging.wait(timeout=20)
         assert not generator.cancelled.is_set()
     assert generator.cancelled.wait(timeout=20)

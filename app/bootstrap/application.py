@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.embedding_cache import SqliteEmbeddingCache
@@ -93,7 +93,8 @@ async def application(
             sparse=sparse,
             index=index,
             reranker=cohere.reranker if cohere else None,
-            count_tokens=count_tokens,
+            # The same paragraphs are read again and again.
+            count_tokens=lru_cache(maxsize=4_096)(count_tokens),
             second_stage=second_stage,
             fusion=settings.fusion,
             dense_weight=settings.dense_weight,

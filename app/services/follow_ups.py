@@ -9,11 +9,10 @@ from functools import partial
 from itertools import islice
 from typing import Protocol
 
-from app.domain.answering.refusal import best_share
+from app.domain.answering.refusal import share_of_ceilings
 from app.domain.answering.suggestions import suggestions
 from app.domain.errors import RagError
-from app.domain.retrieval.query import Hit, SearchFilter, SearchMode, SearchQuery
-from app.services.retrieve import SearchResult
+from app.domain.retrieval.query import Hit, SearchFilter
 from app.services.term_ceilings import TermCeilings
 
 FOLLOW_UPS = 3
@@ -22,13 +21,12 @@ TRIED = 6
 LEAST_SHARE = 0.43
 """Of what the suggestion's terms could score, what one chunk must have: BM25 alone, at this share,
 refuses 91 % of the dev sets' foreign questions and 5 % of their own."""
-_HITS = 8
 
 _log = logging.getLogger(__name__)
 
 
 class Searcher(Protocol):
-    async def search(self, query: SearchQuery) -> SearchResult: ...
+    async def best_by_words(self, question: str, filter: SearchFilter) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +54,7 @@ class SuggestFollowUps:
         return tuple(found)
 
     async def _answerable(self, about: str, scope: SearchFilter, language: str) -> bool:
-        query = SearchQuery(about, k=_HITS, mode=SearchMode.SPARSE, filter=scope, rerank=False)
-        found = await self.retrieve.search(query)
+        best = await self.retrieve.best_by_words(about, scope)
         asked = self.ceilings.terms(about, language)
         ceilings = await self.ceilings.of(asked, scope.books)
-        return best_share(found.hits, ceilings) >= LEAST_SHARE
+        return share_of_ceilings(best, ceilings) >= LEAST_SHARE

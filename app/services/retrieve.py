@@ -81,13 +81,24 @@ class Retrieve:
         books = self._in_scope(await self.index.books(), query.filter)
         asked = self._standalone(query, books[0].language)
         dense, degraded = await self._embed(asked.question, query.mode)
-        found = await self._candidates(query, asked, books, dense)
+        limit = max(self.candidates, query.k)
+        found = await self._candidates(query, asked, books, dense, limit)
         fused = fuse(found, self.fusion, self.dense_weight)
         hits = await self._look_closer(query, fused)
         if self.reranker is None or not query.rerank:
             return SearchResult(hits[: query.k], asked.question, degraded)
         hits, failed = await self._rerank(self.reranker, asked.question, query.k, hits)
         return SearchResult(hits[: query.k], asked.question, degraded + failed)
+
+    async def best_by_words(self, question: str, filter: SearchFilter) -> float:
+        """Return the best BM25 score of a chunk; 0 when none has a word of the question.
+
+        No provider is asked and no chunk is read. Raises BookNotFound, IndexMismatch, StorageError.
+        """
+        books = self._in_scope(await self.index.books(), filter)
+        query = SearchQuery(question, mode=SearchMode.SPARSE, filter=filter)
+        found = await self._candidates(query, Standalone(question), books, None, limit=1)
+        return found.sparse[0].score if found.sparse else 0.0
 
     async def context(self, hits: Sequence[Hit], token_budget: int) -> tuple[ContextPassage, ...]:
         """Return the hits' paragraphs, each once, within the budget; StorageError.
@@ -155,12 +166,12 @@ class Retrieve:
         asked: Standalone,
         books: Sequence[BookManifest],
         dense: Vector | None,
+        limit: int,
     ) -> Candidates:
         """Search once per language, since a language has its own stems and stop words."""
         by_language: dict[str, list[str]] = {}
         for manifest in books:
             by_language.setdefault(manifest.language, []).append(manifest.book)
-        limit = max(self.candidates, query.k)
         found: list[Candidates] = []
         for language, ids in by_language.items():
             sparse = self._encode(query, asked, language)

@@ -18,7 +18,6 @@ from app.adapters.qdrant.edge_shard import (
     next_chapter,
     paragraph_ids,
     point_page,
-    retrieve,
     search_shard,
     storage_errors,
 )
@@ -195,7 +194,7 @@ class EdgeIndex:
         folder = self._folder(book)
         opened = self._books.get(folder)
         with storage_errors(folder.path):
-            found = retrieve(opened.generation.shard, chunk_ids)
+            found = opened.generation.retrieve(chunk_ids)
             missing = [chunk_id for chunk_id in chunk_ids if chunk_id not in found]
             if missing:
                 found |= opened.retrieve_replaced(missing)

@@ -7,7 +7,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import qdrant_edge as edge
 
@@ -24,6 +24,9 @@ _RECHECK_SECONDS = 0.5
 
 _ATTEMPTS = 3
 
+_REMEMBERED = 2_000
+"""Chunks of an open book, about 15 MB."""
+
 
 @dataclass(frozen=True, slots=True)
 class Generation:
@@ -32,6 +35,21 @@ class Generation:
     folder: BookFolder
     shard: edge.EdgeShard
     manifest: BookManifest
+    _known: dict[str, Chunk] = field(default_factory=dict, compare=False, repr=False)
+
+    def retrieve(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
+        """Those of the chunks that are here; the last ones are remembered, as pages are asked about
+        again and again.
+        """
+        found = {name: chunk for name in chunk_ids if (chunk := self._known.get(name))}
+        missing = [name for name in chunk_ids if name not in found]
+        if missing:
+            fresh = retrieve(self.shard, missing)
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known.update(fresh)
+            found |= fresh
+        return found
 
 
 @dataclass(slots=True)
@@ -49,7 +67,7 @@ class OpenBook:
             return {}
         if self.replaced is None:
             self.replaced = _load(folder, self.previous)
-        return retrieve(self.replaced.shard, chunk_ids)
+        return self.replaced.retrieve(chunk_ids)
 
 
 class OpenBooks:

@@ -17,7 +17,6 @@ POOL = 30
 PLACES = 2
 """Of those, how many are moved to the front."""
 
-_NOWHERE = 4
 _PROSE = frozenset({BlockKind.PARAGRAPH, BlockKind.ADMONITION, BlockKind.QUOTE, BlockKind.LIST})
 
 _LONGEST_TERM = 4
@@ -93,12 +92,20 @@ def in_front(front: Sequence[Hit], hits: Sequence[Hit]) -> list[Hit]:
 
 
 def places_that_define(hits: Sequence[Hit], asked: frozenset[int], terms: Terms) -> list[Hit]:
-    """Up to two of the hits, glossary before text, scored as the best; none if `asked` is empty."""
+    """Up to two of the hits, scored as the best; none if `asked` is empty.
+
+    A glossary entry for the term goes first, then text where it is marked, then a sentence that
+    says what it is, then a section named so.
+    """
     if not asked or not hits:
         return []
-    ranked = sorted((_defining(hit, asked, terms), at) for at, hit in enumerate(hits))
     best = max(hit.score for hit in hits)
-    return [replace(hits[at], score=best) for rank, at in ranked if rank < _NOWHERE][:PLACES]
+    places: dict[int, Hit] = {}
+    for defining in (_in_glossary, _marked, _said, _named):
+        for at, hit in enumerate(hits):
+            if len(places) < PLACES and at not in places and defining(hit, asked, terms):
+                places[at] = replace(hit, score=best)
+    return list(places.values())
 
 
 def speaks_of(asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms: Terms) -> float:
@@ -110,19 +117,23 @@ def speaks_of(asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms
     return 1 / (1 + len(subject - asked)) if subject >= asked else 0.0
 
 
-def _defining(hit: Hit, asked: frozenset[int], terms: Terms) -> int:
-    """0: a glossary entry for the term; 1: text where it is marked; 2: a sentence that says what
-    it is; 3: a section named so; 4: none of these.
-    """
-    passages = hit.chunk.passages
-    found = [one for one in passages if defines(one, asked, terms)]
-    if found:
-        return 0 if any(one.kind is BlockKind.GLOSSARY_ENTRY for one in found) else 1
-    if any(says_what_it_is(one.text, asked, terms) for one in passages if one.kind in _PROSE):
-        return 2
+def _in_glossary(hit: Hit, asked: frozenset[int], terms: Terms) -> bool:
+    entries = (one for one in hit.chunk.passages if one.kind is BlockKind.GLOSSARY_ENTRY)
+    return any(defines(one, asked, terms) for one in entries)
+
+
+def _marked(hit: Hit, asked: frozenset[int], terms: Terms) -> bool:
+    return any(defines(one, asked, terms) for one in hit.chunk.passages)
+
+
+def _said(hit: Hit, asked: frozenset[int], terms: Terms) -> bool:
+    prose = (one for one in hit.chunk.passages if one.kind in _PROSE)
+    return any(says_what_it_is(one.text, asked, terms) for one in prose)
+
+
+def _named(hit: Hit, asked: frozenset[int], terms: Terms) -> bool:
     path = hit.chunk.heading_path
-    named = path and any(terms(form) == asked for form in heading_forms(path[-1]))
-    return 3 if named else _NOWHERE
+    return bool(path) and any(terms(form) == asked for form in heading_forms(path[-1]))
 
 
 def says_what_it_is(text: str, asked: frozenset[int], terms: Terms) -> bool:

@@ -65,10 +65,15 @@ def answerability(found: Evidence) -> float:
 
 
 def best_share(hits: Sequence[Hit], ceilings: Mapping[int, float]) -> float:
+    """What the best of the hits has of the most that the question's terms could give."""
+    best = max((hit.sparse_score or 0.0 for hit in hits), default=0.0)
+    return share_of_ceilings(best, ceilings)
+
+
+def share_of_ceilings(score: float, ceilings: Mapping[int, float]) -> float:
     """`ceilings` maps each term of the question to the most it could add to a BM25 score."""
     most = sum(nlargest(RAREST, ceilings.values()))
-    best = max((hit.sparse_score or 0.0 for hit in hits), default=0.0)
-    return min(1.0, best / most) if most else 0.0
+    return min(1.0, score / most) if most else 0.0
 
 
 def best_phrases(
