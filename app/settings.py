@@ -108,7 +108,6 @@ class Settings(BaseSettings):
     """Answerability below which an extractive answer is refused; `eval` suggests one."""
     solutions: Literal["hide", "hint", "show"] = "hint"
     """What a reader gets who asks an exercise of the book, unless the request says otherwise."""
-    admin_key: SecretStr | None = None
     allowed_origins: str = ""
     """Comma-separated origins that may call the API from a browser; empty: same origin only."""
     questions_per_minute: int = Field(120, ge=0)
