@@ -72,6 +72,8 @@ class Settings(BaseSettings):
     """For a question's vector; after that BM25 alone searches."""
     rerank_timeout_seconds: float = Field(3.0, gt=0)
     """After that the search's own order stands."""
+    rewrite_timeout_seconds: float = Field(5.0, gt=0)
+    """For a follow-up question, made to stand alone by the generator; then a rule does it."""
     first_token_timeout_seconds: float = Field(20.0, gt=0)
     """For Cohere to begin an answer; after that the answer is extractive."""
     answer_timeout_seconds: float = Field(180.0, gt=0)

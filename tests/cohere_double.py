@@ -454,7 +454,7 @@ def _reply(double: CohereDouble, body: Json) -> _Reply:
         return _Reply(double.replies.popleft())
     documents = body.get("documents") or []
     if not documents:
-        return _Reply(body["messages"][-1]["content"].splitlines()[-1])
+        return _Reply(stand_alone(body["messages"][-1]["content"]))
     question = set(words(body["messages"][-1]["content"]))
     found = []
     for document in documents:
@@ -467,6 +467,13 @@ def _reply(double: CohereDouble, body: Json) -> _Reply:
     if not found:
         return _Reply(NO_ANSWER)
     return _cited(found[:2], off=(body.get("citation_options") or {}).get("mode") == "OFF")
+
+
+def stand_alone(conversation: str) -> str:
+    """The last question of a conversation, with the one before it in front."""
+    before, _, last = conversation.rpartition("Last question: ")
+    asked = re.findall(r"^user: (.*)$", before, re.MULTILINE)
+    return " ".join([*asked[-1:], last])
 
 
 def _cited(found: Sequence[tuple[int, str, str]], off: bool) -> _Reply:

@@ -15,8 +15,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
-from app.domain.prompting import NO_ANSWER
-from tests.cohere_double import SENTENCE, words
+from app.domain.prompting import NO_ANSWER, REWRITE_QUESTION
+from tests.cohere_double import SENTENCE, stand_alone, words
 
 
 def event(text: str = "", finish_reason: str | None = None) -> str:
@@ -35,7 +35,11 @@ def completion(*pieces: str) -> list[str]:
 
 
 def quote_sources(request: dict[str, Any]) -> list[str]:
-    """The best sentence of each of the best two sources, in pieces of a few characters."""
+    """The best sentence of each of the best two sources, in pieces of a few characters; a
+    question that is to stand alone is given as one.
+    """
+    if request["messages"][0]["content"] == REWRITE_QUESTION:
+        return completion(stand_alone(request["messages"][-1]["content"]))
     sources, *_, question = [m["content"] for m in request["messages"] if m["role"] == "user"]
     asked = set(words(question))
     found = []

@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from app.adapters.cohere.generator import CohereGenerator, CohereQuestionRewriter
+from app.adapters.cohere.generator import CohereGenerator
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.errors import (
@@ -334,9 +334,9 @@ def test_a_follow_up_is_rewritten_to_stand_alone(double: CohereDouble) -> None:
     double.replies.append("  Where does chlorophyll\nsit? ")
 
     async def use(world: World) -> None:
-        rewriter = CohereQuestionRewriter(world.client, unlimited(), "command-a-03-2025")
         history = [Turn("user", "What is chlorophyll?"), Turn("assistant", "A pigment.")]
-        assert await rewriter.rewrite("Where is it?", history) == "Where does chlorophyll sit?"
+        found = await generator(world).rewrite("Where is it?", history)
+        assert found == "Where does chlorophyll sit?"
 
     with_world(double, use)
     system, user = double.to("chat")[0].body["messages"]
@@ -359,9 +359,7 @@ def test_a_rewrite_that_does_not_come_is_an_error(double: CohereDouble, fault: F
     double.random_faults = lambda request: fault
 
     async def use(world: World) -> None:
-        rewriter = CohereQuestionRewriter(
-            world.client, unlimited(), "command-a-03-2025", timeout_seconds=0.2
-        )
+        rewriter = generator(world, timeout_seconds=0.2)
         with pytest.raises(ProviderUnavailable):
             await rewriter.rewrite("Where is it?", [Turn("user", "What is chlorophyll?")])
 

@@ -114,3 +114,44 @@ def test_answers_are_measured_through_an_openai_compatible_server(run: Run, tmp_
     assert found["answer_coverage"] == found["refusal_recall"] == 1
     assert found["citation_precision"] > 0
     assert len(double.requests) >= 2
+
+
+def in_conversation(folder: Path) -> Path:
+    """A question that only the one before it makes one about the lamps."""
+    gold = [{"file": "lamps.md", "start": 0, "end": len(BOOK["lamps.md"])}]
+    history = [{"role": "user", "content": "What does the Fresnel lens do?"}]
+    question = {"question": "And why?", "answerable": True, "gold": gold, "history": history}
+    path = folder / "conversation.jsonl"
+    path.write_text(json.dumps({"id": "1", "kind": "multi-turn", **question}), "utf-8")
+    return path
+
+
+def test_the_model_makes_follow_ups_stand_alone(run: Run, tmp_path: Path) -> None:
+    questions = in_conversation(tmp_path)
+    with CohereDouble() as double:
+        run("ingest", "tiny", **environment(double))
+        by_rule = run("eval", questions, "--json", **environment(double)).json()
+        assert (by_rule["hit@1"], double.to("chat")) == (1, [])
+        by_model = run("eval", questions, "--rewrite", "--json", **environment(double)).json()
+        (chat,) = double.to("chat")
+        run("eval", questions, "--answers", "--json", **environment(double))
+        rewriting, answering = double.to("chat")[1:]
+    assert (by_model["hit@1"], by_model["run"]["generator"]) == (1, chat.body["model"])
+    for request in (chat, rewriting):
+        assert request.body["messages"][-1]["content"].endswith("Last question: And why?")
+    assert answering.body["stream"]
+
+
+def test_the_model_server_makes_follow_ups_stand_alone(run: Run, tmp_path: Path) -> None:
+    run("ingest", "tiny")
+    with OpenAIDouble(answering=quote_sources) as double:
+        settings = {"RAG_GENERATOR": "openai", "RAG_OPENAI_BASE_URL": double.url}
+        found = run("eval", in_conversation(tmp_path), "--rewrite", "--json", **settings).json()
+    assert (found["hit@1"], len(double.requests)) == (1, 1)
+
+
+def test_rewriting_needs_a_model(run: Run, tmp_path: Path) -> None:
+    run("ingest", "tiny")
+    result = run("eval", in_conversation(tmp_path), "--rewrite")
+    assert result.code == 2
+    assert "--rewrite needs a model" in result.err

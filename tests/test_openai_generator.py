@@ -17,7 +17,7 @@ from app.domain.errors import (
     ProviderRejected,
     ProviderUnavailable,
 )
-from app.domain.prompting import ANSWER_FROM_NUMBERED_SOURCES, NO_ANSWER
+from app.domain.prompting import ANSWER_FROM_NUMBERED_SOURCES, NO_ANSWER, REWRITE_QUESTION
 from app.domain.retrieval.query import Turn
 from app.services.ports import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
 from tests.openai_double import DONE, OpenAIDouble, completion, event
@@ -187,3 +187,38 @@ def test_closing_the_answer_closes_the_connection() -> None:
                 assert await asyncio.to_thread(double.disconnected.wait, 10)
 
         asyncio.run(run())
+
+
+def rewrite(double: OpenAIDouble, timeout_seconds: float = 10.0) -> str:
+    async def run() -> str:
+        async with open_server(double.url, None, 10.0) as client:
+            history = [Turn("user", "What is chlorophyll?"), Turn("assistant", "A pigment.")]
+            generator = OpenAIGenerator(client, "llama", timeout_seconds)
+            return await generator.rewrite("Where is it?", history)
+
+    return asyncio.run(run())
+
+
+def test_a_follow_up_is_rewritten_to_stand_alone() -> None:
+    with OpenAIDouble(stream=completion(" Where is", " chlorophyll\n?")) as double:
+        assert rewrite(double) == "Where is chlorophyll ?"
+    system, user = double.requests[0]["messages"]
+    assert system == {"role": "system", "content": REWRITE_QUESTION}
+    assert user["content"].endswith("Last question: Where is it?")
+
+
+@pytest.mark.parametrize(
+    ("double", "error"),
+    [
+        (OpenAIDouble(stream=completion(" ")), ProviderError),
+        (OpenAIDouble(status=503), ProviderUnavailable),
+        (OpenAIDouble(stream=["data: {\n\n"]), ProviderUnavailable),
+        (OpenAIDouble(stall=True), ProviderUnavailable),
+    ],
+    ids=["empty", "refused", "broken", "silent"],
+)
+def test_a_rewrite_that_does_not_come_is_an_error(
+    double: OpenAIDouble, error: type[Exception]
+) -> None:
+    with double, pytest.raises(error):
+        rewrite(double, timeout_seconds=0.2)

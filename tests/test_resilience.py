@@ -6,19 +6,20 @@ import asyncio
 from array import array
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 import app.domain.errors as errors
 from app.domain.answer import Usage
 from app.domain.retrieval.query import ContextPassage, SearchQuery, Turn, Vector
-from app.services.ports import GeneratedEnd, GeneratedText, GeneratorEvent
+from app.services.ports import Embedder, GeneratedEnd, GeneratedText, GeneratorEvent
 from app.services.resilience import (
     CircuitBreaker,
     GuardedEmbedder,
     GuardedGenerator,
     GuardedReranker,
+    GuardedRewriter,
     all_in_time,
     in_time,
 )
@@ -201,7 +202,7 @@ class HangingEmbedder(FakeEmbedder):
         return array("f")
 
 
-def search_with(embedder: GuardedEmbedder, reranker: GuardedReranker | None = None) -> Retrieve:
+def search_with(embedder: Embedder, reranker: GuardedReranker | None = None) -> Retrieve:
     index = FakeIndex([make_chunk("owls fly silently")])
     return Retrieve(embedder, FakeSparse(), index, reranker, count_tokens=len)
 
@@ -227,6 +228,29 @@ def test_a_dead_reranker_leaves_the_order_of_the_search(breaker: CircuitBreaker)
     guarded = GuardedReranker(reranker, breaker, SHORT)
     retrieve = search_with(GuardedEmbedder(FakeEmbedder(), breaker, LONG), guarded)
     assert degraded(retrieve) == ("rerank",)
+
+
+@dataclass
+class HangingRewriter:
+    asked: int = 0
+
+    async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
+        self.asked += 1
+        await hang()
+        return question
+
+
+def test_a_model_too_slow_for_questions_costs_a_few_of_them_its_timeout(
+    breaker: CircuitBreaker,
+) -> None:
+    rewriter = HangingRewriter()
+    guarded = GuardedRewriter(rewriter, breaker, SHORT)
+    retrieve = replace(search_with(FakeEmbedder()), rewriter=guarded)
+    query = SearchQuery("and silently?", history=(Turn("user", "How do owls fly?"),))
+    for _ in range(5):
+        result = asyncio.run(retrieve.search(query))
+        assert (len(result.hits), result.degraded) == (1, ("rewrite",))
+    assert rewriter.asked == 3
 
 
 def test_an_ingest_is_not_guarded(breaker: CircuitBreaker) -> None:

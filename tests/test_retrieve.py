@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -304,3 +304,59 @@ def test_a_follow_up_that_leans_on_the_last_question_is_embedded_with_it() -> No
     history = (Turn("user", "Trees have one root"),)
     query = SearchQuery("And why is it?", mode=SearchMode.DENSE, history=history, k=1)
     assert ids(search(retrieve(), query)) == ["book-b.md-0"]
+
+
+@dataclass
+class ScriptedRewriter:
+    """Says what it is told to, or fails."""
+
+    reply: str | Exception
+    asked: list[tuple[str, Sequence[Turn]]] = field(default_factory=list)
+
+    async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
+        self.asked.append((question, history))
+        if isinstance(self.reply, Exception):
+            raise self.reply
+        return self.reply
+
+
+ABOUT_TREES = (Turn("user", "Trees have one root"),)
+
+
+@pytest.mark.parametrize("mode", SearchMode)
+def test_a_model_makes_the_question_of_a_conversation_stand_alone(mode: SearchMode) -> None:
+    rewriter = ScriptedRewriter("Are queues first in, first out?")
+    query = SearchQuery("And the other?", mode=mode, history=ABOUT_TREES, k=1)
+    found = search(replace(retrieve(), rewriter=rewriter), query)
+    assert (ids(found), found.question) == (["book-a.md-1"], rewriter.reply)
+    assert rewriter.asked == [("And the other?", ABOUT_TREES)]
+
+
+def test_what_the_reader_wrote_is_looked_for_as_well() -> None:
+    rewriter = ScriptedRewriter("zzz")
+    query = SearchQuery("queues", mode=SearchMode.SPARSE, history=ABOUT_TREES)
+    assert ids(search(replace(retrieve(), rewriter=rewriter), query))[0] == "book-a.md-1"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [SearchQuery("queues"), SearchQuery("queues", history=ABOUT_TREES, rewrite=False)],
+    ids=["no history", "not wanted"],
+)
+def test_a_model_is_not_asked_for_nothing(query: SearchQuery) -> None:
+    rewriter = ScriptedRewriter("trees")
+    found = search(replace(retrieve(), rewriter=rewriter), query)
+    assert (rewriter.asked, found.degraded) == ([], ())
+
+
+def test_without_the_model_the_rule_makes_it_stand_alone() -> None:
+    rewriter = ScriptedRewriter(ProviderUnavailable("gone"))
+    query = SearchQuery("And why is it?", mode=SearchMode.DENSE, history=ABOUT_TREES, k=1)
+    found = search(replace(retrieve(), rewriter=rewriter), query)
+    assert (ids(found), found.degraded) == (["book-b.md-0"], ("rewrite",))
+
+
+def test_a_refused_key_of_the_model_is_told() -> None:
+    rewriter = ScriptedRewriter(ProviderAuthError("wrong key"))
+    with pytest.raises(ProviderAuthError):
+        search(replace(retrieve(), rewriter=rewriter), SearchQuery("why?", history=ABOUT_TREES))

@@ -28,9 +28,13 @@ from app.domain.errors import (
 )
 from app.domain.prompting import (
     ANSWER_FROM_NUMBERED_SOURCES,
+    MAX_QUESTION_TOKENS,
     NO_ANSWER,
+    Message,
     NoAnswerDetector,
     answer_messages,
+    rewrite_messages,
+    rewritten,
     sources_message,
 )
 from app.domain.retrieval.query import ContextPassage, Turn
@@ -80,7 +84,7 @@ class OpenAIGenerator:
         model finds no answer in `context`.
         """
         answer = _Answer(context)
-        async with aclosing(self._events(question, history, context)) as events:
+        async with aclosing(self._events(self._answering(question, history, context))) as events:
             while True:
                 with _server_errors():
                     async with asyncio.timeout(self.timeout_seconds):
@@ -93,10 +97,19 @@ class OpenAIGenerator:
         for item in answer.close():
             yield item
 
-    async def _events(
-        self, question: str, history: Sequence[Turn], context: Sequence[ContextPassage]
-    ) -> AsyncGenerator[Mapping[str, Any], None]:
-        body = self._request(question, history, context)
+    async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
+        """Return the standalone question. ProviderError when there is none in time."""
+        body = self._request(rewrite_messages(question, history), MAX_QUESTION_TOKENS)
+        text = ""
+        async with aclosing(self._events(body)) as events:
+            with _server_errors():
+                async with asyncio.timeout(self.timeout_seconds):
+                    async for event in events:
+                        for choice in (event.get("choices") or [])[:1]:
+                            text += (choice.get("delta") or {}).get("content") or ""
+        return rewritten(text)
+
+    async def _events(self, body: Mapping[str, object]) -> AsyncGenerator[Mapping[str, Any], None]:
         async with self.client.stream("POST", "chat/completions", json=body) as response:
             if response.status_code >= 400:
                 await response.aread()
@@ -109,19 +122,21 @@ class OpenAIGenerator:
                     return
                 yield json.loads(data)
 
-    def _request(
+    def _answering(
         self, question: str, history: Sequence[Turn], context: Sequence[ContextPassage]
-    ) -> dict[str, object]:
+    ) -> Mapping[str, object]:
         system, *conversation = answer_messages(ANSWER_FROM_NUMBERED_SOURCES, question, history)
         sources = [(" > ".join(item.passage.heading_path), item.passage.text) for item in context]
-        messages = (system, sources_message(sources), *conversation)
+        return self._request((system, sources_message(sources), *conversation), self.max_tokens)
+
+    def _request(self, messages: Sequence[Message], max_tokens: int) -> Mapping[str, object]:
         return {
             "model": self.model,
             "messages": [{"role": m.role, "content": m.content} for m in messages],
             "stream": True,
             "stream_options": {"include_usage": True},
             "temperature": 0.0,
-            "max_tokens": self.max_tokens,
+            "max_tokens": max_tokens,
         }
 
 

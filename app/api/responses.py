@@ -129,7 +129,9 @@ class AnswerBody(_Body):
     sources: list[SourceBody]
     degraded: Annotated[
         list[str],
-        Field(description="What failed and was done without: embedding, rerank, generator."),
+        Field(
+            description="What failed and was done without: rewrite, embedding, rerank, generator."
+        ),
     ]
     usage: UsageBody
     statements: list[StatementBody]

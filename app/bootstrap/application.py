@@ -23,7 +23,7 @@ from app.bootstrap.providers import (
     local_embedder,
     open_cohere,
     pick_embedder,
-    pick_generator,
+    pick_writer,
     tariff_of,
 )
 from app.bootstrap.reading import read_source, source_stamp
@@ -82,7 +82,8 @@ async def application(
         index = await stack.enter_async_context(index_only(settings))
         cohere = await open_cohere(settings, stack)
         embedder = await pick_embedder(settings, cohere, index, strategy)
-        generator = await pick_generator(settings, cohere, stack)
+        writer = await pick_writer(settings, cohere, stack)
+        generator = writer.generator if writer else None
         sparse = Bm25Encoder()
         count_tokens = await asyncio.to_thread(token_counter)
         ledgers = SqliteLedgers(settings.home / "ledger")
@@ -93,6 +94,7 @@ async def application(
             sparse=sparse,
             index=index,
             reranker=cohere.reranker if cohere else None,
+            rewriter=writer.rewriter if writer else None,
             # The same paragraphs are read again and again.
             count_tokens=lru_cache(maxsize=4_096)(count_tokens),
             second_stage=second_stage,

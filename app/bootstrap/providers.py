@@ -31,12 +31,13 @@ from app.domain.chunking import (
 )
 from app.domain.cost import Tariff
 from app.domain.errors import ConfigError, StorageError
-from app.services.ports import BookStore, Embedder, Generator, Reranker
+from app.services.ports import BookStore, Embedder, Generator, QuestionRewriter, Reranker
 from app.services.resilience import (
     CircuitBreaker,
     GuardedEmbedder,
     GuardedGenerator,
     GuardedReranker,
+    GuardedRewriter,
 )
 from app.settings import Settings
 
@@ -44,11 +45,19 @@ OwnEmbedder: TypeAlias = CohereEmbedder | LocalEmbedder | MiniLmEmbedder
 
 
 @dataclass(frozen=True, slots=True)
+class Writer:
+    """One model's two tasks: answers, and questions made to stand alone."""
+
+    generator: Generator
+    rewriter: QuestionRewriter
+
+
+@dataclass(frozen=True, slots=True)
 class _Cohere:
     """What a Cohere key brings; a part that the settings turn off is None."""
 
     embedder: CohereEmbedder | None
-    generator: Generator | None
+    writer: Writer | None
     reranker: Reranker
 
 
@@ -83,11 +92,12 @@ async def open_cohere(settings: Settings, stack: AsyncExitStack) -> _Cohere | No
             timeout_seconds=timeout,
             batch_tokens=settings.cohere_batch_tokens,
         ),
-        generator=None
+        writer=None
         if settings.generator not in {"auto", "cohere"}
-        else GuardedGenerator(
+        else _writer(
+            settings,
             CohereGenerator(client, calls("chat"), settings.cohere_chat_model, timeout),
-            _breaker(settings, "Cohere's chat"),
+            "Cohere's chat",
             settings.first_token_timeout_seconds,
         ),
         reranker=GuardedReranker(
@@ -100,6 +110,19 @@ async def open_cohere(settings: Settings, stack: AsyncExitStack) -> _Cohere | No
             _breaker(settings, "Cohere's rerank"),
             settings.rerank_timeout_seconds,
         ),
+    )
+
+
+def _writer(
+    settings: Settings,
+    model: CohereGenerator | OpenAIGenerator,
+    name: str,
+    first_seconds: float,
+) -> Writer:
+    seconds = settings.rewrite_timeout_seconds
+    return Writer(
+        GuardedGenerator(model, _breaker(settings, name), first_seconds),
+        GuardedRewriter(model, _breaker(settings, f"{name} for questions"), seconds),
     )
 
 
@@ -170,17 +193,14 @@ async def _is_late(index: BookStore, strategy: str | None) -> bool:
     return bool(books) and all(book.model == MINILM for book in books)
 
 
-async def pick_generator(
+async def pick_writer(
     settings: Settings, cohere: _Cohere | None, stack: AsyncExitStack
-) -> Generator | None:
+) -> Writer | None:
     """Return what writes answers; None when they are extracted."""
     if settings.generator != "openai":
-        return cohere.generator if cohere else None
+        return cohere.writer if cohere else None
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
     timeout = settings.openai_timeout_seconds
     client = await stack.enter_async_context(open_server(settings.openai_base_url, key, timeout))
-    return GuardedGenerator(
-        OpenAIGenerator(client, settings.openai_model, timeout),
-        _breaker(settings, "the model server"),
-        timeout,
-    )
+    model = OpenAIGenerator(client, settings.openai_model, timeout)
+    return _writer(settings, model, "the model server", timeout)

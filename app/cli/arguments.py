@@ -73,6 +73,11 @@ def _measuring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command.add_argument("--k", type=_positive, help="chunks to retrieve (5; for answers 8)")
     command.add_argument("--mode", type=SearchMode, default=SearchMode.HYBRID, choices=SearchMode)
     command.add_argument("--rerank", action="store_true", help="by Cohere, when a key is set")
+    command.add_argument(
+        "--rewrite",
+        action="store_true",
+        help="let the model that writes answers make the questions of conversations stand alone",
+    )
     command.add_argument("--json", action="store_true", help="means and a row a question")
     command.add_argument(
         "--report", type=Path, metavar="FILE.md", help="write a report, its plots beside it"

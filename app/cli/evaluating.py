@@ -37,8 +37,12 @@ async def evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
     if arguments.questions is None:
         message = "eval: name a QUESTIONS.jsonl, or two measurements with --compare A.json B.json"
         raise InputError(message)
-    if arguments.answers and (arguments.rerank or arguments.mode is not SearchMode.HYBRID):
-        message = "eval --answers measures answers as readers get them: leave out --mode, --rerank"
+    chosen = arguments.rerank or arguments.rewrite or arguments.mode is not SearchMode.HYBRID
+    if arguments.answers and chosen:
+        message = (
+            "eval --answers measures answers as readers get them: leave out --mode, --rerank, "
+            "--rewrite"
+        )
         raise InputError(message)
     questions = read_questions(arguments.questions)
     if arguments.report:
@@ -47,6 +51,9 @@ async def evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
     async with application(settings) as app:
         if arguments.rerank and app.retrieve.reranker is None:
             message = "--rerank needs a reranker: set CO_API_KEY, or leave it out"
+            raise ConfigError(message)
+        if arguments.rewrite and app.retrieve.rewriter is None:
+            message = "--rewrite needs a model that writes: set CO_API_KEY or RAG_GENERATOR=openai"
             raise ConfigError(message)
         with TerminalProgress() as progress:
             progress.start("ask", len(questions), "questions")
@@ -76,6 +83,7 @@ def _run(
     questions: Sequence[Question],
     found: Evaluation | AnswerEvaluation,
 ) -> Run:
+    writes = arguments.answers or arguments.rewrite
     return Run(
         of="answers" if arguments.answers else "retrieval",
         questions=fingerprint(questions),
@@ -84,7 +92,7 @@ def _run(
         mode=arguments.mode.value,
         rerank=arguments.rerank,
         embedder=app.embedder.model,
-        generator=app.generator.model if arguments.answers and app.generator else "",
+        generator=app.generator.model if writes and app.generator else "",
     )
 
 
@@ -99,6 +107,7 @@ async def _retrieval(
         k=arguments.k or STANDARD_DEPTH,
         mode=arguments.mode,
         rerank=arguments.rerank,
+        rewrite=arguments.rewrite,
     )
     return await app.evaluate.run(questions, request, advance)
 

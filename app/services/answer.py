@@ -233,7 +233,13 @@ class AnswerQuestion:
         if request.selection:
             asked = request.selection.search_text(asked)
         pool = POOL if asks_definition(request.question) else JUDGED_HITS
-        query = SearchQuery(asked, k=max(request.k, pool), filter=scope, history=request.history)
+        query = SearchQuery(
+            asked,
+            k=max(request.k, pool),
+            filter=scope,
+            history=request.history,
+            rewrite=not request.selection,
+        )
         return await self.retrieve.search(query)
 
     async def _defining_compared(

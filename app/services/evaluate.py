@@ -36,6 +36,8 @@ class EvaluationRequest:
     k: int = STANDARD_DEPTH
     mode: SearchMode = SearchMode.HYBRID
     rerank: bool = False
+    rewrite: bool = False
+    """Whether a model makes the questions of conversations stand alone, or the rule."""
     context_tokens: int = 3_000
 
 
@@ -184,6 +186,7 @@ def _query(question: Question, request: EvaluationRequest) -> SearchQuery:
         filter=scope_of(question, request.book),
         history=question.history,
         rerank=request.rerank,
+        rewrite=request.rewrite,
     )
 
 

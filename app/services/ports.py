@@ -279,6 +279,12 @@ class GeneratedEnd:
 GeneratorEvent: TypeAlias = GeneratedText | GeneratedCitation | GeneratedEnd
 
 
+class QuestionRewriter(Protocol):
+    async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
+        """The question as someone would ask it who has not read the history. ProviderError."""
+        ...
+
+
 class Generator(Protocol):
     """Writes an answer from paragraphs given as documents."""
 

@@ -17,7 +17,14 @@ from typing import TypeVar
 
 from app.domain.errors import ProviderError, ProviderRateLimited, ProviderUnavailable
 from app.domain.retrieval.query import ContextPassage, Turn, Vector
-from app.services.ports import Embedder, GeneratedEnd, Generator, GeneratorEvent, Reranker
+from app.services.ports import (
+    Embedder,
+    GeneratedEnd,
+    Generator,
+    GeneratorEvent,
+    QuestionRewriter,
+    Reranker,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -170,6 +177,21 @@ class GuardedReranker:
     ) -> list[tuple[int, float]]:
         with self.breaker.call():
             work = self.reranker.rerank(question, texts, top_n)
+            return await in_time(work, self.seconds, self.breaker.name)
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedRewriter:
+    """A `QuestionRewriter` that answers in time or not at all."""
+
+    rewriter: QuestionRewriter
+    breaker: CircuitBreaker
+    """Of its own: a model too slow for this may still write answers."""
+    seconds: float
+
+    async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
+        with self.breaker.call():
+            work = self.rewriter.rewrite(question, history)
             return await in_time(work, self.seconds, self.breaker.name)
 
 

@@ -28,9 +28,16 @@ from app.domain.retrieval.query import (
     SparseVector,
     Vector,
 )
-from app.domain.retrieval.standalone import Standalone, blend, standalone
+from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
 from app.services.lexical import question_vector
-from app.services.ports import BookManifest, Embedder, Reranker, SparseEncoder, VectorIndex
+from app.services.ports import (
+    BookManifest,
+    Embedder,
+    QuestionRewriter,
+    Reranker,
+    SparseEncoder,
+    VectorIndex,
+)
 from app.services.second_stage import DEPTH, SecondStage
 
 CANDIDATES = 50
@@ -44,11 +51,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """`degraded` names what failed and was done without: "embedding", "rerank"."""
+    """`degraded` names what failed and was done without: "rewrite", "embedding", "rerank"."""
 
     hits: tuple[Hit, ...]
     question: str
-    """What was searched for: the question, with the one before it if it leans on that."""
+    """What was searched for: the question, made to stand alone if there is a history."""
     degraded: tuple[str, ...] = ()
 
 
@@ -61,6 +68,8 @@ class Retrieve:
     index: VectorIndex
     reranker: Reranker | None
     count_tokens: Callable[[str], int]
+    rewriter: QuestionRewriter | None = None
+    """Makes a question of a conversation stand alone; None: a rule does (`standalone`)."""
     second_stage: SecondStage | None = None
     """None: the fused order stands. Only a hybrid search has a second stage."""
     fusion: Fusion = Fusion.WEIGHTED
@@ -79,8 +88,10 @@ class Retrieve:
             message = "the question is empty"
             raise QuestionError(message)
         books = self._in_scope(await self.index.books(), query.filter)
-        asked = self._standalone(query, books[0].language)
-        dense, degraded = await self._embed(asked.question, query.mode)
+        asked, degraded = await self._standalone(query, books[0].language)
+        query = replace(query, question=asked.words)
+        dense, failed = await self._embed(asked.question, query.mode)
+        degraded += failed
         limit = max(self.candidates, query.k)
         found = await self._candidates(query, asked, books, dense, limit)
         fused = fuse(found, self.fusion, self.dense_weight)
@@ -97,7 +108,7 @@ class Retrieve:
         """
         books = self._in_scope(await self.index.books(), filter)
         query = SearchQuery(question, mode=SearchMode.SPARSE, filter=filter)
-        found = await self._candidates(query, Standalone(question), books, None, limit=1)
+        found = await self._candidates(query, Standalone.of(question), books, None, limit=1)
         return found.sparse[0].score if found.sparse else 0.0
 
     async def context(self, hits: Sequence[Hit], token_budget: int) -> tuple[ContextPassage, ...]:
@@ -139,11 +150,24 @@ class Retrieve:
             )
             raise IndexMismatch(message)
 
-    def _standalone(self, query: SearchQuery, language: str) -> Standalone:
+    async def _standalone(
+        self, query: SearchQuery, language: str
+    ) -> tuple[Standalone, tuple[str, ...]]:
         if not query.history:
-            return Standalone(query.question)
+            return Standalone.of(query.question), ()
+        degraded: tuple[str, ...] = ()
+        if self.rewriter is not None and query.rewrite:
+            try:
+                rewritten = await self.rewriter.rewrite(query.question, query.history)
+            except ProviderAuthError:
+                raise
+            except ProviderError as error:
+                _log.warning("retrieve.rewrite_failed", extra={"error": error.code})
+                degraded = ("rewrite",)
+            else:
+                return rewritten_by_model(rewritten, query.question), ()
         own_terms = len(self.sparse.encode_query(query.question, language).indices)
-        return standalone(query.question, query.history, own_terms, language)
+        return standalone(query.question, query.history, own_terms, language), degraded
 
     async def _embed(
         self, question: str, mode: SearchMode

@@ -12,13 +12,14 @@ from app.adapters.cohere.calls import READER, Calls
 from app.adapters.cohere.client import provider_errors, request_options
 from app.adapters.cohere.limiter import Slot
 from app.adapters.cohere.stream import DocumentSet, StreamReader
-from app.domain.errors import ProviderError, ProviderUnavailable
+from app.domain.errors import ProviderUnavailable
 from app.domain.prompting import (
     ANSWER_FROM_DOCUMENTS,
+    MAX_QUESTION_TOKENS,
     Message,
     answer_messages,
     rewrite_messages,
-    visible,
+    rewritten,
 )
 from app.domain.retrieval.query import ContextPassage, Turn
 from app.services.ports import GeneratorEvent
@@ -96,6 +97,25 @@ class CohereGenerator:
             await events.aclose()
             raise
 
+    async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
+        """Return the standalone question. ProviderError when there is none in time."""
+        messages = chat_messages(rewrite_messages(question, history))
+        with provider_errors("rewrite the question"):
+            async with asyncio.timeout(self.timeout_seconds):
+                return await self.calls.run(lambda _slot: self._ask(messages), READER)
+
+    async def _ask(self, messages: list[ChatMessageV2]) -> str:
+        with provider_errors("rewrite the question"):
+            response = await self.client.chat(
+                model=self.model,
+                messages=messages,
+                temperature=0.0,
+                max_tokens=MAX_QUESTION_TOKENS,
+                request_options=request_options(self.timeout_seconds),
+            )
+            content = response.message.content or []
+            return rewritten("".join(item.text for item in content if item.type == "text"))
+
     async def _next(self, events: _Events) -> V2ChatStreamResponse:
         with provider_errors("answer"):
             async with asyncio.timeout(self.timeout_seconds):
@@ -103,41 +123,6 @@ class CohereGenerator:
         if event is None:
             raise ProviderUnavailable(_ENDED_EARLY)
         return event
-
-
-@dataclass(frozen=True, slots=True)
-class CohereQuestionRewriter:
-    """Makes a follow-up question one that can be searched without the conversation."""
-
-    client: AsyncClientV2
-    calls: Calls
-    model: str
-    timeout_seconds: float = 5.0
-
-    async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
-        """Return the standalone question. ProviderError when there is none in time."""
-        with provider_errors("rewrite the question"):
-            async with asyncio.timeout(self.timeout_seconds):
-                return await self.calls.run(
-                    lambda _slot: self._ask(rewrite_messages(question, history)), READER
-                )
-
-    async def _ask(self, messages: Sequence[Message]) -> str:
-        with provider_errors("rewrite the question"):
-            response = await self.client.chat(
-                model=self.model,
-                messages=chat_messages(messages),
-                temperature=0.0,
-                max_tokens=200,
-                request_options=request_options(self.timeout_seconds),
-            )
-            content = response.message.content or []
-            text = "".join(item.text for item in content if item.type == "text")
-        standalone = visible(" ".join(text.split()))
-        if not standalone:
-            message = "Cohere could not rewrite the question: an empty answer"
-            raise ProviderError(message)
-        return standalone
 
 
 def chat_messages(messages: Sequence[Message]) -> list[ChatMessageV2]:

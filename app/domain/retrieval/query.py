@@ -108,6 +108,8 @@ class SearchQuery:
     mode: SearchMode = SearchMode.HYBRID
     filter: SearchFilter = field(default_factory=SearchFilter)
     history: Sequence[Turn] = ()
+    rewrite: bool = True
+    """Whether a model may be asked to make the question one that stands alone."""
     rerank: bool = True
     page_url: str = ""
     """The page the reader is on: preferred, but never to the exclusion of a better answer."""

@@ -51,8 +51,15 @@ _LEANING = {
 class Standalone:
     question: str
     """What is embedded and reranked by."""
+    words: str
+    """What is searched for by its words, whole."""
     background: tuple[tuple[str, float], ...] = ()
     """Earlier turns, with the weight that their terms have in the search."""
+
+    @classmethod
+    def of(cls, question: str) -> Standalone:
+        """A question without a history."""
+        return cls(question, question)
 
 
 def standalone(question: str, history: Sequence[Turn], own_terms: int, language: str) -> Standalone:
@@ -65,8 +72,14 @@ def standalone(question: str, history: Sequence[Turn], own_terms: int, language:
     background += [(turn, ASSISTANT_WEIGHT) for turn in said[-1:]]
     return Standalone(
         f"{asked[-1]}\n{question}" if asked and leaning else question,
+        question,
         tuple((turn, factor * weight) for turn, weight in background),
     )
+
+
+def rewritten_by_model(rewritten: str, question: str) -> Standalone:
+    """Search for what the model wrote, and for the reader's own words as well."""
+    return Standalone(rewritten, rewritten, ((question, 1.0),))
 
 
 def _leans(question: str, language: str) -> bool:
