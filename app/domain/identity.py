@@ -51,8 +51,10 @@ def _encode(key: str) -> str:
     bits = int.from_bytes(sha256(key.encode("utf-8", "surrogatepass")).digest()[:7], "big") >> (
         56 - _ID_BITS
     )
-    pairs = [_PAIRS[(bits >> shift) & 1023] for shift in range(_ID_BITS - 10, -1, -10)]
-    return "p-" + "".join(pairs)
+    return (
+        f"p-{_PAIRS[bits >> 40]}{_PAIRS[bits >> 30 & 1023]}{_PAIRS[bits >> 20 & 1023]}"
+        f"{_PAIRS[bits >> 10 & 1023]}{_PAIRS[bits & 1023]}"
+    )
 
 
 def assign_ids(texts: Iterable[tuple[str, str]]) -> list[str]:

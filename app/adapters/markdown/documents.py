@@ -28,8 +28,10 @@ class PageDraft:
     def id_texts(self) -> Iterator[tuple[str, str]]:
         """Yield for each block the text that its id is made of, and the author's own id."""
         for piece in self.pieces:
-            worded = any(character.isalnum() for character in piece.id_text)
-            yield (piece.id_text if worded else piece.text), piece.author_id
+            text = piece.id_text
+            # The first character is one most of the time.
+            worded = text[:1].isalnum() or any(map(str.isalnum, text))
+            yield (text if worded else piece.text), piece.author_id
 
 
 def draft_page(page: Page, source: SourceFile, reader: FileReader) -> PageDraft:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from os.path import isfile
 from pathlib import Path
 
 from app.adapters.markdown.source import decode
@@ -25,6 +26,7 @@ class Library:
 
     def __init__(self, root: Path | None) -> None:
         self.root = root or Path()
+        self._base = str(self.root)
         self._resolved = root.resolve() if root else None
         self._texts: dict[str, str | None] = {}
         self._found: dict[str, bool] = {}
@@ -35,13 +37,16 @@ class Library:
         if joined is None or self._resolved is None:
             return None
         if joined not in self._found:
-            self._found[joined] = self._holds(self.root / joined, self._resolved)
+            self._found[joined] = self._holds(joined, self._resolved)
         return joined if self._found[joined] else None
 
-    def _holds(self, path: Path, root: Path) -> bool:
+    def _holds(self, file: str, root: Path) -> bool:
         """Whether this is a file inside of the book also when links are followed."""
         try:
-            return path.is_file() and path.resolve().is_relative_to(root)
+            # A book may name a thousand files that it does not bring along.
+            if not isfile(f"{self._base}/{file}"):  # noqa: PTH113 - takes a fourth of the time
+                return False
+            return (self.root / file).resolve().is_relative_to(root)
         except (OSError, ValueError, RuntimeError):
             return False
 

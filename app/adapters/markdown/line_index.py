@@ -10,6 +10,7 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
 _TAB = 4
+_BLANKS = frozenset(" \t")
 
 
 def block_state(source: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) -> StateBlock:
@@ -18,16 +19,15 @@ def block_state(source: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) 
     lines = source.split("\n")
     if not lines[-1].strip(" \t"):
         lines.pop()
-    begins = list(accumulate((len(line) + 1 for line in lines), initial=0))[: len(lines)]
-    shifts = [len(line) - len(line.lstrip(" \t")) for line in lines]
+    edges = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    shifts = [len(line) - len(line.lstrip(" \t")) if line[:1] in _BLANKS else 0 for line in lines]
     indents = shifts
     if "\t" in source:
         indents = [_width(line[:shift]) for line, shift in zip(lines, shifts, strict=True)]
     state.src = source
     # The last entry stands for the end, so that rules need not check for it.
-    state.bMarks = [*begins, len(source)]
-    ends = (begin + len(line) for begin, line in zip(begins, lines, strict=True))
-    state.eMarks = [*ends, len(source)]
+    state.bMarks = [*edges[:-1], len(source)]
+    state.eMarks = [*(edge - 1 for edge in edges[1:]), len(source)]
     state.tShift = [*shifts, 0]
     state.sCount = [*indents, 0]
     state.bsCount = [0] * (len(lines) + 1)

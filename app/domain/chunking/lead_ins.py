@@ -13,6 +13,8 @@ _LEAD_IN_WORDS = re.compile(
     r"\b(?:shows?|lists?|below|follows|summari[sz]es)\b[^.?!]{0,120}[.]?\s*$",
     re.IGNORECASE,
 )
+_POINTERS = ("follow", "below", "show", "list", "summari")
+"""One of these is in all that the expression finds."""
 _INTRODUCED = frozenset(
     {BlockKind.LIST, BlockKind.CODE, BlockKind.TABLE, BlockKind.FIGURE, BlockKind.MATH}
 )
@@ -27,6 +29,9 @@ def leads_in(before: Block, block: Block) -> bool:
     if (":" in end or "\uff1a" in end) and _LEAD_IN_END.search(end):
         return True
     if block.kind not in _INTRODUCED:
+        return False
+    lowered = end.casefold()
+    if not any(word in lowered for word in _POINTERS):
         return False
     # Only the last sentence can match, and most of the time goes into the search.
     body = end.rstrip().removesuffix(".")
