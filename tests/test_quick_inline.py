@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -59,6 +62,28 @@ def test_the_quick_reader_answers_as_markdown_it_or_not_at_all(
     if quick is not None:
         expected = text_by_markdown_it(inline_reader(dialect), content, dialect)
         assert quick.finish(dialect.kramdown) == expected
+
+
+def squeezed(text: Text) -> Text:
+    """Neither an id nor a link's quote depends on how many blanks there are."""
+    id_text, runs = (re.sub(r"[ \t\n]+", " ", part) for part in (text.id_text, text.runs))
+    return replace(text, text=text.text.strip(), id_text=id_text, runs=runs)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(SNIPPETS), min_size=1, max_size=9).map("".join))
+@example("two\n*lines* and\n`code\nthat goes on`")
+def test_running_text_is_read_as_markdown_it_reads_it(dialect: Dialect, content: str) -> None:
+    """Whichever way is taken: text without mark-up, code alone, one pass, or markdown-it itself."""
+    content = content.replace(
+        "\u00a0", ""
+    ).strip()  # a blank like any other where nothing is marked
+    reader = inline_reader(dialect)
+    env: EnvType = {"references": REFERENCES, "footnotes": ()}
+    if content and "[](" not in content:  # MyST names the target there
+        expected = text_by_markdown_it(reader, content, dialect)
+        assert squeezed(reader.read(content, env)) == squeezed(expected)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ from app.adapters.markdown.tags import BLOCK_NAMES, VOID_NAMES, Tag
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
 
 _BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
+_PARAGRAPHS = ("paragraph", "inline")
+"""Tokens that hold a paragraph's text."""
 _ALERT = re.compile(r"^\[!(\w+)\][+-]?[ \t]*([^\n]*)\n?")
 
 
@@ -229,8 +231,9 @@ class BlockReader:
         close = self._close_index(index)
         start, end = self._leaves.span(self._tokens[index])
         kind, title = BlockKind.QUOTE, ""
-        first = self._tokens[index + 2] if index + 2 < close else None
-        alert = _ALERT.match(first.content) if first and first.type == "inline" else None
+        following = self._tokens[index + 1 : min(index + 3, close)]
+        first = next((token for token in following if token.type in _PARAGRAPHS), None)
+        alert = _ALERT.match(first.content) if first else None
         if alert and first:
             title = alert.group(2).strip()
             kind = titled_kind(title)

@@ -1,42 +1,67 @@
-"""Paragraphs, found without asking every other block rule about every line."""
+"""Blocks by the first character of their first line: most lines need only one rule, or none."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
 
 from markdown_it.parser_block import RuleFuncBlockType
 from markdown_it.rules_block import StateBlock
 
-from app.adapters.markdown.syntax import StructureRule
-
+_FIRST_CHARACTERS: Mapping[str, str] = {
+    "fence": "`~",
+    "blockquote": ">",
+    "hr": "*-_",
+    "list": "*+-0123456789",
+    "footnote": "[",
+    "reference": "[",
+    "heading": "#",
+    # Inside a definition; else its second line tells, as with a table and an underlined heading.
+    "deflist": ":~",
+    "table": "",
+    "lheading": "",
+    "code": "",
+    "paragraph": "",
+}
+"""What the blocks of these rules begin with; of all others what the dialect's own begin with."""
 _COMMONMARK = frozenset("#>`~*+-_=|:<[0123456789\t ")
 """What a block of CommonMark, a table or a definition list may begin with."""
 
+_UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*$")
 
-class PlainParagraph:
-    """CommonMark's paragraph rule, tried before all others on lines that no other block begins.
+_Rules = Mapping[str, Sequence[RuleFuncBlockType]]
 
-    Such a line may still be a table's or a definition list's first, an underlined heading or ESM,
-    which are looked for here; so most lines of a book need none of the other rules. It finds the
-    same lines as markdown-it's own rule, but makes one `paragraph` token of them.
+
+class FirstCharacter:
+    """Stands before all other block rules and asks only those that a line may begin.
+
+    A line that begins no block is a paragraph: markdown-it's own rule finds the same lines, but
+    here they become one `paragraph` token. Lines that may be a table's or a definition list's
+    first, an underlined heading, indented code or ESM are left to the other rules.
     """
 
     def __init__(
         self,
-        structure: StructureRule,
-        esm: bool,
-        two_line_blocks: bool,
-        definitions: RuleFuncBlockType | None,
+        rules: Mapping[str, RuleFuncBlockType],
+        terminators: Mapping[str, RuleFuncBlockType],
+        own: frozenset[str],
         max_nesting: int,
     ) -> None:
+        """Sort `rules` by name, and those of them that may end a paragraph.
+
+        `own` are the characters that the dialect's own blocks begin with.
+        """
         # A list adds two levels at once.
         self._deepest = max_nesting - 2
-        self._structure = structure
-        # Letters that begin ESM are looked at closer.
-        self._special = _COMMONMARK | (structure.characters - {"i", "e"})
-        # What only the dialect's own rule takes needs none of the rules between.
-        self._structural = frozenset("<^{$") & structure.characters
-        self._esm = esm
-        self._two_line_blocks = two_line_blocks
-        self._definitions = definitions
+        self._esm = "i" in own
+        # Words that begin ESM are looked at closer.
+        others = own - {"i", "e"}
+        self._rules = _by_first_character(rules, others)
+        self._terminators = _by_first_character(terminators, others)
+        self._special = _COMMONMARK | others
+        self._definitions = rules.get("deflist")
+        self._underlined = "lheading" in rules
+        self._two_line_blocks = not {"table", "lheading", "deflist"}.isdisjoint(rules)
 
     def __call__(self, state: StateBlock, start: int, end: int, silent: bool) -> bool:
         first = state.bMarks[start] + state.tShift[start]
@@ -45,32 +70,43 @@ class PlainParagraph:
             return not silent and self._bottom(state, start, end)
         if silent or first >= state.eMarks[start] or state.is_code_block(start):
             return False
-        if source[first] in self._special:
-            return (
-                source[first] in self._structural
-                and not (self._two_line_blocks and self._may_divide(state, start + 1, end))
-                and self._structure(state, start, end, False)
-            )
-        if self._esm and source.startswith(("import", "export"), first):
+        rules = self._rules.get(source[first])
+        if rules is None:
+            unsure = self._esm and source.startswith(("import", "export"), first)
+        else:
+            unsure = self._two_line_blocks and self._may_divide(state, start + 1, end)
+        if unsure:
             return False
+        for rule in rules or ():
+            if rule(state, start, end, False):
+                return True
         if self._two_line_blocks and self._may_be_two_line_block(state, start + 1, end):
             return self._entry(state, start, end) or (
                 self._definitions is not None and self._definitions(state, start, end, False)
             )
-        self._paragraph(state, start, first)
-        return True
+        return self._paragraph(state, start, first)
 
-    def _paragraph(self, state: StateBlock, start: int, first: int) -> None:
+    def _paragraph(self, state: StateBlock, start: int, first: int) -> bool:
+        """Read a paragraph. False if it is a heading of several lines: a line underlines it."""
         source, after, limit = state.src, start + 1, state.lineMax
+        terminators: Sequence[RuleFuncBlockType]
         old_parent, state.parentType = state.parentType, "paragraph"
-        terminators = state.md.block.ruler.getRules("paragraph")
         while after < limit:
             begin = state.bMarks[after] + state.tShift[after]
             if begin >= state.eMarks[after]:
                 break
-            if source[begin] in self._special or (
-                self._two_line_blocks and self._may_divide(state, after + 1, limit)
+            if (
+                self._underlined
+                and _UNDERLINE.match(source, begin, state.eMarks[after])
+                and (0 <= state.sCount[after] - state.blkIndent <= 3)
             ):
+                state.parentType = old_parent
+                return False
+            if self._two_line_blocks and self._may_divide(state, after + 1, limit):
+                terminators = state.md.block.ruler.getRules("paragraph")
+            else:
+                terminators = self._terminators.get(source[begin], ())
+            if terminators:
                 indent = state.sCount[after]
                 if (
                     indent - state.blkIndent <= 3
@@ -88,6 +124,7 @@ class PlainParagraph:
             token.meta["span"] = (first, first + len(content))
         else:
             token.content = state.getLines(start, after, state.blkIndent, False).strip()
+        return True
 
     def _entry(self, state: StateBlock, start: int, end: int) -> bool:
         """Read a term and its definition of one line each, the common case, as one token."""
@@ -131,7 +168,7 @@ class PlainParagraph:
         if line >= end:
             return True
         if not state.isEmpty(line):
-            return "^" in self._special and self._begins_with(state, line, "^")
+            return "^" in self._rules and self._begins_with(state, line, "^")
         while line < end and state.isEmpty(line):
             line += 1
         return line >= end or (
@@ -160,3 +197,11 @@ class PlainParagraph:
     def _begins_with(self, state: StateBlock, line: int, characters: str) -> bool:
         begin = state.bMarks[line] + state.tShift[line]
         return begin < state.eMarks[line] and state.src[begin] in characters
+
+
+def _by_first_character(rules: Mapping[str, RuleFuncBlockType], own: Iterable[str]) -> _Rules:
+    table: dict[str, list[RuleFuncBlockType]] = {}
+    for name, rule in rules.items():
+        for character in _FIRST_CHARACTERS.get(name, own):
+            table.setdefault(character, []).append(rule)
+    return table

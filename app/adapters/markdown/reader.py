@@ -28,7 +28,7 @@ from app.adapters.markdown.inline import InlineReader
 from app.adapters.markdown.leaves import LeafReader
 from app.adapters.markdown.line_index import block_state
 from app.adapters.markdown.marks import Dialect, Mark, MarkClass
-from app.adapters.markdown.paragraphs import PlainParagraph
+from app.adapters.markdown.paragraphs import FirstCharacter
 from app.adapters.markdown.pieces import Piece
 from app.adapters.markdown.source import SourceFile, make_source
 from app.adapters.markdown.syntax_myst import Directive
@@ -96,13 +96,12 @@ def _engine(features: _Features) -> _Engine:
         from mdit_py_plugins.deflist import deflist_plugin  # noqa: PLC0415
 
         md.use(deflist_plugin)
-    two_lines = features.tables or features.underlined or dialect.definition_lists
     more = dict(syntax_myst.HANDLERS) if dialect.myst else {}
     if dialect.mkdocs:
         more |= syntax_mkdocs.HANDLERS
     if dialect.math:
         more["\\"] = syntax_myst.environment
-    _install(md, dialect, footnotes, two_lines, more)
+    _install(md, dialect, footnotes, more)
     md.inline = inline = DispatchingInline()
     md.helpers = LinkHelpers  # type: ignore[assignment]  # used by attribute, as the module is
     inline.ruler.disable("linkify")
@@ -112,28 +111,22 @@ def _engine(features: _Features) -> _Engine:
 
 
 def _install(
-    md: MarkdownIt,
-    dialect: Dialect,
-    footnotes: bool,
-    two_line_blocks: bool,
-    more: Mapping[str, syntax.Handler],
+    md: MarkdownIt, dialect: Dialect, footnotes: bool, more: Mapping[str, syntax.Handler]
 ) -> None:
-    """Put the dialect's block rules into `md`.
-
-    `two_line_blocks`: the file may hold tables, underlined headings or definition lists.
-    """
+    """Put the dialect's block rules into `md`."""
+    ruler = md.block.ruler
     alternatives: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     structure = syntax.StructureRule(dialect, more)
-    md.block.ruler.at("html_block", structure, alternatives)
+    ruler.at("html_block", structure, alternatives)
     if "`" in more:
-        md.block.ruler.before("fence", "directive", structure, alternatives)
+        ruler.before("fence", "directive", structure, alternatives)
     if footnotes:
-        md.block.ruler.before("reference", "footnote", syntax.footnote_rule, alternatives)
-    rules = dict(zip(md.block.ruler.get_active_rules(), md.block.ruler.getRules(""), strict=True))
-    plain = PlainParagraph(
-        structure, dialect.mdx, two_line_blocks, rules.get("deflist"), md.options["maxNesting"]
-    )
-    md.block.ruler.before("table", "plain_paragraph", plain)
+        ruler.before("reference", "footnote", syntax.footnote_rule, alternatives)
+    rules = dict(zip(ruler.get_active_rules(), ruler.getRules(""), strict=True))
+    ending = ruler.getRules("paragraph")
+    terminators = {name: rule for name, rule in rules.items() if rule in ending}
+    first = FirstCharacter(rules, terminators, structure.characters, md.options["maxNesting"])
+    ruler.before("table", "first_character", first)
 
 
 def inline_reader(dialect: Dialect) -> InlineReader:

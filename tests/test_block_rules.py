@@ -1,0 +1,66 @@
+"""Asking only the block rules that a line may begin finds the blocks that asking all does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from app.adapters.markdown import read_text
+from app.domain.document import BlockKind, Site
+
+KINDS = {
+    "paragraph_open": BlockKind.PARAGRAPH,
+    "heading_open": BlockKind.HEADING,
+    "table_open": BlockKind.TABLE,
+}
+LINES = (
+    "word", "two words", "", "", "*em* x", "**bold**", "[a link](u)", "[r]", "[r]: http://x",
+    "`code` x", "# Head", "#no", "- item", "-no", "+ plus", "* star", "1. one", "2. two",
+    "10) ten", "1986 was", "> quote", ">", "===", "=", "---", "--", "- -", "-=-", "***", "_under_",
+    "```", "~~~", "| a | b |", "|---|---|", "a | b", "--|--", ":-", "import x", "export",
+)  # fmt: skip
+TEXTS = st.lists(
+    st.builds(
+        str.__add__, st.sampled_from(["", "", "", "  ", "    ", "> ", "- "]), st.sampled_from(LINES)
+    ),
+    min_size=1,
+    max_size=9,
+).map("\n".join)
+
+
+def by_markdown_it(text: str) -> Iterator[tuple[BlockKind, str]]:
+    """Yield the kind and the source of the paragraphs, headings and tables of the top level."""
+    lines = text.split("\n")
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        if token.level == 0 and token.type in KINDS and token.map is not None:
+            yield KINDS[token.type], " ".join(" ".join(lines[slice(*token.map)]).split())
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXTS)
+@example("two\nlines\n===\nword")
+@example("**bold**\n- item\n---\nword\n---")
+def test_blocks_are_those_of_markdown_it(text: str) -> None:
+    found = [
+        (block.kind, " ".join(text[block.start : block.end].split()))
+        for block in read_text(text, site=Site.MDBOOK).blocks
+        if block.kind in KINDS.values()
+    ]
+    assert found == list(by_markdown_it(text))
+
+
+def test_a_heading_of_two_lines_is_one_inside_a_quote() -> None:
+    (block,) = read_text("> foo\n> bar\n> ---").blocks
+    assert block.text == "foo bar"
+
+
+@pytest.mark.parametrize("words", ["Do this.", "*Do* this.", "[Do](u) this."])
+def test_a_quote_says_where_its_text_begins(words: str) -> None:
+    """Whatever character that is, the quote's marker is no part of it."""
+    text = f"> {words}\n"
+    (block,) = read_text(text).blocks
+    assert [text[part.start : part.end] for part in block.parts] == [words]
