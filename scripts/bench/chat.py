@@ -34,7 +34,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from serving import ROOT, Server, child, free_port, head, request, request_when_up, server
+
 sys.path.insert(0, str(ROOT))  # the double is one of the tests
 
 QUESTIONS = (
@@ -83,81 +84,28 @@ def run_server() -> None:
     uvicorn.run(create_app(settings), host="127.0.0.1", port=settings.port, log_level="warning")
 
 
-@contextmanager
-def child(*arguments: str, env: dict[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, __file__, *arguments]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env={**os.environ, **(env or {})}, cwd=ROOT
-    )
-    try:
-        yield process
-    finally:
-        process.terminate()
-        process.wait()
+def role(name: str, *arguments: str) -> list[str]:
+    """The arguments to Python that run this program as the double or the server."""
+    return [__file__, "--role", name, *arguments]
 
 
 @contextmanager
 def double(first_pause: float, pause: float) -> Iterator[str]:
     """Yield the address of a Cohere double."""
-    with child("--role", "double", str(first_pause), str(pause)) as process:
+    with child(role("double", str(first_pause), str(pause))) as process:
         assert process.stdout is not None
         yield process.stdout.readline().strip()
 
 
-@dataclass(frozen=True)
-class Server:
-    port: int
-    pid: int
-
-    def resident_megabytes(self) -> float:
-        status = Path(f"/proc/{self.pid}/status").read_text("ascii")
-        line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
-        return int(line.split()[1]) / 1024
-
-    def cpu_seconds(self) -> float:
-        fields = Path(f"/proc/{self.pid}/stat").read_text("ascii").rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 @contextmanager
-def server(env: dict[str, str]) -> Iterator[Server]:
-    port = int(env["RAG_PORT"])
-    with child("--role", "server", env=env) as process:
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                asyncio.run(request(port, "GET", "/readyz"))
-                break
-            except OSError:
-                assert process.poll() is None, "the server did not start"
-                assert time.monotonic() < deadline, "the server does not answer"
-                time.sleep(0.1)
-        yield Server(port, process.pid)
+def ready(env: dict[str, str]) -> Iterator[Server]:
+    """Yield a server that can answer."""
+    with server(role("server"), env) as served:
+        asyncio.run(request_when_up(served.port, "GET", "/readyz"))
+        yield served
 
 
-# --- a client that costs little ------------------------------------------------------------------
-
-
-async def request(port: int, method: str, path: str, body: object = None) -> bytes:
-    """Return the response, status line and all."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    try:
-        writer.write(_head(method, path, body))
-        return await reader.read()
-    finally:
-        writer.close()
-
-
-def _head(method: str, path: str, body: object) -> bytes:
-    data = b"" if body is None else json.dumps(body).encode()
-    lines = (
-        f"{method} {path} HTTP/1.1",
-        "Host: 127.0.0.1",
-        "Content-Type: application/json",
-        f"Content-Length: {len(data)}",
-        "Connection: close",
-    )
-    return "\r\n".join(lines).encode() + b"\r\n\r\n" + data
+# --- readers --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -172,7 +120,7 @@ async def ask(port: int, question: str) -> Streamed:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         start = time.perf_counter()
-        writer.write(_head("POST", "/v1/chat", {"question": question, "stream": True}))
+        writer.write(head("POST", "/v1/chat", {"question": question, "stream": True}))
         received, first = b"", 0.0
         while data := await reader.read(65_536):
             received += data
@@ -271,7 +219,7 @@ async def many_readers(
 
 
 async def memory(served: Server, questions: Sequence[str], answers: int) -> None:
-    print(f"memory over {answers} answers (MB): {served.resident_megabytes():.0f}", end="")
+    print(f"memory over {answers} answers (MB): {served.megabytes():.0f}", end="")
     start, cpu = time.perf_counter(), served.cpu_seconds()
     for _ in range(10):
         waiting = iter(range(answers // 10))
@@ -281,7 +229,7 @@ async def memory(served: Server, questions: Sequence[str], answers: int) -> None
                 await ask(served.port, questions[at % len(questions)])
 
         await asyncio.gather(*(reader() for _ in range(8)))
-        print(f" {served.resident_megabytes():.0f}", end="", flush=True)
+        print(f" {served.megabytes():.0f}", end="", flush=True)
     rate = answers / (time.perf_counter() - start)
     cpu = (served.cpu_seconds() - cpu) / answers
     print(f"; {rate:.0f} answers a second, the server's CPU {1_000 * cpu:.1f} ms an answer")
@@ -310,13 +258,6 @@ async def generator_alone(url: str, port: int, questions: Sequence[str]) -> list
 
 
 # --- putting it together --------------------------------------------------------------------------
-
-
-def free_port() -> int:
-    import socket  # noqa: PLC0415
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 def environment(home: Path, cohere: str) -> dict[str, str]:
@@ -366,9 +307,9 @@ def measure(options: argparse.Namespace, home: Path) -> None:
     pause = (options.seconds - FIRST_PAUSE) / EVENTS
     with provider(options, 0.0, 0.0) as url:
         ingest(options, environment(home, url))
-    with provider(options, FIRST_PAUSE, 0.0) as url, server(environment(home, url)) as served:
+    with provider(options, FIRST_PAUSE, 0.0) as url, ready(environment(home, url)) as served:
         alone = asyncio.run(one_reader(served.port, questions, url))
-    with provider(options, FIRST_PAUSE, pause) as url, server(environment(home, url)) as served:
+    with provider(options, FIRST_PAUSE, pause) as url, ready(environment(home, url)) as served:
         if url:
             paced = asyncio.run(generator_alone(url, served.port, questions[:6]))
             alone = Alone(alone.search, statistics.median(paced))
@@ -376,7 +317,7 @@ def measure(options: argparse.Namespace, home: Path) -> None:
             answers = options.streams * rounds
             asyncio.run(many_readers(served, questions, options.streams, answers, alone, ramp))
     if options.answers:
-        with provider(options, 0.0, 0.0) as url, server(environment(home, url)) as served:
+        with provider(options, 0.0, 0.0) as url, ready(environment(home, url)) as served:
             asyncio.run(memory(served, questions, options.answers))
 
 

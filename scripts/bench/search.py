@@ -3,15 +3,14 @@
     python scripts/bench/search.py ../shared/data [--chunks 3000 30000 100000] [--questions 400]
         [--home FOLDER]
 
-The index holds the chunks of the development books, one book of `--chunks` chunks. When they run
-out they come again, each round with two words of three exchanged by others that are about as
-frequent, so that vocabulary and document frequencies stay those of a book. Embedded engine, local
+The index holds one book of `--chunks` chunks, see `varied_book.py`. Embedded engine, local
 model; the questions are those of the sets about the books, each asked once. For each size, in
 processes of their own:
 
 - one reader: `Retrieve.search` (question embedded, BM25 and vectors, fusion, second stage, k = 8)
   and the context assembled from it; then whole offline answers with their follow-ups;
 - eight readers at once: the same searches, each reader with the next question when it has one back;
+- where in the book a page is, which each question of the widget names: pages not asked for before;
 - peers with the same chunks, vectors and questions: the bare engine (one query for both lists fused
   by its own RRF, payloads read, BM25 terms and vectors made beforehand), qdrant-client's local mode
   (the same query, up to 10,000 chunks), and bm25s where it is installed (BM25 alone, no payloads);
@@ -26,149 +25,34 @@ import asyncio
 import multiprocessing
 import os
 import random
-import re
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-import uuid
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from chat import free_port, request
+from serving import Server, free_port, request_when_up, server
+from varied_book import BOOK, build, real_chunks, varied_book
 
 from app.adapters.bm25 import Bm25Encoder
-from app.adapters.local_embedder import DIMENSION, MODEL, LocalEmbedder
+from app.adapters.local_embedder import DIMENSION, LocalEmbedder
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.names import DENSE, SPARSE
 from app.adapters.questions import read_questions
-from app.bootstrap import Application, application, chunk_book, read_source
+from app.bootstrap import Application, application
 from app.domain.answering.request import AskRequest
 from app.domain.chunking.chunk import Chunk
-from app.domain.document import Site
 from app.domain.retrieval.query import SearchQuery
-from app.services.ingest_report import IngestRequest
-from app.services.ports import BookManifest, IndexPoint
+from app.services.ports import IndexPoint
 from app.settings import Settings
 
-BOOK = "bench"
-BOOKS = (
-    ("openstax-biology", Site.PLAIN),
-    ("rust-book-quizzes", Site.MDBOOK),
-    ("redux-docs", Site.DOCUSAURUS),
-    ("hf-course", Site.PLAIN),
-)
 QUESTIONS = ("openstax-biology", "rust-book-quizzes", "hf-course-quizzes")
 READERS = 8
-BATCH = 512
 LOCAL_MODE_UP_TO = 10_000
 """Chunks; beyond that qdrant-client's local mode itself warns."""
-
-_WORD = re.compile(r"[a-z]{4,}")
-
-
-# --- the index -----------------------------------------------------------------------------------
-
-
-def real_chunks(data: Path) -> list[Chunk]:
-    chunks: list[Chunk] = []
-    for name, site in BOOKS:
-        asked = IngestRequest(data / "books" / name, book=name, site=site)
-        chunks += chunk_book(read_source(asked), asked)
-    return chunks
-
-
-def varied(chunks: Sequence[Chunk]) -> Iterator[Chunk]:
-    """The chunks, and then again and again with other words."""
-    yield from (renamed(chunk, 0, {}) for chunk in chunks)
-    counts = Counter(word for one in chunks for word in _WORD.findall(one.reader_text))
-    ranked = [word for word, _ in counts.most_common()]
-    for number in range(1, 10_000):
-        words = exchanged(ranked, random.Random(number))
-        yield from (renamed(chunk, number, words) for chunk in chunks)
-
-
-def exchanged(ranked: Sequence[str], chance: random.Random) -> dict[str, str]:
-    """Two words of three to others near them in rank; the hundred most frequent stay."""
-    words: dict[str, str] = {}
-    for start in range(100, len(ranked), 60):
-        group = chance.sample(ranked[start : start + 60], k=min(40, len(ranked) - start))
-        words.update(zip(group, group[1:] + group[:1], strict=True))
-    return words
-
-
-def renamed(chunk: Chunk, number: int, words: Mapping[str, str]) -> Chunk:
-    def swap(text: str) -> str:
-        return _WORD.sub(lambda match: words.get(match[0], match[0]), text) if words else text
-
-    def name(paragraph_id: str) -> str:
-        return f"{paragraph_id}-{number}" if number and paragraph_id else paragraph_id
-
-    file = f"{chunk.book}/{number}/{chunk.file}"
-    path = tuple(map(swap, chunk.heading_path))
-    passages = tuple(
-        replace(
-            one,
-            paragraph_id=name(one.paragraph_id),
-            text=swap(one.text),
-            heading_path=path,
-            terms=tuple(map(swap, one.terms)),
-        )
-        for one in chunk.passages
-    )
-    return replace(
-        chunk,
-        chunk_id=str(uuid.uuid5(uuid.NAMESPACE_URL, f"{file}/{chunk.chunk_id}")),
-        book=BOOK,
-        book_version="0" * 16,
-        file=file,
-        position=chunk.position + 1_000 * number,
-        text_content=swap(chunk.text_content),
-        paragraph_ids=tuple(map(name, chunk.paragraph_ids)),
-        heading_path=path,
-        language="en",
-        passages=passages,
-    )
-
-
-async def build(chunks: Sequence[Chunk], home: Path) -> None:
-    embedder, sparse = LocalEmbedder.load(), Bm25Encoder()
-    writer = await EdgeIndex(home).begin(BOOK, DIMENSION)
-    for start in range(0, len(chunks), BATCH):
-        batch = chunks[start : start + BATCH]
-        vectors = await embedder.embed_documents([one.embedding_text for one in batch])
-        points = [
-            IndexPoint(one, vector, sparse.encode_document(one.lexical_text, "en"))
-            for one, vector in zip(batch, vectors, strict=True)
-        ]
-        await writer.write(points)
-    await writer.publish(manifest(chunks))
-
-
-def manifest(chunks: Sequence[Chunk]) -> BookManifest:
-    return BookManifest(
-        book=BOOK,
-        title="Bench",
-        book_version="0" * 16,
-        model=MODEL,
-        dimension=DIMENSION,
-        strategy="structure",
-        site="plain",
-        base_url="",
-        language="en",
-        fingerprint="",
-        chunks=len(chunks),
-        tokens=sum(one.token_count for one in chunks),
-        files=len({one.file for one in chunks}),
-        created_at="2026-01-01T00:00:00+00:00",
-    )
 
 
 def questions(data: Path, count: int) -> list[str]:
@@ -199,6 +83,8 @@ async def ours(home: Path, asked: Sequence[str]) -> None:
         await one_by_one("one reader, search", search, parts[0])
         await one_by_one("one reader, answer", answer, parts[1])
         await at_once(search, parts[2])
+        pages = {await first_page(app, question) for question in warm}
+        await one_by_one("the place of a page", partial(place_once, app), sorted(pages))
 
 
 async def search_once(app: Application, question: str) -> None:
@@ -206,6 +92,15 @@ async def search_once(app: Application, question: str) -> None:
     assert found.hits
     assert not found.degraded
     await app.retrieve.context(found.hits, app.settings.context_tokens)
+
+
+async def first_page(app: Application, question: str) -> str:
+    found = await app.retrieve.search(SearchQuery(question, k=1))
+    return found.hits[0].chunk.deep_link_url
+
+
+async def place_once(app: Application, page: str) -> None:
+    assert await app.answer.places.page(page)
 
 
 async def answer_once(app: Application, question: str) -> None:
@@ -358,57 +253,30 @@ def bm25s_alone(points: Sequence[IndexPoint], asked: Sequence[str]) -> list[floa
 
 def measure_server(home: Path, asked: Sequence[str]) -> None:
     starts = []
+    env = {"RAG_HOME": str(home), "RAG_EMBEDDER": "local", "RAG_GENERATOR": "extractive"}
+    env |= {"QDRANT_URL": "", "RAG_QUESTIONS_PER_MINUTE": "0"}
     for _ in range(3):
-        with served(home) as (port, pid, started):
-            asyncio.run(chat(port, asked[0]))
-            starts.append(time.perf_counter() - started)
-            first = memory(pid)
+        env["RAG_PORT"] = str(free_port())
+        with server(["-m", "app.cli", "serve"], env, quiet=True) as served:
+            asyncio.run(chat(served, asked[0]))
+            starts.append(time.perf_counter() - served.started)
+            first = memory(served)
             if len(starts) == 3:
                 for question in asked:
-                    asyncio.run(chat(port, question))
+                    asyncio.run(chat(served, question))
                 print(f"  serve, memory after the first answer    {first}")
-                print(f"  serve, memory after {len(asked):4} answers        {memory(pid)}")
+                print(f"  serve, memory after {len(asked):4} answers        {memory(served)}")
     print("  serve, start to first answer        ", ", ".join(f"{one:.2f} s" for one in starts))
 
 
-@contextmanager
-def served(home: Path) -> Iterator[tuple[int, int, float]]:
-    """Yield port, process id and the time of the start."""
-    port = free_port()
-    env = {"RAG_HOME": str(home), "RAG_PORT": str(port), "RAG_EMBEDDER": "local"}
-    env |= {"RAG_GENERATOR": "extractive", "QDRANT_URL": "", "RAG_QUESTIONS_PER_MINUTE": "0"}
-    started = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "app.cli", "serve"],
-        env={**os.environ, **env},
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield port, process.pid, started
-    finally:
-        process.terminate()
-        process.wait()
+async def chat(served: Server, question: str) -> None:
+    response = await request_when_up(served.port, "POST", "/v1/chat", {"question": question})
+    assert response.startswith(b"HTTP/1.1 200"), response[:300]
 
 
-async def chat(port: int, question: str) -> None:
-    """Ask, as often as it takes until the server listens."""
-    deadline = time.monotonic() + 120
-    while True:
-        try:
-            response = await request(port, "POST", "/v1/chat", {"question": question})
-            assert response.startswith(b"HTTP/1.1 200"), response[:300]
-            return
-        except OSError:
-            assert time.monotonic() < deadline, "the server does not answer"
-            await asyncio.sleep(0.005)
-
-
-def memory(pid: int) -> str:
-    status = dict(
-        line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
-    )
-    size = {name: int(status[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon", "RssFile")}
-    return f"{size['VmRSS']:.0f} MB (own {size['RssAnon']:.0f}, mapped files {size['RssFile']:.0f})"
+def memory(served: Server) -> str:
+    all_in, own, mapped = map(served.megabytes, ("VmRSS", "RssAnon", "RssFile"))
+    return f"{all_in:.0f} MB (own {own:.0f}, mapped files {mapped:.0f})"
 
 
 # --- putting it together --------------------------------------------------------------------------
@@ -440,11 +308,10 @@ def main() -> None:
     options = parser.parse_args()
     asked = questions(options.data, options.questions)
     real = real_chunks(options.data)
-    random.Random(5).shuffle(real)
     print(f"{len(real):,} real chunks, {len(asked)} questions")
     for count in options.chunks:
         with tempfile.TemporaryDirectory(dir=options.home) as home:
-            measure(list(islice(varied(real), count)), Path(home), asked)
+            measure(varied_book(real, count), Path(home), asked)
 
 
 if __name__ == "__main__":
