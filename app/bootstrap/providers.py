@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -174,12 +175,18 @@ async def local_embedder(embedder: Embedder | None = None) -> LocalEmbedder:
     """The one in use, if it is local, or another: answers are judged by it in any case."""
     if isinstance(embedder, LocalEmbedder):
         return embedder
+    if _load_once.cache_info().currsize:
+        return _load_once()
     return await asyncio.to_thread(_local_model)
 
 
-@cache
 def _local_model() -> LocalEmbedder:
-    return LocalEmbedder.load()
+    with _loading:  # the first questions may come all at once
+        return _load_once()
+
+
+_loading = threading.Lock()
+_load_once = cache(LocalEmbedder.load)
 
 
 async def _is_late(index: BookStore, strategy: str | None) -> bool:
