@@ -9,6 +9,8 @@ from typing import TypeAlias
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.sentences import split_sentences
 from app.domain.answer import Usage
+from app.domain.answering.consulted import Consulted
+from app.domain.answering.extractive import ExtractiveAnswer, extract, quotable
 from app.domain.answering.refusal import THRESHOLD
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
@@ -206,3 +208,14 @@ class FakeGenerator:
                 yield GeneratedEnd(Usage(10, 5), self.finish_reason)
         finally:
             self.closed = True
+
+
+def extracted(
+    question: str, *passages: Passage, likeness: Sequence[float] | None = None
+) -> ExtractiveAnswer:
+    """The extractive answer where every term weighs the same; `likeness` of each unit, else 0."""
+    context = context_of(*in_order(*passages))
+    weights = dict.fromkeys(terms(question), 1.0)
+    consulted = Consulted(question, context, weights, terms, split_sentences)
+    found = quotable(consulted)
+    return extract(consulted, found, likeness or [0.0] * len(found))

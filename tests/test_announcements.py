@@ -6,12 +6,11 @@ import pytest
 
 from app.adapters.sentences import split_sentences
 from app.domain.answering.announcements import Announcements
-from app.domain.answering.consulted import Consulted
-from app.domain.answering.extractive import MAX_BLOCK_WORDS, extract
+from app.domain.answering.extractive import MAX_BLOCK_WORDS
 from app.domain.answering.units import units
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
-from tests.answer_fakes import context_of, in_order, passage, terms
+from tests.answer_fakes import context_of, extracted, passage
 
 FORMULA = passage("$$\nv = s / t\n$$", "p-formula", BlockKind.MATH)
 TABLE = passage("Animal | Speed\nHare | 70", "p-table", BlockKind.TABLE)
@@ -24,9 +23,7 @@ QUESTION = "Why are hares of the meadows fast?"
 
 
 def answer(*passages: Passage) -> str:
-    context = context_of(*in_order(*passages))
-    weights = dict.fromkeys(terms(QUESTION), 1.0)
-    return extract(Consulted(QUESTION, context, weights, terms, split_sentences)).text
+    return extracted(QUESTION, *passages).text
 
 
 @pytest.mark.parametrize(

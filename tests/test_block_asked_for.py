@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from app.adapters.sentences import split_sentences
-from app.domain.answering.consulted import Consulted
-from app.domain.answering.extractive import MAX_BLOCK_WORDS, extract
+from app.domain.answering.extractive import MAX_BLOCK_WORDS
 from app.domain.answering.listings import is_result
 from app.domain.answering.units import Unit
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
-from tests.answer_fakes import context_of, in_order, passage, terms
+from tests.answer_fakes import extracted, passage
 
 KNEADING = ("Bread", "Kneading dough")
 TOLD = passage("Kneading dough makes bread soft, and dough that is kneaded rises.", "p-told")
@@ -29,9 +27,7 @@ SHOWN = f"{LEAD.text}\n\n```\n{CODE.text}\n```"
 
 
 def answer(question: str, *passages: Passage) -> str:
-    context = context_of(*in_order(*passages))
-    weights = dict.fromkeys(terms(question), 1.0)
-    return extract(Consulted(question, context, weights, terms, split_sentences)).text
+    return extracted(question, *passages).text
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,10 @@ import asyncio
 
 import pytest
 
-from app.adapters.sentences import split_sentences
 from app.domain.answering.comparison import compared
-from app.domain.answering.consulted import Consulted
-from app.domain.answering.extractive import extract
 from app.domain.answering.request import AskRequest
 from app.domain.document import BlockKind
-from tests.answer_fakes import World, context_of, in_order, passage, terms
+from tests.answer_fakes import World, extracted, passage, terms
 
 AXON = passage(
     "Axon : the fibre that carries signals away.",
@@ -48,9 +45,7 @@ ANSWER = f"{AXON.text}\n\nA dendrite is a branch that takes signals in.\n\n{BOTH
 def test_both_things_are_explained_in_the_order_asked_before_a_sentence_on_both(
     question: str,
 ) -> None:
-    context = context_of(*in_order(HILLOCK, BOTH, DENDRITE, AXON))
-    weights = dict.fromkeys(terms(question), 1.0)
-    assert extract(Consulted(question, context, weights, terms, split_sentences)).text == ANSWER
+    assert extracted(question, HILLOCK, BOTH, DENDRITE, AXON).text == ANSWER
 
 
 @pytest.mark.parametrize(
@@ -82,9 +77,7 @@ def test_a_common_head_may_belong_to_each_of_the_things() -> None:
 
 def test_things_that_the_book_does_not_both_define_are_answered_as_any_question() -> None:
     question = "What is the difference between an axon and a synapse?"
-    context = context_of(*in_order(AXON, passage("The axon ends at a synapse.", "p-end")))
-    weights = dict.fromkeys(terms(question), 1.0)
-    found = extract(Consulted(question, context, weights, terms, split_sentences))
+    found = extracted(question, AXON, passage("The axon ends at a synapse.", "p-end"))
     assert "The axon ends at a synapse." in found.text
 
 
@@ -95,3 +88,38 @@ def test_each_of_the_things_is_looked_up() -> None:
     asked = [query.question for query in world.retriever.asked]
     assert asked[:3] == [QUESTIONS[0], "axon?", "dendrite?"]
     assert answer.answer == ANSWER
+
+
+def test_things_whose_terms_are_defined_by_their_long_names_are_found_by_their_short_ones() -> None:
+    dna, rna = (
+        passage(f"{term}: {what}.", f"p-{term[-4:-1]}", BlockKind.GLOSSARY_ENTRY, terms=(term,))
+        for term, what in (
+            ("deoxyribonucleic acid (DNA)", "the molecule of genes"),
+            ("ribonucleic acid (RNA)", "the molecule of messages"),
+        )
+    )
+    poison = passage("The poison stops all RNA that is made from DNA.", "p-poison")
+    found = extracted("What's the difference between DNA and RNA?", poison, rna, dna)
+    assert found.text == f"{dna.text}\n\n{rna.text}"
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "Feature | Axon | Dendrite\nLength | long | short",
+        "Part | Length\nAxon | long\nDendrite | short",
+    ],
+    ids=["columns", "rows"],
+)
+def test_a_table_of_both_answers_where_the_book_does_not_define_them(table: str) -> None:
+    both = passage(table, "p-table", BlockKind.TABLE)
+    near = passage("An axon may touch a dendrite.", "p-near")
+    found = extracted("How do axons and dendrites differ?", near, both)
+    assert [unit.text for _, unit in found.claims] == [table]
+
+
+def test_of_what_names_both_the_sentence_that_sets_them_apart_is_quoted_first() -> None:
+    names = passage("The axon and the dendrite are in the cell.", "p-names")
+    apart = passage("The axon sends, while the dendrite takes in.", "p-apart")
+    found = extracted("axon vs dendrite", names, apart)
+    assert apart.text in found.text

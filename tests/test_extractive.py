@@ -11,22 +11,14 @@ from hypothesis import strategies as st
 
 from app.adapters.sentences import split_sentences
 from app.domain.answering.asked import Asked
-from app.domain.answering.consulted import Consulted
 from app.domain.answering.definitions import defined_terms, definitions_first
-from app.domain.answering.extractive import MAX_UNITS, MAX_WORDS, ExtractiveAnswer, extract
+from app.domain.answering.extractive import MAX_UNITS, MAX_WORDS, ExtractiveAnswer
 from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import MAX_UNIT_WORDS, list_items, units
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import Hit
-from tests.answer_fakes import chunk, context_of, in_order, passage, terms
-
-
-def answer(question: str, *passages: Passage) -> ExtractiveAnswer:
-    context = context_of(*in_order(*passages))
-    weights = dict.fromkeys(terms(question), 1.0)
-    return extract(Consulted(question, context, weights, terms, split_sentences))
-
+from tests.answer_fakes import chunk, context_of, extracted, in_order, passage, terms
 
 CELL = passage(
     "Plants are made of cells. The mitochondrion is the organelle that makes ATP from sugar. "
@@ -58,12 +50,12 @@ def best(question: str, *passages: Passage) -> str:
     context = [replace(one, score=1.0) for one in context_of(*in_order(*passages))]
     asked = Asked.of(question, dict.fromkeys(terms(question), 1.0), terms)
     found = list(units(context, split_sentences, "en"))
-    scores = Relevance(asked, context, terms).scores(found)
+    scores = Relevance(asked, context, terms).scores(found, [0.0] * len(found))
     return found[scores.index(max(scores))].text
 
 
 def test_definition_comes_from_the_place_that_marks_the_term() -> None:
-    found = answer("What is the mitochondrion?", STORY, CELL)
+    found = extracted("What is the mitochondrion?", STORY, CELL)
     assert found.text.startswith("The mitochondrion is the organelle that makes ATP from sugar.")
 
 
@@ -116,7 +108,7 @@ def test_a_term_that_is_only_named_to_be_explained_later_is_not_defined_there() 
         terms=("mitochondrion",),
     )
     explained = passage("Mitochondria are where sugar is burnt.", "p-explained")
-    found = answer("What is a mitochondrion?", named, explained)
+    found = extracted("What is a mitochondrion?", named, explained)
     assert found.text.startswith("Mitochondria are where sugar is burnt.")
     hits = [hit(STORY, score=0.9), hit(named, score=0.8), hit(CELL, score=0.7)]
     moved = definitions_first(hits, terms("mitochondrion"), terms)
@@ -141,12 +133,12 @@ def test_a_sentence_that_names_several_things_is_preferred_where_they_are_asked_
 
 
 def test_glossary_entry_is_quoted_whole_for_a_definition() -> None:
-    found = answer("What is a mitochondrion?", STORY, GLOSSARY)
+    found = extracted("What is a mitochondrion?", STORY, GLOSSARY)
     assert found.text == GLOSSARY.text
 
 
 def test_sentences_stand_in_reading_order_and_paragraphs_apart() -> None:
-    found = answer(
+    found = extracted(
         "When was the mitochondrion seen first, and does it make ATP from sugar?", CELL, STORY
     )
     assert found.text == (
@@ -156,19 +148,19 @@ def test_sentences_stand_in_reading_order_and_paragraphs_apart() -> None:
 
 
 def test_list_that_is_asked_for_comes_whole_with_the_sentence_that_introduces_it() -> None:
-    found = answer("What steps split the text into tokens?", INTRODUCTION, STEPS)
+    found = extracted("What steps split the text into tokens?", INTRODUCTION, STEPS)
     assert found.text == f"{INTRODUCTION.text}\n\n{STEPS.text}"
 
 
 def test_sentence_that_introduces_a_list_brings_the_list() -> None:
-    found = answer("Building an index takes how many steps?", INTRODUCTION, STEPS)
+    found = extracted("Building an index takes how many steps?", INTRODUCTION, STEPS)
     assert found.text == f"{INTRODUCTION.text}\n\n{STEPS.text}"
 
 
 def test_block_of_another_place_is_not_taken_for_the_one_introduced() -> None:
     far = passage("x" * 500, "p-far", BlockKind.EXERCISE)
     told = passage("Building an index is slow.", "p-told")
-    found = answer("Building an index takes how many steps?", told, INTRODUCTION, far, STEPS)
+    found = extracted("Building an index takes how many steps?", told, INTRODUCTION, far, STEPS)
     assert found.text == told.text
 
 
@@ -182,51 +174,51 @@ def test_block_of_another_place_is_not_taken_for_the_one_introduced() -> None:
 def test_code_that_is_asked_for_is_whole_and_fenced_with_its_language(
     question: str, code: Passage
 ) -> None:
-    found = answer(question, passage("To tokenize is to split.", "p-prose"), code)
+    found = extracted(question, passage("To tokenize is to split.", "p-prose"), code)
     assert f"```{code.language}\n{code.text}\n```" in found.text
 
 
 def test_fence_is_longer_than_any_in_the_code() -> None:
     code = passage("print('```` tokenize')", "p-code", BlockKind.CODE)
-    assert "`````\nprint" in answer("Show the code to tokenize", code).text
+    assert "`````\nprint" in extracted("Show the code to tokenize", code).text
 
 
 def test_code_that_is_not_asked_for_gives_way_to_prose() -> None:
     prose = passage("We tokenize a text so that a machine can count its words.", "p-prose")
-    found = answer("Why tokenize a text?", CODE, prose)
+    found = extracted("Why tokenize a text?", CODE, prose)
     assert found.text == prose.text
 
 
 def test_table_is_whole_and_made_to_show_as_a_table() -> None:
-    found = answer("Compare the speed of BM25 and dense", TABLE)
+    found = extracted("Compare the speed of BM25 and dense", TABLE)
     assert found.text == "Method | Speed\n--- | ---\nBM25 | fast\nDense | slow"
 
 
 def test_sentence_that_leans_on_the_one_before_brings_it() -> None:
     text = passage("Enzymes speed up reactions. They lower the activation energy.", "p-1")
-    found = answer("What lowers the activation energy?", text)
+    found = extracted("What lowers the activation energy?", text)
     assert found.text == text.text
 
 
 def test_same_sentence_twice_is_quoted_once() -> None:
     twin = passage(STORY.text, "p-twin")
-    found = answer("Who saw the mitochondrion first in 1890?", STORY, twin)
+    found = extracted("Who saw the mitochondrion first in 1890?", STORY, twin)
     assert found.text == STORY.text
 
 
 @pytest.mark.parametrize("kind", [BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.HEADING])
 def test_exercises_solutions_and_headings_are_never_quoted(kind: BlockKind) -> None:
-    found = answer("What makes ATP?", passage("ATP is what makes it.", "p-1", kind))
+    found = extracted("What makes ATP?", passage("ATP is what makes it.", "p-1", kind))
     assert found.text == ""
 
 
 def test_nothing_in_common_gives_no_text() -> None:
-    assert answer("Who conquered Gaul?", CELL, STORY) == ExtractiveAnswer("", ())
+    assert extracted("Who conquered Gaul?", CELL, STORY) == ExtractiveAnswer("", ())
 
 
 def test_endless_listing_is_not_quoted() -> None:
     endless = passage("token " * (MAX_UNIT_WORDS + 1), "p-1", BlockKind.CODE)
-    assert answer("Show the code for a token", endless).text == ""
+    assert extracted("Show the code for a token", endless).text == ""
 
 
 def test_run_on_sentence_is_cut_at_its_semicolons() -> None:
@@ -288,7 +280,7 @@ def test_answer_holds_nothing_but_the_books_words(
 ) -> None:
     """Whatever the question, each claim is a verbatim unit; between them stands mark-up only."""
     listed = in_order(*(passage(text, f"p-{at}", kind) for at, (text, kind) in enumerate(passages)))
-    found = answer(question, *listed)
+    found = extracted(question, *listed)
     at = 0
     for (start, end), unit in found.claims:
         assert not [char for char in found.text[at:start] if char.isalpha()]
@@ -302,7 +294,7 @@ def test_answer_holds_nothing_but_the_books_words(
 @given(st.lists(st.sampled_from(["ATP", "cell", "sugar", "light"]), min_size=1, max_size=200))
 def test_prose_stays_short(words: list[str]) -> None:
     sentences = [f"The {word} {at} makes {word}." for at, word in enumerate(words)]
-    found = answer("What makes ATP and sugar from light?", passage(" ".join(sentences)))
+    found = extracted("What makes ATP and sugar from light?", passage(" ".join(sentences)))
     assert len(found.claims) <= MAX_UNITS
     assert len(found.text.split()) <= MAX_WORDS
 
@@ -313,7 +305,7 @@ def test_entry_of_the_glossary_comes_before_the_sentence_that_explains_its_term(
         "p-cell",
         terms=("mitochondrion",),
     )
-    found = answer("What is a mitochondrion?", text, GLOSSARY)
+    found = extracted("What is a mitochondrion?", text, GLOSSARY)
     assert found.text == f"{GLOSSARY.text}\n\n{text.text}"
 
 
@@ -328,8 +320,8 @@ AIMS = (
 AXON = passage("A neuron has a cell body, dendrites and one axon.", "p-axon")
 
 
-def test_what_a_section_promises_is_no_answer() -> None:
-    assert answer("What are the parts of a neuron?", *AIMS, AXON).text == AXON.text
+def test_what_a_section_promises_is_no_extracted() -> None:
+    assert extracted("What are the parts of a neuron?", *AIMS, AXON).text == AXON.text
 
 
 def test_list_inside_an_admonition_is_quoted_as_a_list_without_the_title() -> None:
@@ -338,7 +330,7 @@ def test_list_inside_an_admonition_is_quoted_as_a_list_without_the_title() -> No
         "p-note",
         BlockKind.ADMONITION,
     )
-    found = answer("What are the rules of Redux?", note)
+    found = extracted("What are the rules of Redux?", note)
     assert (
         found.text == "Redux has three rules:\n\n- One store\n  - with all state\n- Pure reducers"
     )
@@ -347,7 +339,7 @@ def test_list_inside_an_admonition_is_quoted_as_a_list_without_the_title() -> No
 def test_listing_that_is_only_named_is_not_quoted() -> None:
     code = passage("{{#include ../listings/match.rs}}", "p-code", BlockKind.CODE)
     told = passage("A match has arms.", "p-match")
-    assert answer("Show me an example of a match", code, told).text == told.text
+    assert extracted("Show me an example of a match", code, told).text == told.text
 
 
 @pytest.mark.parametrize(
@@ -365,12 +357,12 @@ def test_sentence_with_the_number_or_the_time_that_is_asked_for_is_preferred(
         "The largest moon of Jupiter was found early. The largest moon was found in 1610 in Padua.",
         "p-moons",
     )
-    assert wanted in answer(question, text).text
+    assert wanted in extracted(question, text).text
 
 
 def test_short_explanation_goes_on_with_its_paragraph() -> None:
     text = passage("To build it, sort pairs. Write them down and collect equal ones.", "p-build")
-    assert answer("How do I build it by sorting pairs?", text).text == text.text
+    assert extracted("How do I build it by sorting pairs?", text).text == text.text
 
 
 def test_no_more_than_two_listings_are_quoted() -> None:
@@ -378,5 +370,55 @@ def test_no_more_than_two_listings_are_quoted() -> None:
         passage(f"configure store {words}", words, BlockKind.CODE, language="py")
         for words in ("apple pear plum", "oak elm ash", "cat dog cow", "red green blue")
     ]
-    found = answer("How do I configure the store in Python?", *code)
+    found = extracted("How do I configure the store in Python?", *code)
     assert found.text.count("```py") == 2
+
+
+SPAWN = passage("To create a thread, call spawn with a closure.", "p-spawn")
+POOL = passage(f"We create a thread{' and then wait' * 37}.", "p-pool")
+"""So long that there is no room for another sentence."""
+
+
+def test_how_to_is_answered_by_the_sentence_that_says_what_to_do() -> None:
+    assert extracted("How do I create a thread?", POOL, SPAWN).text == SPAWN.text
+
+
+@pytest.mark.parametrize("language", ["text", "output", "TXT"])
+def test_what_a_program_prints_is_no_answer_to_how_to(language: str) -> None:
+    printed = passage(
+        "create thread 1\ncreate thread 2", "p-out", BlockKind.CODE, language=language
+    )
+    found = extracted("How do I create a thread?", printed, SPAWN)
+    assert "thread 1" not in found.text
+
+
+def test_code_that_is_not_asked_for_stays_behind_what_is_told() -> None:
+    code = passage("biased_transformer_model = train()", "p-code", BlockKind.CODE, language="py")
+    told = passage("A transformer repeats the bias of what it was trained on.", "p-told")
+    assert extracted("Are transformer models biased?", code, told).text == told.text
+
+
+@pytest.mark.parametrize("liked", [0, 1])
+def test_of_sentences_with_the_same_words_the_one_most_like_the_question_is_quoted(
+    liked: int,
+) -> None:
+    sentences = ("The heart of a fish pumps blood.", "All its blood leaves the heart of a fish.")
+    likeness = [0.1, 0.1]
+    likeness[liked] = 0.9
+    told = (passage(one, f"p-{one[:3]}") for one in sentences)
+    found = extracted("heart of a fish blood", *told, likeness=likeness)
+    assert found.text == sentences[liked]
+
+
+@pytest.mark.parametrize(
+    "caption",
+    [
+        "Photo shows a child that gets a vaccine.",
+        "A vaccine works here. (credit: modification of work by A. Nurse)",
+        "Listing 4-2 shows how a vaccine works.",
+    ],
+)
+def test_captions_come_after_what_explains(caption: str) -> None:
+    told = passage("A vaccine trains the immune system.", "p-told")
+    found = extracted("How does a vaccine work?", passage(caption, "p-cap"), told)
+    assert found.claims[-1][1].text == told.text

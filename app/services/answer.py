@@ -119,7 +119,7 @@ class AnswerQuestion:
             for event in task.point():
                 yield event
         elif self.generator is None or (task.exercise and solutions is Solutions.HINT):
-            for event in task.extract():
+            for event in await task.extract():
                 yield event
         else:
             written = task.generate(self.generator, self.refusal_threshold)
@@ -197,6 +197,7 @@ class AnswerQuestion:
             solution=frozenset(
                 passage.paragraph_id for one in solution for passage in one.passages
             ),
+            likeness=self.judge.likeness,
             score=await self._score(request.question, found, scope),
         )
 

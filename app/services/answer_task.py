@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from app.domain.answer import (
     Answer,
@@ -23,7 +24,7 @@ from app.domain.answer import (
 from app.domain.answering.consulted import Consulted
 from app.domain.answering.draft import Draft, coverage
 from app.domain.answering.exercises import read_first
-from app.domain.answering.extractive import ExtractiveAnswer, extract, to_read, whole
+from app.domain.answering.extractive import ExtractiveAnswer, extract, quotable, to_read, whole
 from app.domain.answering.languages import guess_language, refusal_text
 from app.domain.answering.request import AskRequest
 from app.domain.answering.scope import Scope
@@ -45,6 +46,9 @@ NEAREST_SECTIONS = 3
 READ_FIRST = 5
 """Paragraphs to read before an exercise."""
 
+Likeness: TypeAlias = Callable[[str, Sequence[str]], Awaitable[Sequence[float]]]
+"""(question, texts) to the cosine of the question and each of the texts."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -61,6 +65,7 @@ class AnswerTask:
     """Id of the exercise of the book that is asked, or ""."""
     solution: frozenset[str]
     """Ids of the paragraphs that solve it, when they are to be shown."""
+    likeness: Likeness
     score: float
     """How likely it is that the book answers, 0 to 1."""
 
@@ -100,12 +105,12 @@ class AnswerTask:
             )
         )
 
-    def extract(self) -> Iterator[AnswerEvent]:
+    async def extract(self) -> Iterator[AnswerEvent]:
         """Answer in the book's own sentences, or refuse if none touches the question."""
-        extracted = self._extracted()
-        if not extracted.claims:
-            yield from self.refuse()
-            return
+        extracted = await self._extracted()
+        return self._told(extracted) if extracted.claims else self.refuse()
+
+    def _told(self, extracted: ExtractiveAnswer) -> Iterator[AnswerEvent]:
         yield Started(AnswerMode.EXTRACTIVE, sources(self.consulted.context))
         yield from self._quoted(extracted, self.found.degraded)
 
@@ -129,7 +134,7 @@ class AnswerTask:
         except ProviderAuthError:
             raise  # a wrong key is the operator's to repair, not an outage to live with
         except ProviderError as error:
-            extracted = self._extracted()
+            extracted = await self._extracted()
             if draft.text or self.score < extract_from or not extracted.claims:
                 raise
             _log.warning("answer.generator_failed", extra={"error": error.code})
@@ -162,13 +167,15 @@ class AnswerTask:
             exercise=self.exercise,
         )
 
-    def _extracted(self) -> ExtractiveAnswer:
+    async def _extracted(self) -> ExtractiveAnswer:
         if self.solution:
             return whole(self.consulted.context, self.solution)
         selection = self.request.selection
         if self.request.scope is Scope.SELECTION:
             selection = None
-        return extract(self.consulted, read=selection.text if selection else "")
+        found = quotable(self.consulted, read=selection.text if selection else "")
+        texts = [unit.text for unit in found]
+        return extract(self.consulted, found, await self.likeness(self.request.question, texts))
 
     def _quoted(
         self, extracted: ExtractiveAnswer, degraded: tuple[str, ...]

@@ -45,7 +45,7 @@ class JudgeAnswerability:
         language = near[0].chunk.language if near else "en"
         asked = self.ceilings.ordered_terms(question, language)
         ceilings = await self.ceilings.of(self.ceilings.terms(question, language), books)
-        title, paragraph, sentence = await self._likeness(question, [hit.chunk for hit in near])
+        title, paragraph, sentence = await self._likest(question, [hit.chunk for hit in near])
         return Evidence(
             title=title,
             paragraph=paragraph,
@@ -55,7 +55,13 @@ class JudgeAnswerability:
             chunks=await self.ceilings.chunks(books),
         )
 
-    async def _likeness(self, question: str, chunks: Sequence[Chunk]) -> tuple[float, float, float]:
+    async def likeness(self, question: str, texts: Sequence[str]) -> list[float]:
+        """The cosine of the question and each of the texts, -1 to 1."""
+        embedder = await self.embedder()
+        asked = await embedder.embed_query(question)
+        return [_cosine(asked, vector) for vector in await embedder.embed_documents(texts)]
+
+    async def _likest(self, question: str, chunks: Sequence[Chunk]) -> tuple[float, float, float]:
         """The greatest cosines between the question and a title, a paragraph and a sentence; each
         0 when there is none.
         """

@@ -9,7 +9,7 @@ from dataclasses import replace
 from app.domain.answering.terms import Terms
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.definitions import heading_forms
+from app.domain.retrieval.definitions import heading_forms, term_forms
 from app.domain.retrieval.query import Hit
 
 POOL = 30
@@ -67,11 +67,11 @@ def _what(question: str) -> str | None:
 
 
 def defines(passage: Passage, asked: frozenset[int], terms: Terms) -> bool:
-    """Whether the author marks a term of just these words as defined in the passage.
+    """Whether the author marks a term of just these words, or abbreviated so, as defined here.
 
     Not where it is only named, to be explained elsewhere.
     """
-    marked = any(terms(term) == asked for term in passage.terms)
+    marked = any(terms(form) == asked for term in passage.terms for form in term_forms(term))
     return marked and not EXPLAINED_ELSEWHERE.search(passage.text)
 
 

@@ -11,7 +11,7 @@ from app.domain.answering.asked import Asked
 from app.domain.answering.block_asked_for import block_asked_for
 from app.domain.answering.consulted import Consulted
 from app.domain.answering.relevance import Relevance
-from app.domain.answering.side_by_side import side_by_side
+from app.domain.answering.side_by_side import contrasted, side_by_side, table_of_both
 from app.domain.answering.terms import Terms, words
 from app.domain.answering.units import BLOCKS, WHOLE, Unit, marker_before, units
 from app.domain.document import BlockKind, Span
@@ -52,28 +52,42 @@ class ExtractiveAnswer:
     claims: tuple[tuple[Span, Unit], ...]
 
 
-def extract(consulted: Consulted, read: str = "") -> ExtractiveAnswer:
+def quotable(consulted: Consulted, read: str = "") -> list[Unit]:
+    """All that an answer may be made of, in the order of the context.
+
+    What stands in `read`, the text that the reader asks about, is left out unless there is nothing
+    else.
+    """
+    found = list(units(consulted.context, consulted.split_sentences, consulted.language))
+    if read:
+        return [unit for unit in found if _same(unit.text) not in _same(read)] or found
+    return found
+
+
+def extract(
+    consulted: Consulted, found: Sequence[Unit], likeness: Sequence[float]
+) -> ExtractiveAnswer:
     """The best one to four units, in the order of the context; no text when none fits.
 
-    What stands in `read`, the text that the reader asks about, is not said again unless there is
-    nothing else.
+    `found` are the quotable units, `likeness` says how like the question each of them is, -1 to 1.
     """
     question, context, terms = consulted.question, consulted.context, consulted.terms
     asked = Asked.of(question, consulted.weights, terms)
-    found = list(units(context, consulted.split_sentences, consulted.language))
-    if read:
-        found = [unit for unit in found if _same(unit.text) not in _same(read)] or found
     relevance = Relevance(asked, context, terms)
     brought = Announcements(found, context).brought()
     scores = [
         score if _is_to_be_had(brings, found) else 0.0
-        for score, brings in zip(relevance.scores(found), brought, strict=True)
+        for score, brings in zip(relevance.scores(found, likeness), brought, strict=True)
     ]
+    scores = contrasted(found, scores, relevance)
     choice = _Choice(found, scores, brought, terms)
     defining, together = side_by_side(found, scores, relevance)
+    table = table_of_both(found, relevance)
     block = block_asked_for(question, found, scores, relevance)
     if defining:
         choice.take_in_turn(defining, together)
+    elif table and choice.has_room_for(table):
+        choice.take_in_turn([], table)
     elif block and choice.has_room_for(block):
         choice.take_in_turn([], block)
     else:
@@ -96,7 +110,7 @@ def to_read(consulted: Consulted) -> list[ContextPassage]:
     relevance = Relevance(Asked.of(consulted.question, consulted.weights, terms), context, terms)
     found = list(units(context, consulted.split_sentences, consulted.language))
     best: dict[int, float] = {}
-    for unit, score in zip(found, relevance.scores(found), strict=True):
+    for unit, score in zip(found, relevance.scores(found, [0.0] * len(found)), strict=True):
         if score > best.get(unit.passage, 0.0):
             best[unit.passage] = score
     return [context[at] for at in sorted(best, key=lambda at: (-best[at], at))]
@@ -147,8 +161,8 @@ class _Choice:
                     self._first.append(one)
         for at in further:
             if at not in self._taken:
+                self._add_support(at)  # first, while there is room for it
                 self._add(at)
-                self._add_support(at)
 
     def has_room_for(self, block: Sequence[int]) -> bool:
         hangs = any(self.brought[at] is None for at in block)

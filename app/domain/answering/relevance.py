@@ -1,6 +1,7 @@
 """How well a unit of the book answers a question.
 
 score = coverage + HIT * (the passage's retrieval score / the best one) + DEFINITION * definition
+    + LIKENESS * cosine of question and unit, by the local model
 
 Coverage is the weighted share of the question's terms: a term in the unit counts whole, in the
 unit before it or in the headings above it PREVIOUS or HEADING, elsewhere in the passage PASSAGE.
@@ -28,6 +29,8 @@ from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 
 HIT = 0.4
+LIKENESS = 0.5
+"""Half of it where the question is for a term: its place is known better."""
 DEFINITION = 1.0
 PREVIOUS = 0.5
 HEADING = 0.5
@@ -36,6 +39,8 @@ OPENING = 0.5
 """How far a paragraph's first sentence defines what is its subject and no more."""
 WANTED_KIND = 0.3
 """Added to code and tables that are asked for, taken from those that are not."""
+UNWANTED_CODE = 0.6
+"""Taken from code that is not asked for, and from what a program prints."""
 
 _LANGUAGE_NAMES = {"js": "javascript", "jsx": "javascript", "py": "python", "rs": "rust"}
 _POINTS_ELSEWHERE = re.compile(
@@ -44,7 +49,14 @@ _POINTS_ELSEWHERE = re.compile(
     r"|(?:next|previous) (?:chapter|section))\b",
     re.IGNORECASE,
 )
-_CAPTION = re.compile(r"(?:figure|fig\.|table|listing)\s+\d[\d.]*:", re.IGNORECASE)
+_CAPTION = re.compile(
+    r"(?:figure|fig\.|table|listing)\s+\d[\d.-]*:|.*\(credit\b"
+    r"|(?:\w+ )?(?:photo|picture|diagram|illustration|screenshot|qr code)s? (?:shows?|represent)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SHOWS_ELSEWHERE = re.compile(
+    r"(?:the code in |now )?(?:listing|figure|fig\.|table)\s+\d[\d.-]*\b", re.IGNORECASE
+)
 _PREVIEWS = re.compile(
     r"\b(?:by the end of this|you (?:will|should) (?:be able|learn)"
     r"|learning (?:objectives|outcomes)|(?:in|after) this (?:chapter|section|lesson|page)"
@@ -60,12 +72,18 @@ _TO_LEARN = re.compile(
 _WORKED_OUT = re.compile(r"=\s*-?\d[\d.,]*\s*(?:[\\&$]|$)")
 """A formula with its numbers put in."""
 _ENUMERATES = re.compile(r"(?:\w[^,;.!?:]{0,60}, ){2,}(?:and|or|y|o|und|oder|et|ou|e) \w")
+_INSTRUCTS = re.compile(
+    r"\W*(?:first, |then, )?(?:in order to|to|para|um|pour|per)\s+(?P<what>(?:[\w'-]+\s*){1,4})",
+    re.IGNORECASE,
+)
 _WEB_ADDRESS = re.compile(r"https?://")
 _KIND_FACTOR = {BlockKind.REFERENCE: 0.5, BlockKind.FIGURE: 0.35}
 PREVIEW = 0.4
 """Factor for a list that says what will be learnt, and not what is so."""
 ENUMERATION = 0.12
 """Added where several things are asked for and a sentence names three or more."""
+INSTRUCTION = 0.25
+"""Added where it is asked how something is done to a sentence that begins with that: "To ..."."""
 TYPE = 0.12
 """Added where a number or a time is asked for and the unit has one."""
 
@@ -78,7 +96,7 @@ class Relevance:
     context: Sequence[ContextPassage]
     terms: Terms
 
-    def scores(self, units: Sequence[Unit]) -> list[float]:
+    def scores(self, units: Sequence[Unit], likeness: Sequence[float]) -> list[float]:
         """One score a unit, in order; 0 for those that have nothing of the question."""
         best = max((one.score for one in self.context), default=0.0) or 1.0
         headings = [self.terms(" ".join(one.passage.heading_path)) for one in self.context]
@@ -87,19 +105,21 @@ class Relevance:
         for unit, own in zip(units, owns, strict=True):
             held.setdefault(unit.passage, set()).update(own)
         previews = self._previews(units)
+        likely = LIKENESS / 2 if self.asked.defined else LIKENESS
         scores: list[float] = []
         previous = -1
         before: frozenset[int] = frozenset()
         results = self._results(units)
-        for at, (unit, own) in enumerate(zip(units, owns, strict=True)):
+        every = zip(units, owns, likeness, strict=True)
+        for at, (unit, own, like) in enumerate(every):
             if unit.passage != previous:
                 before = frozenset()
             around = (before, headings[unit.passage], held[unit.passage])
             score = self._score(unit, own, around, at in results)
             if score:
-                score += HIT * self.context[unit.passage].score / best
+                score += HIT * self.context[unit.passage].score / best + likely * like
             preview = PREVIEW if unit.passage in previews else 1.0
-            scores.append(score * preview * _form(unit, own))
+            scores.append(max(0.0, score * preview * _form(unit, own)))
             previous, before = unit.passage, own
         return scores
 
@@ -139,15 +159,21 @@ class Relevance:
         typed = TYPE if self.asked.type and self.asked.type.search(unit.text) else 0.0
         if self.asked.several and _ENUMERATES.search(unit.text):
             typed += ENUMERATION
+        if self.asked.to_do and self._instructs(unit):
+            typed += INSTRUCTION
         return covered + DEFINITION * definition + self._kind_bonus(unit, shows_result) + typed
+
+    def _instructs(self, unit: Unit) -> bool:
+        begins = _INSTRUCTS.match(unit.text)
+        return bool(begins and self.terms(begins["what"]) & self.asked.weights.keys())
 
     def _kind_bonus(self, unit: Unit, shows_result: bool) -> float:
         if unit.kind is BlockKind.CODE:
             if shows_result and not self.asked.result:
-                return -WANTED_KIND
+                return -UNWANTED_CODE
             written_in = self.context[unit.passage].passage.language.lower()
             named = _LANGUAGE_NAMES.get(written_in, written_in) in self.asked.code_languages
-            return WANTED_KIND if self.asked.code or named else -WANTED_KIND
+            return WANTED_KIND if self.asked.code or named else -UNWANTED_CODE
         if unit.kind is BlockKind.TABLE:
             return WANTED_KIND if self.asked.table else -WANTED_KIND
         if unit.kind is BlockKind.MATH and self.asked.formula:
@@ -195,6 +221,8 @@ def _form(unit: Unit, own: frozenset[int]) -> float:
         factor *= 0.7
     if _CAPTION.match(unit.text):
         factor *= 0.5
+    if _SHOWS_ELSEWHERE.match(unit.text):
+        factor *= 0.7
     if EXPLAINED_ELSEWHERE.search(unit.text):
         factor *= 0.6
     elif _POINTS_ELSEWHERE.search(unit.text):

@@ -1,4 +1,4 @@
-"""What the book says of things that are compared: what each is, and a sentence that names all."""
+"""What the book says of things that are compared: what each is, and what names all of them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,36 @@ _CONTRASTS = re.compile(
 )
 
 
+def contrasted(units: Sequence[Unit], scores: Sequence[float], relevance: Relevance) -> list[float]:
+    """The scores, raised for what sets all the compared things against each other."""
+    subjects = relevance.asked.compared
+    if not subjects:
+        return list(scores)
+    named = frozenset[int]().union(*(one.readings[0] for one in subjects))
+    return [
+        score + CONTRAST if score > 0 and _sets_apart(unit, named, relevance) else score
+        for unit, score in zip(units, scores, strict=True)
+    ]
+
+
+def table_of_both(units: Sequence[Unit], relevance: Relevance) -> list[int]:
+    """The position of the first table with a column, or row, for each of the compared things."""
+    subjects = relevance.asked.compared
+    for at, unit in enumerate(units):
+        if not subjects or unit.kind is not BlockKind.TABLE:
+            continue
+        rows = [row.split(" | ") for row in unit.text.split("\n")]
+        for cells in (rows[0], [row[0] for row in rows]):
+            held = [relevance.terms(cell) for cell in cells]
+            if all(any(one in held for one in subject.readings) for subject in subjects):
+                return [at]
+    return []
+
+
 def side_by_side(
     units: Sequence[Unit], scores: Sequence[float], relevance: Relevance
 ) -> tuple[list[int], list[int]]:
-    """Positions of what defines each of the compared things, and of at most one that names all.
+    """Positions of what defines each compared thing, and of at most one that sets them apart.
 
     Both are empty unless each of the things is defined.
     """
@@ -43,11 +69,9 @@ def side_by_side(
         named |= reading
         sections |= {relevance.context[units[at].passage].passage.heading_path for at in places}
     together = {
-        at: scores[at]
-        + (CONTRAST if _CONTRASTS.search(unit.text) else 0.0)
-        + (SAME_SECTION if _section(unit, relevance) in sections else 0.0)
+        at: scores[at] + (SAME_SECTION if _section(unit, relevance) in sections else 0.0)
         for at, unit in enumerate(units)
-        if scores[at] > 0 and at not in defining and _names(unit, named, relevance)
+        if scores[at] > 0 and at not in defining and _sets_apart(unit, named, relevance)
     }
     best = max(together, key=lambda at: together[at], default=None)
     return list(dict.fromkeys(defining)), [] if best is None else [best]
@@ -65,9 +89,10 @@ def _defined(
     return None
 
 
-def _names(unit: Unit, named: frozenset[int], relevance: Relevance) -> bool:
+def _sets_apart(unit: Unit, named: frozenset[int], relevance: Relevance) -> bool:
+    """Whether it tells of all of them, and in what they differ or are alike."""
     told = unit.kind is not BlockKind.GLOSSARY_ENTRY and not unit.text.rstrip().endswith("?")
-    return told and named <= relevance.terms(unit.text)
+    return told and bool(_CONTRASTS.search(unit.text)) and named <= relevance.terms(unit.text)
 
 
 def _section(unit: Unit, relevance: Relevance) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ MAX_UNIT_WORDS = 250
 """A longer listing or table is not quoted: the citation of its neighbours leads to it."""
 LONG_SENTENCE_WORDS = 60
 
-_TITLE_WORDS = 6
+_TITLE_WORDS = 12
 _GAP = 80  # characters of mark-up between a sentence that introduces a block and the block
 _INCLUDE = re.compile(r"\s*\{\{#\w*include\b[^}]*\}\}\s*$")
 _JOINT = re.compile(r"(?<=[;.!?])[ \t]+|\s*\n\s*")
