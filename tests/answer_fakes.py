@@ -21,6 +21,7 @@ from app.services.ports import (
     GeneratedCitation,
     GeneratedEnd,
     GeneratedText,
+    Generator,
     GeneratorEvent,
 )
 from app.services.quote_links import LinkQuotes
@@ -151,7 +152,7 @@ class World:
 
     def answering(
         self,
-        generator: FakeGenerator | None = None,
+        generator: Generator | None = None,
         *,
         max_question_chars: int = 4_000,
         refusal_threshold: float = THRESHOLD,

@@ -107,6 +107,8 @@ class CohereDouble:
     billed_tokens: int = 0
     replies: deque[str] = field(default_factory=deque)
     """What chat answers next, in place of what it finds in the documents."""
+    answering: Callable[[Json], Reply] | None = None
+    """Makes chat's answer to a request's body, in place of `replies` and the documents."""
     random_faults: Callable[[Recorded], Fault | None] = lambda request: None
     disconnects: int = 0
     """Chat streams that the client closed before their end."""
@@ -428,7 +430,7 @@ def _meta(billed: Json) -> Json:
 
 
 @dataclass(frozen=True)
-class _Reply:
+class Reply:
     text: str
     citations: tuple[Json, ...] = ()
 
@@ -448,13 +450,15 @@ def _check_chat(body: Json) -> None:
         raise _Refusal(400, f"invalid request: citation mode {mode} is not supported")
 
 
-def _reply(double: CohereDouble, body: Json) -> _Reply:
+def _reply(double: CohereDouble, body: Json) -> Reply:
     """The best sentences of up to two documents, each cited but for its full stop."""
+    if double.answering:
+        return double.answering(body)
     if double.replies:
-        return _Reply(double.replies.popleft())
+        return Reply(double.replies.popleft())
     documents = body.get("documents") or []
     if not documents:
-        return _Reply(stand_alone(body["messages"][-1]["content"]))
+        return Reply(stand_alone(body["messages"][-1]["content"]))
     question = set(words(body["messages"][-1]["content"]))
     found = []
     for document in documents:
@@ -465,7 +469,7 @@ def _reply(double: CohereDouble, body: Json) -> _Reply:
             found.append((score, best, document["id"]))
     found.sort(key=lambda item: -item[0])
     if not found:
-        return _Reply(NO_ANSWER)
+        return Reply(NO_ANSWER)
     return _cited(found[:2], off=(body.get("citation_options") or {}).get("mode") == "OFF")
 
 
@@ -476,26 +480,30 @@ def stand_alone(conversation: str) -> str:
     return " ".join([*asked[-1:], last])
 
 
-def _cited(found: Sequence[tuple[int, str, str]], off: bool) -> _Reply:
+def _cited(found: Sequence[tuple[int, str, str]], off: bool) -> Reply:
     text, citations = "", []
     for _, sentence, name in found:
         text += " " if text else ""
         words_cited = sentence.rstrip(".!?")
-        source = {"type": "document", "id": name, "document": {"id": name}}
-        citations.append(
-            {
-                "start": len(text),
-                "end": len(text) + len(words_cited),
-                "text": words_cited,
-                "sources": [source],
-                "type": "TEXT_CONTENT",
-            }
-        )
+        citations.append(citation(len(text), words_cited, name))
         text += sentence
-    return _Reply(text, () if off else tuple(citations))
+    return Reply(text, () if off else tuple(citations))
 
 
-def _usage(double: CohereDouble, body: Json, reply: _Reply) -> Json:
+def citation(start: int, text: str, *documents: str) -> Json:
+    """The claim `text`, which begins at `start` of the answer, rests on these documents."""
+    return {
+        "start": start,
+        "end": start + len(text),
+        "text": text,
+        "sources": [
+            {"type": "document", "id": name, "document": {"id": name}} for name in documents
+        ],
+        "type": "TEXT_CONTENT",
+    }
+
+
+def _usage(double: CohereDouble, body: Json, reply: Reply) -> Json:
     prompt = "".join(message["content"] for message in body["messages"])
     documents = "".join(d["data"]["text"] for d in body.get("documents") or [])
     counts = {
@@ -505,7 +513,7 @@ def _usage(double: CohereDouble, body: Json, reply: _Reply) -> Json:
     return {"billed_units": counts, "tokens": counts}
 
 
-def _whole_message(double: CohereDouble, body: Json, reply: _Reply) -> Json:
+def _whole_message(double: CohereDouble, body: Json, reply: Reply) -> Json:
     return {
         "id": "double",
         "finish_reason": "COMPLETE",
@@ -519,7 +527,7 @@ def _whole_message(double: CohereDouble, body: Json, reply: _Reply) -> Json:
 
 
 def _stream(
-    double: CohereDouble, body: Json, reply: _Reply, fault: Fault | None
+    double: CohereDouble, body: Json, reply: Reply, fault: Fault | None
 ) -> Iterator[str | None]:
     """Server-sent events; None where the connection breaks."""
     kind = fault.kind if fault else None

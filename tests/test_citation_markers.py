@@ -42,6 +42,7 @@ CASES = [
         [("Na\u00efve \U0001f331 grows", (1,))],
     ),
     ("Known [1, 9].", "Known.", [("Known", (1,))]),
+    ("Known and not [1][9].", "Known and not.", [("Known and not", (1,))]),
     ("Unknown [9], [0], [12345678901].", "Unknown [9], [0], [12345678901].", []),
     ("No marker: [x], [], [1.5], [a1], [1", "No marker: [x], [], [1.5], [a1], [1", []),
     ("Nested [[1]] it", "Nested [] it", [("Nested [", (1,))]),

@@ -13,6 +13,8 @@ from app.domain.document import Span
 _SCHEMES = (
     *("http://", "https://", "ftp://", "file://", "ws://", "wss://", "www.", "mailto:"),
     *("javascript:", "vbscript:", "data:text/", "data:image/"),
+    # An address without a scheme, where mark-up has one: [x](//host), href="//host", src=//host.
+    *("(//", '"//', "'//", "=//", "<//"),
 )
 _ADDRESS = re.compile(rf"(?:{'|'.join(map(re.escape, _SCHEMES))})[^\s<>\"'`)\]}}]+", re.IGNORECASE)
 _BEGINNINGS = {scheme[:end] for scheme in _SCHEMES for end in range(1, len(scheme) + 1)}
