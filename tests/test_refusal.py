@@ -10,7 +10,12 @@ from math import log
 import pytest
 
 from app.domain.answering.history import recent
-from app.domain.answering.languages import guess_language, refusal_text
+from app.domain.answering.languages import (
+    bare_question,
+    guess_language,
+    other_language,
+    refusal_text,
+)
 from app.domain.answering.refusal import (
     GENERATOR_THRESHOLD,
     THRESHOLD,
@@ -19,10 +24,11 @@ from app.domain.answering.refusal import (
     best_phrases,
     best_share,
 )
+from app.domain.answering.request import AskRequest
 from app.domain.retrieval.chunk_terms import chunk_terms
 from app.domain.retrieval.query import Hit, Turn
 from app.services.term_ceilings import TermCeilings
-from tests.answer_fakes import chunk, passage
+from tests.answer_fakes import World, chunk, passage
 from tests.retrieval_fakes import FakeIndex, FakeSparse, make_chunk, make_manifest
 
 CHUNK = chunk([passage("Owls hunt at night. They sleep by day.")])
@@ -172,6 +178,40 @@ def test_language_of_a_question_is_told_by_its_common_words(text: str, language:
 
 def test_unknown_words_leave_the_default_language() -> None:
     assert guess_language("mitochondria", "de") == "de"
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "bare"),
+    [
+        ("¿Qué hace useSelector?", "en", "useSelector?"),
+        ("Wie teste ich einen Reducer?", "en", "teste Reducer?"),
+        ("Comment fonctionne BERT ?", "en", "BERT"),
+        ("What is the Golgi apparatus?", "es", "Golgi apparatus?"),
+        ("What does useSelector do?", "en", "What does useSelector do?"),
+        ("¿Qué es la célula?", "es", "¿Qué es la célula?"),
+        ("¿Qué es?", "en", "¿Qué es?"),
+    ],
+)
+def test_of_a_question_in_another_language_names_and_terms_are_left(
+    question: str, language: str, bare: str
+) -> None:
+    assert bare_question(question, language) == bare
+
+
+def test_refused_in_another_language_than_the_books_the_reader_is_told_which_it_is() -> None:
+    book = World((passage("Owls hunt at night."),))
+    asked = AskRequest("¿Cuándo se fundó la ciudad de París?")
+    found = asyncio.run(book.answering().answer(asked))
+    assert found.refused
+    assert found.answer.startswith("El libro no lo dice.")
+    assert "otro idioma (English)" in found.answer
+    assert other_language("When was Paris founded?", "en") == ""
+
+
+def test_a_term_that_languages_share_is_answered_though_the_question_is_in_another() -> None:
+    book = World((passage("The mitosis divides a nucleus."), passage("Owls hunt.", "p-owls")))
+    found = asyncio.run(book.answering().answer(AskRequest("¿Qué es la mitosis?")))
+    assert found.answer == "The mitosis divides a nucleus."
 
 
 HISTORY = (Turn("user", "What is BM25?"), Turn("assistant", "A ranking function."))

@@ -22,7 +22,7 @@ from app.domain.answering.definitions import (
 )
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining, for_solving
 from app.domain.answering.history import recent
-from app.domain.answering.languages import guess_language
+from app.domain.answering.languages import bare_question, guess_language
 from app.domain.answering.refusal import GENERATOR_THRESHOLD, THRESHOLD, answerability
 from app.domain.answering.request import AskRequest
 from app.domain.answering.scope import NEEDS_PAGE, Place, Scope, narrowed, page_preferred
@@ -198,15 +198,20 @@ class AnswerQuestion:
                 passage.paragraph_id for one in solution for passage in one.passages
             ),
             likeness=self.judge.likeness,
-            score=await self._score(request.question, found, scope),
+            score=await self._score(request.question, found, scope, language),
         )
 
-    async def _score(self, question: str, found: SearchResult, scope: SearchFilter) -> float:
-        """Of the question alone or with the one before it, whatever the book answers better."""
+    async def _score(
+        self, question: str, found: SearchResult, scope: SearchFilter, language: str
+    ) -> float:
+        """Of the question alone, with the one before it, or without what another language than
+        the book's says round its subject: of whatever the book answers best.
+        """
+        readings = (question, found.question, bare_question(question, language))
         return max(
             [
                 answerability(await self.judge.evidence(one, found.hits, scope.books))
-                for one in dict.fromkeys([question, found.question])
+                for one in dict.fromkeys(readings)
             ]
         )
 

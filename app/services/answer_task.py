@@ -25,7 +25,7 @@ from app.domain.answering.consulted import Consulted
 from app.domain.answering.draft import Draft, coverage
 from app.domain.answering.exercises import read_first
 from app.domain.answering.extractive import ExtractiveAnswer, extract, quotable, to_read, whole
-from app.domain.answering.languages import guess_language, refusal_text
+from app.domain.answering.languages import guess_language, other_language, refusal_text
 from app.domain.answering.request import AskRequest
 from app.domain.answering.scope import Scope
 from app.domain.answering.verification import CitationList, Quote, Verifier, by_paragraph
@@ -72,11 +72,13 @@ class AnswerTask:
     def refuse(self) -> Iterator[AnswerEvent]:
         sections = nearest_sections(self.found.hits)
         yield Started(AnswerMode.REFUSED, sections)
-        yield from self._refused(Usage())
+        yield from self._refused(
+            Usage(), other_language(self.request.question, self.consulted.language)
+        )
 
-    def _refused(self, usage: Usage) -> Iterator[AnswerEvent]:
+    def _refused(self, usage: Usage, hint: str = "") -> Iterator[AnswerEvent]:
         sections = nearest_sections(self.found.hits)
-        text = refusal_text(self.request.question, len(sections))
+        text = f"{refusal_text(self.request.question, len(sections))} {hint}".rstrip()
         answer = Answer(
             answer=text,
             mode=AnswerMode.REFUSED,

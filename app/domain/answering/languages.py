@@ -26,6 +26,21 @@ _COMMON = {
 }
 _WORDS = {code: frozenset(common.split()) for code, common in _COMMON.items()}
 
+# What a question says beside its subject; not common enough to tell a language by.
+_CARRIERS = {
+    "es": "hace hacen hago sirve sirven funciona funcionan significa explica diferencia",
+    "de": "macht machen mache funktioniert bedeutet heißt erkläre unterschied gibt braucht",
+    "fr": "fait faire sert fonctionne signifie explique différence veut dire a-t-il",
+    "pt": "faz fazem faço serve funciona significa explique diferença",
+    "it": "fa fanno faccio serve funziona significa spiega differenza",
+    "en": "explain mean means difference work works used",
+}
+_CARRIED = {code: frozenset(carriers.split()) for code, carriers in _CARRIERS.items()}
+_OWN_NAMES = {
+    "en": "English", "es": "español", "de": "Deutsch", "fr": "français", "pt": "português",
+    "it": "italiano", "ur": "اردو",
+}  # fmt: skip
+
 _REFUSALS = {
     "en": "The book does not say. These sections come nearest to the question.",
     "es": "El libro no lo dice. Estas son las secciones más cercanas a la pregunta.",
@@ -46,6 +61,18 @@ _NOTHING_NEAR = {
 }
 
 
+_OTHER_LANGUAGE = {
+    "en": "It is written in another language ({}); ask in that language to find more.",
+    "es": "Está escrito en otro idioma ({}); pregunte en ese idioma para encontrar más.",
+    "de": "Es ist in einer anderen Sprache geschrieben ({}); in ihr gefragt, findet sich mehr.",
+    "fr": "Il est écrit dans une autre langue ({}) ; posez la question dans cette langue pour"
+    " trouver plus.",
+    "pt": "Está escrito em outra língua ({}); pergunte nessa língua para encontrar mais.",
+    "it": "È scritto in un'altra lingua ({}); chieda in quella lingua per trovare di più.",
+    "ur": "یہ کسی اور زبان ({}) میں لکھی گئی ہے؛ اسی زبان میں پوچھیں تو زیادہ ملے گا۔",
+}
+
+
 def guess_language(text: str, default: str = "en") -> str:
     """The ISO 639-1 code of the language that most common words of `text` belong to.
 
@@ -60,6 +87,27 @@ def refusal_text(question: str, sections: int) -> str:
     """The plain "the book does not say", in the question's language where that is known."""
     texts = _REFUSALS if sections else _NOTHING_NEAR
     return texts[guess_language(question)]
+
+
+def other_language(question: str, language: str) -> str:
+    """What to tell who asks in another language than that of the book; "" for all others."""
+    asked_in = guess_language(question, language)
+    if asked_in == language:
+        return ""
+    return _OTHER_LANGUAGE[asked_in].format(_OWN_NAMES.get(language, language))
+
+
+def bare_question(question: str, language: str) -> str:
+    """A question in another language than `language` without that language's common words.
+
+    What is left, names and terms that languages share, may stand in the book.
+    """
+    asked_in = guess_language(question, language)
+    if asked_in == language:
+        return question
+    common = _WORDS[asked_in] | _CARRIED.get(asked_in, frozenset())
+    kept = [run for run in question.split() if not common.issuperset(words(run))]
+    return " ".join(kept) or question
 
 
 def _count(found: Sequence[str], language: str) -> int:
