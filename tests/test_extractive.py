@@ -115,6 +115,12 @@ def test_a_term_that_is_only_named_to_be_explained_later_is_not_defined_there() 
     assert [one.chunk.paragraph_id for one in moved] == ["p-cell", "p-story", "p-named"]
 
 
+def test_whose_a_thing_is_is_not_what_is_defined() -> None:
+    other = passage("Mitochondria of cells are used by biologists for tests.", "p-other")
+    told = passage("The cell's mitochondria are bags in which sugar is burnt.", "p-told")
+    assert best("What are mitochondria?", other, told) == told.text
+
+
 def test_what_a_term_is_not_does_not_define_it() -> None:
     denied = passage("Mitochondria are not just bags of enzymes in a cell.", "p-denied")
     told = passage("Mitochondria are where a cell burns sugar with oxygen.", "p-told")

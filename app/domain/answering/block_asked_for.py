@@ -1,6 +1,7 @@
 """The listing or the numbered list that a question asks for, "show me the code", "what steps".
 
 value = coverage + HIT * (the passage's retrieval score / the best one)
+    + LIKENESS * the greatest cosine of question and one of the block's units
 
 Coverage is the weighted share of the question's terms, but for those that only say what is wanted
 ("code", "steps"): in the block or the sentence before it a term counts whole, in the heading of
@@ -13,7 +14,7 @@ import re
 from collections.abc import Sequence
 
 from app.domain.answering.listings import is_to_be_done
-from app.domain.answering.relevance import HIT, Relevance
+from app.domain.answering.relevance import HIT, LIKENESS, Relevance
 from app.domain.answering.units import WHOLE, Unit, adjoin
 from app.domain.document import BlockKind
 
@@ -50,7 +51,11 @@ _NUMBERED = re.compile(r"^\s*\d{1,3}[.)][ \t]+\S", re.MULTILINE)
 
 
 def block_asked_for(
-    question: str, units: Sequence[Unit], scores: Sequence[float], relevance: Relevance
+    question: str,
+    units: Sequence[Unit],
+    scores: Sequence[float],
+    likeness: Sequence[float],
+    relevance: Relevance,
 ) -> list[int]:
     """Positions of the sentence that introduces the block and of the block; empty if none fits."""
     code, steps = bool(_SHOW_CODE.search(question)), bool(_STEPS.search(question))
@@ -71,7 +76,8 @@ def block_asked_for(
     for block, slack in candidates:
         coverage = _coverage(block, units, weights, relevance)
         passage = units[block[-1]].passage
-        value = coverage + HIT * relevance.context[passage].score / top + slack
+        like = LIKENESS * max(likeness[at] for at in block)
+        value = coverage + HIT * relevance.context[passage].score / top + like + slack
         if coverage >= LEAST and value > best:
             best, found = value, block
     return found

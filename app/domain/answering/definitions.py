@@ -47,6 +47,7 @@ EXPLAINED_ELSEWHERE = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_SUBJECT = 80  # characters
+_OWNER = re.compile(r"^\W*(?:(?:the|an?)\s+)?\w+['\u2019]s\s+", re.IGNORECASE)
 _POINTS_AT = re.compile(r"\s*(?:this|that|these|those)\b", re.IGNORECASE)
 _SENTENCE_BEGINS = re.compile(r"[.!?]\s+|\n")
 
@@ -113,8 +114,10 @@ def speaks_of(asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms
     found = verb.search(sentence)
     if not found or found.start() > _LONGEST_SUBJECT or _POINTS_AT.match(sentence):
         return 0.0
-    subject = terms(sentence[: found.start()])
-    return 1 / (1 + len(subject - asked)) if subject >= asked else 0.0
+    subject = sentence[: found.start()]
+    # "Rust's closures are ..." is about closures.
+    readings = [terms(subject), terms(_OWNER.sub("", subject, count=1))]
+    return max(1 / (1 + len(one - asked)) if one >= asked else 0.0 for one in readings)
 
 
 def _in_glossary(hit: Hit, asked: frozenset[int], terms: Terms) -> bool:
