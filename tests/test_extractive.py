@@ -115,6 +115,15 @@ def test_a_term_that_is_only_named_to_be_explained_later_is_not_defined_there() 
     assert [one.chunk.paragraph_id for one in moved] == ["p-cell", "p-story", "p-named"]
 
 
+@pytest.mark.parametrize(
+    "sets_out",
+    ["Let us look at how mitochondria burn sugar.", "Now we'll see how mitochondria burn sugar."],
+)
+def test_what_the_book_sets_out_to_do_is_not_what_it_says(sets_out: str) -> None:
+    told = passage("Mitochondria burn it with the oxygen of the blood.", "p-told")
+    assert best("How do mitochondria burn sugar?", passage(sets_out, "p-out"), told) == told.text
+
+
 def test_whose_a_thing_is_is_not_what_is_defined() -> None:
     other = passage("Mitochondria of cells are used by biologists for tests.", "p-other")
     told = passage("The cell's mitochondria are bags in which sugar is burnt.", "p-told")

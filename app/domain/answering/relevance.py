@@ -57,6 +57,13 @@ _CAPTION = re.compile(
 _SHOWS_ELSEWHERE = re.compile(
     r"(?:the code in |now )?(?:listing|figure|fig\.|table)\s+\d[\d.-]*\b", re.IGNORECASE
 )
+_SETS_OUT = re.compile(
+    r"\W*(?:(?:now|first|next|here|so|finally),? )?(?:let(?:['\u2019]s| us)"
+    r"|we(?:['\u2019]ll| will| shall) (?:now |first |next )?"
+    r"(?:see|look|discuss|explore|cover|examine|compute|show|learn|consider))\b",
+    re.IGNORECASE,
+)
+"""A sentence that says what comes, and not what is so."""
 _PREVIEWS = re.compile(
     r"\b(?:by the end of this|you (?:will|should) (?:be able|learn)"
     r"|learning (?:objectives|outcomes)|(?:in|after) this (?:chapter|section|lesson|page)"
@@ -223,6 +230,8 @@ def _form(unit: Unit, own: frozenset[int]) -> float:
         factor *= 0.5
     if _SHOWS_ELSEWHERE.match(unit.text):
         factor *= 0.7
+    if _SETS_OUT.match(unit.text):
+        factor *= 0.75
     if EXPLAINED_ELSEWHERE.search(unit.text):
         factor *= 0.6
     elif _POINTS_ELSEWHERE.search(unit.text):
