@@ -27,6 +27,7 @@ from app.domain.answering.refusal import GENERATOR_THRESHOLD, THRESHOLD, answera
 from app.domain.answering.request import AskRequest
 from app.domain.answering.scope import NEEDS_PAGE, Place, Scope, narrowed, page_preferred
 from app.domain.answering.selection import selected_paragraph
+from app.domain.answering.spelling import long_words, respelled
 from app.domain.answering.terms import Terms
 from app.domain.answering.units import SplitSentences
 from app.domain.chunking.chunk import Chunk
@@ -45,6 +46,8 @@ EARLIER_TURN = 0.5
 """Weight of a term that only the question before this one had, or the selected text."""
 
 
+COMMON = 1
+"""Tokens of a word that is common in its language, and so not a misspelling of another."""
 SEARCHES_AT_ONCE = 24
 """Questions that are searched for at a time; the others wait for their turn. Else all of a crowd's
 calls to a provider would be made first, and then time out while the processor is at work."""
@@ -105,7 +108,7 @@ class AnswerQuestion:
         """
         history = recent(request.history, self.history_tokens, self.count_tokens)
         async with self._turns:
-            task = await self._consult(replace(request, history=history))
+            task = await self._read(replace(request, history=history))
         async with aclosing(self._events(task)) as events:
             async for event in events:
                 yield await self._with_follow_ups(await self.links.event(event), task)
@@ -129,7 +132,7 @@ class AnswerQuestion:
 
     async def answerability(self, request: AskRequest) -> float:
         """What `refusal_threshold` is compared with, 0 to 1. Raises as `stream` does."""
-        task = await self._consult(request)
+        task = await self._read(request)
         return task.score if task.consulted.context else 0.0
 
     async def _with_follow_ups(self, event: AnswerEvent, task: AnswerTask) -> AnswerEvent:
@@ -154,6 +157,27 @@ class AnswerQuestion:
                 f"at most {self.max_question_chars:,} are allowed"
             )
             raise QuestionError(message)
+
+    async def _read(self, request: AskRequest) -> AnswerTask:
+        """What is found for the question; without a generator, for one that would be refused, what
+        is found when its misspelt words are put right, if that answers.
+        """
+        task = await self._consult(request)
+        if self.generator is None and task.found.hits and self._refuses(task):
+            question = await self._respelled(task)
+            if question != request.question:
+                other = await self._consult(replace(request, question=question))
+                return task if self._refuses(other) else other
+        return task
+
+    async def _respelled(self, task: AnswerTask) -> str:
+        question, terms = task.request.question, task.consulted.terms
+        rare = [one for one in long_words(question) if self.count_tokens(f" {one}") > COMMON]
+        words = {word: list(terms(word)) for word in rare}
+        every = sorted({term for each in words.values() for term in each})
+        missing = await self.ceilings.missing(every, task.scope.books)
+        unknown = [word for word, each in words.items() if each and missing.issuperset(each)]
+        return respelled(question, unknown, [hit.chunk.text_content for hit in task.found.hits])
 
     async def _consult(self, request: AskRequest) -> AnswerTask:
         self._check(request.question)

@@ -54,6 +54,11 @@ class TermCeilings:
         self._known.update({(scope, term): ceiling for term, ceiling in fresh.items()})
         return {term: fresh[term] if known is None else known for term, known in ceilings.items()}
 
+    async def missing(self, terms: Sequence[int], books: Sequence[str] = ()) -> set[int]:
+        """Those that no chunk of these books has, or of all. StorageError if the index fails."""
+        scores = await self.index.best_scores(terms, books)
+        return {term for term, score in zip(terms, scores, strict=True) if not score}
+
     async def _search(self, terms: Sequence[int], manifests: Sequence[BookManifest]) -> list[float]:
         chunks = sum(one.chunks for one in manifests)
         unknown = _UNKNOWN_WEIGHT * log(1 + (chunks + 0.5) / 0.5)
