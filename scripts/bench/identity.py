@@ -19,12 +19,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.adapters.markdown import read_book
-from app.domain.document import Block, BlockKind, Book, Document
+from app.domain.document import Block, Book, Document
 from app.domain.ledger import Ledger
 from app.services.paragraph_ids import keep_ids
 
 WORDS = ("index", "query", "vector", "token", "passage", "ranking", "corpus", "harbor", "lantern")
-EDITABLE = {BlockKind.PARAGRAPH, BlockKind.LIST, BlockKind.QUOTE}
 
 
 @dataclass

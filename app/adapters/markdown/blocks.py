@@ -353,7 +353,6 @@ class BlockReader:
             return [], close + 1
         piece = merge(BlockKind.FOOTNOTE, pieces)
         piece.start, piece.end = start, end
-        piece.footnote = str(self._tokens[index].meta.get("label", ""))
         return [piece], close + 1
 
 

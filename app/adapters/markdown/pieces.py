@@ -29,8 +29,6 @@ class Piece:
     """A heading's id as the site generator makes it."""
     caption: bool = False
     """An emphasised "Figure 3: ..." paragraph."""
-    footnote: str = ""
-    """A footnote's label."""
     children: list[Piece] = field(default_factory=list)
 
     def as_parts(self) -> tuple[Part, ...]:
