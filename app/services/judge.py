@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
 from itertools import chain, islice
@@ -22,7 +22,7 @@ READ_CLOSELY = 3
 """Paragraphs, the likest to the question, that are read sentence by sentence. More gain nothing."""
 
 _REMEMBERED = 4_000
-"""Chunks whose vectors are kept, about 25 MB."""
+"""Chunks, and paragraphs read closely, whose vectors are kept, about 25 MB."""
 _ASKS_ITSELF = frozenset({BlockKind.HEADING, BlockKind.EXERCISE})
 
 
@@ -33,9 +33,7 @@ class JudgeAnswerability:
     Asked for with the first question."""
     ceilings: TermCeilings
     chunk_terms: Callable[[Chunk], ChunkTerms]
-    _known: dict[tuple[str, str, str], Sequence[Vector]] = field(
-        default_factory=dict, compare=False
-    )
+    _known: dict[tuple[str, ...], Sequence[Vector]] = field(default_factory=dict, compare=False)
 
     async def evidence(
         self, question: str, hits: Sequence[Hit], books: Sequence[str] = ()
@@ -69,7 +67,16 @@ class JudgeAnswerability:
         asked = await embedder.embed_query(question)
         titles: list[float] = []
         paragraphs: list[tuple[float, Passage]] = []
-        vectors = await self._vectors(embedder, chunks)
+        vectors = await self._vectors(
+            embedder,
+            {
+                (chunk.book, chunk.book_version, chunk.chunk_id): [
+                    chunk.section,
+                    *(f"{chunk.section} {one.text}" for one in _told(chunk)),
+                ]
+                for chunk in chunks
+            },
+        )
         for chunk, (title, *others) in zip(chunks, vectors, strict=True):
             titles.append(_cosine(asked, title))
             paragraphs += [
@@ -77,30 +84,29 @@ class JudgeAnswerability:
                 for one, vector in zip(_told(chunk), others, strict=True)
             ]
         likest = nlargest(READ_CLOSELY, paragraphs, key=itemgetter(0))
-        read = [one for _, paragraph in likest for one in sentences(paragraph)]
-        closely = await embedder.embed_documents(read) if read else []
+        read: dict[tuple[str, ...], Sequence[str]] = {
+            (one.kind, one.text): sentences(one) for _, one in likest
+        }
+        closely = chain.from_iterable(await self._vectors(embedder, read))
         return (
             max(titles, default=0.0),
             max((cosine for cosine, _ in likest), default=0.0),
             max((_cosine(asked, vector) for vector in closely), default=0.0),
         )
 
-    async def _vectors(self, embedder: Embedder, chunks: Sequence[Chunk]) -> list[Sequence[Vector]]:
-        """The vectors of each chunk's title and paragraphs, remembered."""
-        keys = [(chunk.book, chunk.book_version, chunk.chunk_id) for chunk in chunks]
-        found = {key: self._known[key] for key in keys if key in self._known}
-        texts = {
-            key: [chunk.section, *(f"{chunk.section} {one.text}" for one in _told(chunk))]
-            for key, chunk in zip(keys, chunks, strict=True)
-            if key not in found
-        }
-        if texts:
-            fresh = iter(await embedder.embed_documents([*chain.from_iterable(texts.values())]))
-            found |= {key: [*islice(fresh, len(of_chunk))] for key, of_chunk in texts.items()}
+    async def _vectors(
+        self, embedder: Embedder, texts: Mapping[tuple[str, ...], Sequence[str]]
+    ) -> list[Sequence[Vector]]:
+        """The vectors of the texts of each key, remembered."""
+        found = {key: known for key in texts if (known := self._known.get(key)) is not None}
+        missing = {key: own for key, own in texts.items() if key not in found}
+        if missing:
+            fresh = iter(await embedder.embed_documents([*chain.from_iterable(missing.values())]))
+            found |= {key: [*islice(fresh, len(own))] for key, own in missing.items()}
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
             self._known.update(found)
-        return [found[key] for key in keys]
+        return [found[key] for key in texts]
 
 
 def _told(chunk: Chunk) -> list[Passage]:
