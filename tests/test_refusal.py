@@ -235,3 +235,11 @@ def test_of_a_conversation_the_latest_turns_are_kept(budget: int, kept: list[str
 def test_of_a_last_turn_that_is_too_long_the_beginning_is_kept() -> None:
     (turn,) = recent([Turn("user", "abcd " * 100)], 10, lambda text: len(text.split()))
     assert turn.content == "abcd " * 10
+
+
+def test_what_the_book_defines_is_answered_however_unlike_the_question_it_is() -> None:
+    term = passage("Of all of these the lignum is the stiffest.", terms=("lignum",))
+    others = [passage(f"Owls hunt {n} mice at night.", f"p-{n}") for n in range(20)]
+    strict = World((term, *others)).answering(refusal_threshold=0.99)
+    assert not asyncio.run(strict.answer(AskRequest("What is a lignum?"))).refused
+    assert asyncio.run(strict.answer(AskRequest("Where is a lignum?"))).refused

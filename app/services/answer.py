@@ -18,6 +18,7 @@ from app.domain.answering.definitions import (
     defined_terms,
     definitions_first,
     in_front,
+    is_defined,
     places_that_define,
 )
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining, for_solving
@@ -189,7 +190,8 @@ class AnswerQuestion:
         ceilings = await self.ceilings.of(terms(asked), scope.books) if found.hits else {}
         own = terms(request.question)
         preferred = page_preferred(found.hits, place) if place else found.hits
-        ranked = definitions_first(preferred, defined_terms(request.question, terms), terms)
+        term = defined_terms(request.question, terms)
+        ranked = definitions_first(preferred, term, terms)
         exercise = asked_exercise(request.question, found.hits, terms)
         if exercise:
             ranked = explaining(ranked)
@@ -222,7 +224,9 @@ class AnswerQuestion:
                 passage.paragraph_id for one in solution for passage in one.passages
             ),
             likeness=self.judge.likeness,
-            score=await self._score(request.question, found, scope, language),
+            score=1.0
+            if both or is_defined(found.hits, term, terms)
+            else await self._score(request.question, found, scope, language),
         )
 
     async def _score(

@@ -76,6 +76,12 @@ def defines(passage: Passage, asked: frozenset[int], terms: Terms) -> bool:
     return marked and not EXPLAINED_ELSEWHERE.search(passage.text)
 
 
+def is_defined(hits: Sequence[Hit], asked: frozenset[int], terms: Terms) -> bool:
+    """Whether a term of just these words is marked as defined in one of the hits."""
+    passages = (one for hit in hits for one in hit.chunk.passages)
+    return bool(asked) and any(defines(one, asked, terms) for one in passages)
+
+
 def definitions_first(hits: Sequence[Hit], asked: frozenset[int], terms: Terms) -> list[Hit]:
     """The hits with those that define the term in front, glossary before text, scored as the best.
 
