@@ -6,7 +6,9 @@ import re
 
 from app.domain.document import Block, BlockKind
 
-_LEAD_IN_END = re.compile(r"[:\uff1a][\"'*_)\s]*$")
+_LEAD_IN_ENDS = (":", "\uff1a")
+_CLOSERS = "\"'*_)" + "".join(filter(str.isspace, map(chr, range(0x3001))))
+"""Quotes, mark-up and blanks, which may follow the colon."""
 _LEAD_IN_WORDS = re.compile(
     r"\b(?:the following|below)\b[^.?!]{0,120}[.]?\s*$"
     r"|\b(?:table|figure|listing|example|list|code|snippet)\b[^.?!]{0,60}"
@@ -25,18 +27,16 @@ def leads_in(before: Block, block: Block) -> bool:
     """Whether a paragraph introduces the block after it: "as the following table shows:"."""
     if before.kind is not BlockKind.PARAGRAPH or block.kind is BlockKind.HEADING:
         return False
-    end = before.text[-200:]
-    if (":" in end or "\uff1a" in end) and _LEAD_IN_END.search(end):
+    if before.text.rstrip(_CLOSERS).endswith(_LEAD_IN_ENDS):
         return True
     if block.kind not in _INTRODUCED:
         return False
-    lowered = end.casefold()
-    if not any(word in lowered for word in _POINTERS):
-        return False
+    end = before.text[-200:]
     # Only the last sentence can match, and most of the time goes into the search.
     body = end.rstrip().removesuffix(".")
-    start = max(map(body.rfind, ".?!")) + 1
-    return bool(_LEAD_IN_WORDS.search(end, start))
+    start = max(body.rfind("."), body.rfind("?"), body.rfind("!")) + 1
+    sentence = end[start:].casefold()
+    return any(word in sentence for word in _POINTERS) and bool(_LEAD_IN_WORDS.search(end, start))
 
 
 def continues(before: Block, block: Block) -> bool:
