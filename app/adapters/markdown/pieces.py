@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
 
@@ -29,7 +29,7 @@ class Piece:
     """A heading's id as the site generator makes it."""
     caption: bool = False
     """An emphasised "Figure 3: ..." paragraph."""
-    children: list[Piece] = field(default_factory=list)
+    children: Sequence[Piece] = ()
 
     def as_parts(self) -> tuple[Part, ...]:
         """Return the joints this piece has as part of a larger block."""

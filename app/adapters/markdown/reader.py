@@ -317,7 +317,7 @@ class _PageIncludes:
         pieces = [piece for piece in parsed.pieces if piece.text]
         for index, piece in enumerate(pieces):
             piece.start, piece.end = mark.end if index else mark.start, mark.end
-            piece.parts, piece.children, piece.included = (), [], path
+            piece.parts, piece.children, piece.included = (), (), path
         return pieces
 
     def literal(self, directive: Directive, offset: int) -> tuple[str, str]:
