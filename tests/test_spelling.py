@@ -24,6 +24,7 @@ BOOK = "Photosynthesis makes sugar. A closure captures the difference between eu
         ("Photosythesis steps", "photosynthesis steps"),
         ("what is a nebula", "what is a nebula"),
         ("what is suger", "what is suger"),
+        ("are eukaryotes uneukaryotes", "are eukaryotes uneukaryotes"),
         ("is it a clos", "is it a clos"),
         ("", ""),
     ],

@@ -37,6 +37,7 @@ from app.domain.answering.refusal import (
     TITLE,
     Evidence,
 )
+from app.domain.answering.request import AskRequest
 from app.domain.document import Site
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.services.judge import JUDGED_HITS
@@ -65,6 +66,8 @@ class Judged:
     book: str
     asked: Asked
     evidence: Evidence
+    score: float
+    """In use: with definitions, other languages and misspellings, as `ask` has it."""
 
     @property
     def kind(self) -> str:
@@ -119,7 +122,9 @@ async def _judge(app: Application, book: str, asked: Asked) -> Judged:
     scope = SearchFilter(books=(book,))
     query = SearchQuery(asked.question, k=JUDGED_HITS, filter=scope)
     hits = (await app.retrieve.search(query)).hits
-    return Judged(book, asked, await app.answer.judge.evidence(asked.question, hits, scope.books))
+    seen = await app.answer.judge.evidence(asked.question, hits, scope.books)
+    score = await app.answer.answerability(AskRequest(asked.question, scope))
+    return Judged(book, asked, seen, score)
 
 
 def features(sample: Sequence[Judged]) -> Floats:
@@ -161,6 +166,10 @@ def scores(sample: Sequence[Judged], beta: Floats, kind: str) -> Floats:
     return values
 
 
+def in_use(sample: Sequence[Judged], kind: str) -> Floats:
+    return np.array([one.score for one in sample if one.kind == kind])
+
+
 def auroc(high: Floats, low: Floats) -> float:
     """Chance that one of `high` is over one of `low`, ties counted half."""
     above = (high[:, None] > low[None, :]).mean()
@@ -178,17 +187,16 @@ def report(found: Sequence[Judged]) -> None:
         own, foreign = scores(mine, blind, "answerable"), scores(mine, blind, "foreign")
         caught = (foreign < np.quantile(own, 0.05)).mean()
         print(
-            f"{book:20} {auroc(own, foreign):6.3f} {caught:7.1%}  {refused(mine, blind)} "
-            f"| {refused(mine, OURS)}"
+            f"{book:20} {auroc(own, foreign):6.3f} {caught:7.1%}  {refused(own, foreign)} "
+            f"| {refused(in_use(mine, 'answerable'), in_use(mine, 'foreign'))}"
         )
     print("\nfitted on all: ", fit(found).round(2))
     print("in use:        ", OURS)
     curve(found, books)
 
 
-def refused(mine: Sequence[Judged], beta: Floats) -> str:
-    shares = [(scores(mine, beta, kind) < THRESHOLD).mean() for kind in ("answerable", "foreign")]
-    return f"{shares[0]:8.1%} {shares[1]:10.1%}"
+def refused(own: Floats, foreign: Floats) -> str:
+    return f"{(own < THRESHOLD).mean():8.1%} {(foreign < THRESHOLD).mean():10.1%}"
 
 
 def curve(found: Sequence[Judged], books: Sequence[str]) -> None:
@@ -198,20 +206,20 @@ def curve(found: Sequence[Judged], books: Sequence[str]) -> None:
         parts = [
             np.mean(
                 [
-                    (scores([x for x in found if x.book == book], OURS, kind) < threshold).mean()
+                    (in_use([x for x in found if x.book == book], kind) < threshold).mean()
                     for book in books
                 ]
             )
             for kind in ("answerable", "foreign")
         ]
         near = [
-            (scores([x for x in found if x.book == book], OURS, "near miss") < threshold).mean()
+            (in_use([x for x in found if x.book == book], "near miss") < threshold).mean()
             for book in misses
         ]
         print(f"{threshold:5.2f}  " + "  ".join(f"{value:6.1%}" for value in [*parts, *near]))
     for book in misses:
         mine = [one for one in found if one.book == book]
-        area = auroc(scores(mine, OURS, "answerable"), scores(mine, OURS, "near miss"))
+        area = auroc(in_use(mine, "answerable"), in_use(mine, "near miss"))
         print(f"near misses of {book}: AUROC {area:.3f}")
 
 

@@ -23,10 +23,14 @@ def long_words(text: str) -> list[str]:
 
 
 def respelled(question: str, unknown: Collection[str], near: Iterable[str]) -> str:
-    """The question with the words in `unknown` as the texts in `near` spell what is likest."""
+    """The question with the words in `unknown` as the texts in `near` spell what is likest.
+
+    The first letter stays, so that "unsorted" is not taken for "sorted".
+    """
     known = {word.lower() for text in near for word in _WORD.findall(text) if len(word) >= SHORTEST}
     for word in list(unknown)[:MOST]:
-        likest = get_close_matches(word.lower(), known, n=1, cutoff=LIKENESS)
+        same = [one for one in known if one[0] == word[0].lower()]
+        likest = get_close_matches(word.lower(), sorted(same), n=1, cutoff=LIKENESS)
         if likest:
             question = re.sub(rf"\b{re.escape(word)}\b", likest[0], question)
     return question
