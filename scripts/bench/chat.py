@@ -7,9 +7,10 @@ Starts the server (as `serve` does) and the tests' Cohere double in processes of
 the sample book or another one, and prints:
 
 - one reader: the time to the first delta of a streamed answer, and what is left of it without the
-  search (`POST /v1/search` less an empty request) and without the generator (the same call by
-  Cohere's SDK alone, from this process). With --offline there is no generator: what is left is
-  choosing the sentences.
+  search (`POST /v1/search` less an empty request, after as long a pause as the generator makes: a
+  process that has slept is slower) and without the generator (a call by Cohere's SDK alone, from
+  this process, with the hits' paragraphs for documents). With --offline there is no generator: what
+  is left is choosing the sentences.
 - many readers: the same with so many streams open at a time, each begun as soon as another ends;
   the generator writes for `--seconds` each. Overhead is the time to the first delta less search and
   generator of one reader alone. Then all streams begun in the same moment.
@@ -164,10 +165,11 @@ async def one_reader(port: int, questions: Sequence[str], url: str) -> Alone:
     for question in asked[: len(questions)]:
         await ask(port, question)
     empty = statistics.median([await timed(port, "GET", "/healthz") for _ in asked])
-    search = [
-        await timed(port, "POST", "/v1/search", {"question": question, "k": 8}) - empty
-        for question in asked
-    ]
+    search = []
+    for question in asked:
+        await asyncio.sleep(FIRST_PAUSE if url else 0.0)
+        body = {"question": question, "k": 8}
+        search.append(await timed(port, "POST", "/v1/search", body) - empty)
     first = [(await ask(port, question)).first for question in asked]
     alone = Alone(statistics.median(search), statistics.median(generator))
     own = [
@@ -236,7 +238,7 @@ async def memory(served: Server, questions: Sequence[str], answers: int) -> None
 
 
 async def generator_alone(url: str, port: int, questions: Sequence[str]) -> list[float]:
-    """Return the seconds to the first text when the SDK alone asks, with as many documents."""
+    """Return the seconds to the first text when the SDK alone asks, with the hits' paragraphs."""
     from cohere import AsyncClientV2  # noqa: PLC0415 - not needed offline
 
     times = []
@@ -244,7 +246,8 @@ async def generator_alone(url: str, port: int, questions: Sequence[str]) -> list
         for question in questions:
             response = await request(port, "POST", "/v1/search", {"question": question, "k": 8})
             hits = json.loads(response.partition(b"\r\n\r\n")[2])["hits"]
-            documents = [{"id": hit["chunk_id"], "data": {"text": hit["text"]}} for hit in hits]
+            texts = [text for hit in hits for text in hit["text"].split("\n\n")]
+            documents = [{"id": str(at), "data": {"text": text}} for at, text in enumerate(texts)]
             start = time.perf_counter()
             async for event in client.chat_stream(
                 model="command-a-03-2025",
