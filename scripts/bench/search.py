@@ -306,6 +306,8 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=620)
     parser.add_argument("--home", type=Path, help="where the temporary indexes lie")
     options = parser.parse_args()
+    if options.home:
+        options.home.mkdir(parents=True, exist_ok=True)
     asked = questions(options.data, options.questions)
     real = real_chunks(options.data)
     print(f"{len(real):,} real chunks, {len(asked)} questions")
