@@ -7,8 +7,8 @@ The index holds one book of `--chunks` chunks, see `varied_book.py`. Embedded en
 model; the questions are those of the sets about the books, each asked once. For each size, in
 processes of their own:
 
-- one reader: `Retrieve.search` (question embedded, BM25 and vectors, fusion, second stage, k = 8)
-  and the context assembled from it; then whole offline answers with their follow-ups;
+- one reader: `Retrieve.search` (question embedded, BM25 and vectors, fusion, second stage, k = 8);
+  the same and the context assembled from it; whole offline answers with their follow-ups;
 - eight readers at once: the same searches, each reader with the next question when it has one back;
 - where in the book a page is, which each question of the widget names: pages not asked for before;
 - peers with the same chunks, vectors and questions: the bare engine (one query for both lists fused
@@ -45,7 +45,7 @@ from app.adapters.questions import read_questions
 from app.bootstrap import Application, application
 from app.domain.answering.request import AskRequest
 from app.domain.chunking.chunk import Chunk
-from app.domain.retrieval.query import SearchQuery
+from app.domain.retrieval.query import Hit, SearchQuery
 from app.services.ports import IndexPoint
 from app.settings import Settings
 
@@ -76,22 +76,31 @@ async def ours(home: Path, asked: Sequence[str]) -> None:
         _env_file=None, home=home, embedder="local", generator="extractive", qdrant_url=""
     )
     warm, rest = asked[:20], asked[20:]
-    parts = [rest[at::3] for at in range(3)]
+    parts = [rest[at::4] for at in range(4)]
     async with application(settings) as app:
-        search, answer = partial(search_once, app), partial(answer_once, app)
+        search, consult = partial(search_once, app), partial(consult_once, app)
         await one_by_one("the first 20 of the process", search, warm)
         await one_by_one("one reader, search", search, parts[0])
-        await one_by_one("one reader, answer", answer, parts[1])
-        await at_once(search, parts[2])
+        await one_by_one("one reader, search and context", consult, parts[1])
+        await one_by_one("one reader, answer", partial(answer_once, app), parts[2])
+        await at_once(search, parts[3])
         pages = {await first_page(app, question) for question in warm}
         await one_by_one("the place of a page", partial(place_once, app), sorted(pages))
 
 
 async def search_once(app: Application, question: str) -> None:
+    await hits(app, question)
+
+
+async def consult_once(app: Application, question: str) -> None:
+    await app.retrieve.context(await hits(app, question), app.settings.context_tokens)
+
+
+async def hits(app: Application, question: str) -> Sequence[Hit]:
     found = await app.retrieve.search(SearchQuery(question, k=8))
     assert found.hits
     assert not found.degraded
-    await app.retrieve.context(found.hits, app.settings.context_tokens)
+    return found.hits
 
 
 async def first_page(app: Application, question: str) -> str:
