@@ -1,6 +1,6 @@
 """Speed and integrity of chunkers on real books: ours, others', and the floor of speed.
 
-    python scripts/bench/chunk.py BOOK... [--repeat 3] [--integrity]
+    python scripts/bench/chunk.py BOOK... [--repeat 3] [--integrity | --memory]
 
 One core, one run, CPU seconds, MB/s of UTF-8 source. Ours is the structure strategy from files to
 chunks with ids; the floor is one markdown-it-py parse and one tiktoken pass. Others run if they are
@@ -11,7 +11,9 @@ it: ours pauses it anyway, and with a book in memory it would slow down the othe
 
 Broken: of the code blocks, tables and lists of at most 512 tokens, the share that is whole in no
 chunk. A second row of ours has the others' size, 512 tokens at most and no overlap. `--integrity`
-runs each once, and prints one table of these shares with a column for each book.
+runs each once, and prints one table of these shares with a column for each book. `--memory` prints
+what Python holds of a read book, and the most that chunking one of its files takes beside it, its
+chunks included.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import importlib
 import importlib.util
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -161,10 +164,14 @@ def main() -> None:
     arguments.add_argument(
         "--integrity", action="store_true", help="only the table of broken blocks"
     )
+    arguments.add_argument("--memory", action="store_true", help="only the table of memory")
     options = arguments.parse_args()
     tools = ChunkingTools(token_counter(), split_sentences)
     if options.integrity:
         integrity(options.books, tools)
+        return
+    if options.memory:
+        memory(options.books, tools)
         return
     for folder in options.books:
         measure(folder, tools, options.repeat)
@@ -198,6 +205,27 @@ def integrity(folders: Sequence[Path], tools: ChunkingTools) -> None:
     print("|---" * (len(folders) + 1) + "|")
     for name, cells in rows.items():
         print(f"| {name} | {' | '.join(cells)} |")
+
+
+def memory(folders: Sequence[Path], tools: ChunkingTools) -> None:
+    """Print, as a Markdown table, megabytes of source, read book and chunking by book."""
+    print("| book | MB | largest file | held, once read | most beside it while chunking |")
+    print("|---|---:|---:|---:|---:|")
+    for folder in folders:
+        ours(folder, tools, ChunkingConfig())  # what is loaded once for all is not the book's
+        tracemalloc.start()
+        book = read_book(folder)
+        held = tracemalloc.get_traced_memory()[0]
+        most = 0
+        for document in book.documents:
+            tracemalloc.reset_peak()
+            before = tracemalloc.get_traced_memory()[0]
+            chunk_document(document, book, ChunkingConfig(), replace(tools))
+            most = max(most, tracemalloc.get_traced_memory()[1] - before)
+        tracemalloc.stop()
+        sizes = [len(document.source.encode()) for document in book.documents]
+        figures = " | ".join(f"{one / 1e6:.2f}" for one in (sum(sizes), max(sizes), held, most))
+        print(f"| {folder.name} | {figures} |", flush=True)
 
 
 def timed(contender: Contender, texts: Sequence[str]) -> tuple[float, Texts]:
