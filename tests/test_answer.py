@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -28,6 +30,7 @@ from app.domain.errors import (
 from app.domain.prompting import NO_ANSWER
 from app.domain.retrieval.query import SearchFilter, SearchQuery, Turn
 from app.services.answer import SEARCHES_AT_ONCE, AnswerQuestion
+from app.services.judge import JudgeAnswerability
 from app.services.retrieve import SearchResult
 from tests.answer_fakes import FakeGenerator, Step, World, passage
 
@@ -116,6 +119,34 @@ def test_follow_up_is_searched_together_with_the_question_before_it() -> None:
     (found, *_) = world.retriever.found
     assert found.question == "What is photosynthesis?\nAnd in chloroplasts?"
     assert "It takes place in chloroplasts." in answer.answer
+
+
+@dataclass
+class Listening:
+    """A judge that keeps what is compared with what."""
+
+    judge: JudgeAnswerability
+    heard: list[tuple[str, Sequence[str]]] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.judge, name)
+
+    async def likeness(self, question: str, texts: Sequence[str]) -> list[float]:
+        self.heard.append((question, texts))
+        return await self.judge.likeness(question, texts)
+
+
+def test_what_touches_a_follow_up_is_compared_with_it_as_it_was_searched_for() -> None:
+    world = World((LIGHT, passage("Owls hunt at night.", "p-owls")))
+    answering = world.answering()
+    judge = Listening(answering.judge)
+    history = (Turn("user", "What is photosynthesis?"), Turn("assistant", "A process."))
+    request = AskRequest("And in chloroplasts?", history=history)
+    asyncio.run(replace(answering, judge=judge).answer(request))  # type: ignore[arg-type]
+    ((question, texts),) = judge.heard
+    assert question == "What is photosynthesis?\nAnd in chloroplasts?"
+    assert "It takes place in chloroplasts." in texts
+    assert "Owls hunt at night." not in texts
 
 
 def test_question_of_its_own_is_not_judged_by_the_one_before_it() -> None:

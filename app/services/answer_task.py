@@ -176,8 +176,16 @@ class AnswerTask:
         if self.request.scope is Scope.SELECTION:
             selection = None
         found = quotable(self.consulted, read=selection.text if selection else "")
-        texts = [unit.text for unit in found]
-        return extract(self.consulted, found, await self.likeness(self.request.question, texts))
+        # What has no word of the question is not quoted for its likeness alone.
+        asked = self.consulted.weights.keys()
+        near = [at for at, unit in enumerate(found) if asked & self.consulted.terms(unit.text)]
+        cosines = await self.likeness(self._standalone(), [found[at].text for at in near])
+        likeness = dict(zip(near, cosines, strict=True))
+        return extract(self.consulted, found, [likeness.get(at, 0.0) for at in range(len(found))])
+
+    def _standalone(self) -> str:
+        """The question as it was searched for; a selected text has its own place in the answer."""
+        return self.request.question if self.request.selection else self.found.question
 
     def _quoted(
         self, extracted: ExtractiveAnswer, degraded: tuple[str, ...]

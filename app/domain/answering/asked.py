@@ -26,6 +26,26 @@ _ASKS_RESULT = re.compile(
     r"|look like)\b",
     re.IGNORECASE,
 )
+_CODE = (
+    r"(?:(?:source )?code|snippet|listing|program|function|script|implementation|commands?|query"
+    r"|c[oó]digo|programa|programm|función|fonction|funktion)s?"
+)
+_SHOW_CODE = re.compile(
+    r"^\W*(?:(?:please|can you|could you|i want to|let me) )*"
+    r"(?:show|give|write|print|see|display|is there|where is"
+    rf"|muestra\w*|zeige?|montrez?|mostr[ae]\w*)\b.*\b{_CODE}\b"
+    rf"|\b{_CODE} (?:for|that|to|which|para|que|für|pour)\b",
+    re.IGNORECASE,
+)
+_STEPS = re.compile(
+    r"\b(?:steps?|stages?|phases?|procedures?|instructions|pasos?|etapas?|schritte?|étapes?)\b",
+    re.IGNORECASE,
+)
+_WANTED = re.compile(
+    rf"\b(?:{_CODE}|steps?|stages?|phases?|procedures?|instructions|orders?|shows?|gives?|writes?"
+    r"|prints?|displays?|examples?)\b",
+    re.IGNORECASE,
+)
 _ASKS_TABLE = re.compile(r"\b(?:tables?|compare[ds]?|comparison|versus|vs)\b", re.IGNORECASE)
 _ASKS_LIST = re.compile(
     r"\b(?:steps?|stages?|phases?|types?|kinds?|list|name|which|what are|how (?:do|does|can|to)"
@@ -76,6 +96,11 @@ class Asked:
     code: bool
     code_languages: frozenset[str]
     """Words of a how-to question, among them the language that its code should be in."""
+    listing: bool
+    """Whether code is to be shown."""
+    steps: bool
+    wanted: frozenset[int]
+    """The terms that only say what is wanted: "code", "steps"."""
     result: bool
     """Whether what a program prints is an answer."""
     table: bool
@@ -100,6 +125,9 @@ class Asked:
             to_do=to_do,
             code=bool(_ASKS_CODE.search(question)),
             code_languages=frozenset(words(question) if to_do else ()),
+            listing=bool(_SHOW_CODE.search(question)),
+            steps=bool(_STEPS.search(question)),
+            wanted=terms(" ".join(_WANTED.findall(question))),
             result=bool(_ASKS_RESULT.search(question)),
             table=bool(_ASKS_TABLE.search(question)),
             list=bool(_ASKS_LIST.search(question)),

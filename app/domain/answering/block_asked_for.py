@@ -27,50 +27,27 @@ NAMED_SLACK = 0.3
 TO_DO_SLACK = 0.15
 """The same where it asks how to do something, for a listing that the reader is told to write."""
 
-_CODE = (
-    r"(?:(?:source )?code|snippet|listing|program|function|script|implementation|commands?|query"
-    r"|c[oó]digo|programa|programm|función|fonction|funktion)s?"
-)
-_SHOW_CODE = re.compile(
-    r"^\W*(?:(?:please|can you|could you|i want to|let me) )*"
-    r"(?:show|give|write|print|see|display|is there|where is"
-    rf"|muestra\w*|zeige?|montrez?|mostr[ae]\w*)\b.*\b{_CODE}\b"
-    rf"|\b{_CODE} (?:for|that|to|which|para|que|für|pour)\b",
-    re.IGNORECASE,
-)
-_STEPS = re.compile(
-    r"\b(?:steps?|stages?|phases?|procedures?|instructions|pasos?|etapas?|schritte?|étapes?)\b",
-    re.IGNORECASE,
-)
-_WANTED = re.compile(
-    rf"\b(?:{_CODE}|steps?|stages?|phases?|procedures?|instructions|orders?|shows?|gives?|writes?"
-    r"|prints?|displays?|examples?)\b",
-    re.IGNORECASE,
-)
 _NUMBERED = re.compile(r"^\s*\d{1,3}[.)][ \t]+\S", re.MULTILINE)
 
 
 def block_asked_for(
-    question: str,
     units: Sequence[Unit],
     scores: Sequence[float],
     likeness: Sequence[float],
     relevance: Relevance,
 ) -> list[int]:
     """Positions of the sentence that introduces the block and of the block; empty if none fits."""
-    code, steps = bool(_SHOW_CODE.search(question)), bool(_STEPS.search(question))
-    to_do = relevance.asked.to_do
-    if not (code or steps or to_do):
+    asked = relevance.asked
+    named = asked.listing or asked.steps
+    if not (named or asked.to_do):
         return []
-    named = code or steps
-    blocks = _blocks(units, relevance, BlockKind.CODE if code else BlockKind.LIST)
+    blocks = _blocks(units, relevance, BlockKind.CODE if asked.listing else BlockKind.LIST)
     candidates = [(one, NAMED_SLACK if named else 0.0) for one in blocks]
-    if to_do and not code:
+    if asked.to_do and not asked.listing:
         listings = _blocks(units, relevance, BlockKind.CODE)
         led = (one for one in listings if len(one) > 1 and is_to_be_done(units[one[-2]]))
         candidates += [(one, TO_DO_SLACK) for one in led]
-    wanted = relevance.terms(" ".join(_WANTED.findall(question)))
-    weights = {term: w for term, w in relevance.asked.weights.items() if term not in wanted}
+    weights = {term: w for term, w in asked.weights.items() if term not in asked.wanted}
     top = max((one.score for one in relevance.context), default=0.0) or 1.0
     best, found = max(scores, default=0.0), []
     for block, slack in candidates:

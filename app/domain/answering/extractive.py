@@ -83,7 +83,7 @@ def extract(
     choice = _Choice(found, scores, brought, terms)
     defining, together = side_by_side(found, scores, relevance)
     table = table_of_both(found, relevance)
-    block = block_asked_for(question, found, scores, likeness, relevance)
+    block = block_asked_for(found, scores, likeness, relevance)
     if defining:
         choice.take_in_turn(defining, together)
     elif table and choice.has_room_for(table):

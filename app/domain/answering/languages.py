@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.domain.answering.terms import words
+from app.domain.retrieval.definitions import CARRIERS
 
 # Enough to tell a question's language; the index has stop words of its own.
 _COMMON = {
@@ -13,29 +14,22 @@ _COMMON = {
     " their them there these they this to use was we were what when where which who whose why will"
     " with without would you your",
     "es": "al con cuál cuándo cuántos cómo de del dónde el en entre es está hay la las lo los más"
-    " me para por porque puede puedo que qué quién se si sin sobre son su un una y",
+    " me para por porque puede puedo que qué quién se si sin sobre son su un una y hace hacen hago"
+    " diferencia",
     "de": "an auf bei das dem den der des die ein eine einen es für ich im in ist kann man mit"
-    " nicht oder sich sind und von warum was welche welcher wenn wer wie wird wo zu zum zur",
+    " nicht oder sich sind und von warum was welche welcher wenn wer wie wird wo zu zum zur macht"
+    " machen mache gibt braucht unterschied",
     "fr": "au aux avec ce comment d dans de des du elle en entre est et il je l la le les ne on ou"
-    " où par pas pour pourquoi qu quand que quel quelle qui quoi se sont sur un une",
+    " où par pas pour pourquoi qu quand que quel quelle qui quoi se sont sur un une fait faire"
+    " différence",
     "pt": "ao as com como da das de do dos e ela ele em entre está eu na no o onde os para pela"
-    " pelo por porque posso qual quando que quem se sem são um uma é",
+    " pelo por porque posso qual quando que quem se sem são um uma é faz fazem faço diferença",
     "it": "che chi come con cosa cui da dei del della di dove e fra gli i il in la le lo nel nella"
-    " per perché posso può quale quali quando si sono su tra un una è",
+    " per perché posso può quale quali quando si sono su tra un una è fa fanno faccio differenza",
     "ur": "اور اس ایک سے میں نے نہیں وہ پر کا کی کے کو کہ کیا کیوں کیسے کون کب کہاں ہیں ہے یہ",
 }
 _WORDS = {code: frozenset(common.split()) for code, common in _COMMON.items()}
 
-# What a question says beside its subject; not common enough to tell a language by.
-_CARRIERS = {
-    "es": "hace hacen hago sirve sirven funciona funcionan significa explica diferencia",
-    "de": "macht machen mache funktioniert bedeutet heißt erkläre unterschied gibt braucht",
-    "fr": "fait faire sert fonctionne signifie explique différence veut dire a-t-il",
-    "pt": "faz fazem faço serve funciona significa explique diferença",
-    "it": "fa fanno faccio serve funziona significa spiega differenza",
-    "en": "explain mean means difference work works used",
-}
-_CARRIED = {code: frozenset(carriers.split()) for code, carriers in _CARRIERS.items()}
 _OWN_NAMES = {
     "en": "English", "es": "español", "de": "Deutsch", "fr": "français", "pt": "português",
     "it": "italiano", "ur": "اردو",
@@ -105,7 +99,7 @@ def bare_question(question: str, language: str) -> str:
     asked_in = guess_language(question, language)
     if asked_in == language:
         return question
-    common = _WORDS[asked_in] | _CARRIED.get(asked_in, frozenset())
+    common = _WORDS[asked_in].union(words(CARRIERS.get(asked_in, "")))
     kept = [run for run in question.split() if not common.issuperset(words(run))]
     return " ".join(kept) or question
 

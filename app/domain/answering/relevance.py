@@ -46,7 +46,7 @@ _LANGUAGE_NAMES = {"js": "javascript", "jsx": "javascript", "py": "python", "rs"
 _POINTS_ELSEWHERE = re.compile(
     r"\[link\]|\((?:see )?(?:figure|fig\.|table|chapter|section|listing)\b"
     r"|\b(?:in this (?:chapter|section)|by the end of this|you will learn"
-    r"|(?:next|previous) (?:chapter|section))\b",
+    r"|(?:next|previous|following)(?: \w+)? (?:chapter|section)s?)\b",
     re.IGNORECASE,
 )
 _CAPTION = re.compile(
@@ -79,7 +79,7 @@ _TO_LEARN = re.compile(
 _WORKED_OUT = re.compile(r"=\s*-?\d[\d.,]*\s*(?:[\\&$]|$)")
 """A formula with its numbers put in."""
 _ENUMERATES = re.compile(r"(?:\w[^,;.!?:]{0,60}, ){2,}(?:and|or|y|o|und|oder|et|ou|e) \w")
-_INSTRUCTS = re.compile(
+_SAYS_WHAT_FOR = re.compile(
     r"\W*(?:first, |then, )?(?:in order to|to|para|um|pour|per)\s+(?P<what>(?:[\w'-]+\s*){1,4})",
     re.IGNORECASE,
 )
@@ -171,7 +171,7 @@ class Relevance:
         return covered + DEFINITION * definition + self._kind_bonus(unit, shows_result) + typed
 
     def _instructs(self, unit: Unit) -> bool:
-        begins = _INSTRUCTS.match(unit.text)
+        begins = _SAYS_WHAT_FOR.match(unit.text)
         return bool(begins and self.terms(begins["what"]) & self.asked.weights.keys())
 
     def _kind_bonus(self, unit: Unit, shows_result: bool) -> float:

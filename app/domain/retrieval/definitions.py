@@ -22,6 +22,8 @@ CARRIERS = {
     " funktioniert funktionieren zweck idee grundlagen einführung",
     "pt": "defina definir definição significa significado termo palavra conceito explique"
     " funciona funcionam serve servem ideia introdução",
+    "it": "definire definisci definizione significa significato termine parola concetto spiega"
+    " funziona funzionano serve servono idea introduzione",
 }
 """By language; what stands round the term in a question for it, and in a heading that names it."""
 
