@@ -15,8 +15,9 @@ from app.domain.answering.definitions import defined_terms, definitions_first
 from app.domain.answering.extractive import MAX_UNITS, MAX_WORDS, ExtractiveAnswer
 from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import MAX_UNIT_WORDS, list_items, units
-from app.domain.chunking.chunk import Passage
+from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
+from app.domain.retrieval.chunk_terms import ChunkTerms, chunk_terms
 from app.domain.retrieval.query import Hit
 from tests.answer_fakes import chunk, context_of, extracted, in_order, passage, terms
 
@@ -59,6 +60,10 @@ def test_definition_comes_from_the_place_that_marks_the_term() -> None:
     assert found.text.startswith("The mitochondrion is the organelle that makes ATP from sugar.")
 
 
+def known(one: Chunk) -> ChunkTerms:
+    return chunk_terms(one, lambda text, _language: sorted(terms(text)))
+
+
 def hit(*passages: Passage, score: float) -> Hit:
     return Hit(chunk(passages, f"c-{passages[0].paragraph_id}"), score)
 
@@ -81,7 +86,7 @@ def test_places_that_define_the_term_move_to_the_front(question: str, first: lis
     far = passage("The ribosome works.", "p-far")
     ranked = [STORY, far, says, named, motto, CELL, GLOSSARY]
     hits = [hit(one, score=1 - at / 10) for at, one in enumerate(ranked)]
-    moved = definitions_first(hits, defined_terms(question, terms), terms)
+    moved = definitions_first(hits, defined_terms(question, terms), terms, known)
     assert [one.chunk.paragraph_id for one in moved][: len(first)] == first
     assert {one.chunk.chunk_id for one in moved} == {one.chunk.chunk_id for one in hits}
     assert moved[0].score == 1.0
@@ -111,7 +116,7 @@ def test_a_term_that_is_only_named_to_be_explained_later_is_not_defined_there() 
     found = extracted("What is a mitochondrion?", named, explained)
     assert found.text.startswith("Mitochondria are where sugar is burnt.")
     hits = [hit(STORY, score=0.9), hit(named, score=0.8), hit(CELL, score=0.7)]
-    moved = definitions_first(hits, terms("mitochondrion"), terms)
+    moved = definitions_first(hits, terms("mitochondrion"), terms, known)
     assert [one.chunk.paragraph_id for one in moved] == ["p-cell", "p-story", "p-named"]
 
 

@@ -117,6 +117,9 @@ class AnswerRun:
             async for event in events:
                 for name, data in wire_events(event):
                     self._add(name, data)
+                # Events that a provider sent together come without a wait between them: what is
+                # ready goes out before work is done on the next one.
+                await asyncio.sleep(0)
         except Exception as error:  # noqa: BLE001 - told to whoever reads
             self._fail(error)
         finally:

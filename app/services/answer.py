@@ -191,7 +191,7 @@ class AnswerQuestion:
         own = terms(request.question)
         preferred = page_preferred(found.hits, place) if place else found.hits
         term = defined_terms(request.question, terms)
-        ranked = definitions_first(preferred, term, terms)
+        ranked = definitions_first(preferred, term, terms, self.judge.chunk_terms)
         exercise = asked_exercise(request.question, found.hits, terms)
         if exercise:
             ranked = explaining(ranked)

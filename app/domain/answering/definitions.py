@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from app.domain.answering.terms import Terms
-from app.domain.chunking.chunk import Passage
+from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
+from app.domain.retrieval.chunk_terms import ChunkTerms
 from app.domain.retrieval.definitions import heading_forms, term_forms
 from app.domain.retrieval.query import Hit
 
@@ -82,12 +84,27 @@ def is_defined(hits: Sequence[Hit], asked: frozenset[int], terms: Terms) -> bool
     return bool(asked) and any(defines(one, asked, terms) for one in passages)
 
 
-def definitions_first(hits: Sequence[Hit], asked: frozenset[int], terms: Terms) -> list[Hit]:
+def definitions_first(
+    hits: Sequence[Hit],
+    asked: frozenset[int],
+    terms: Terms,
+    terms_of: Callable[[Chunk], ChunkTerms],
+) -> list[Hit]:
     """The hits with those that define the term in front, glossary before text, scored as the best.
 
     A term that stands everywhere in a book leaves its definition anywhere in the ranking.
     """
-    return in_front(places_that_define(hits, asked, terms), hits)
+    # Most hits do not so much as speak of it, as the terms that search knows them by tell at once.
+    near = [hit for hit in hits if asked and _mentions(terms_of(hit.chunk), asked)]
+    best = max((hit.score for hit in hits), default=0.0)
+    front = [replace(hit, score=best) for hit in places_that_define(near, asked, terms)]
+    return in_front(front, hits)
+
+
+def _mentions(known: ChunkTerms, asked: frozenset[int]) -> bool:
+    """Whether all of the terms stand in a sentence, in the headings or in a term defined here."""
+    told = (sentence.terms for sentence in known.sentences)
+    return any(map(asked.issubset, chain([known.heading], known.defined, told)))
 
 
 def in_front(front: Sequence[Hit], hits: Sequence[Hit]) -> list[Hit]:
@@ -122,7 +139,9 @@ def speaks_of(asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms
         return 0.0
     subject = sentence[: found.start()]
     # "Rust's closures are ..." is about closures.
-    readings = [terms(subject), terms(_OWNER.sub("", subject, count=1))]
+    readings = [terms(subject)]
+    if owner := _OWNER.match(subject):
+        readings.append(terms(subject[owner.end() :]))
     return max(1 / (1 + len(one - asked)) if one >= asked else 0.0 for one in readings)
 
 

@@ -60,12 +60,15 @@ def assemble(
     """
     ordered = sorted(hits, key=_by_score)
     context = _Context(token_budget, count_tokens, _joints(ordered))
-    for section_budget in (int(token_budget * SECTION_SHARE), token_budget):
-        for hit in ordered:
-            for passage in hit.chunk.passages:
-                if passage.kind is not BlockKind.HEADING:
-                    context.offer(passage, hit, section_budget)
-    for passage, hit in wholes:
+    offers = [
+        (passage, hit)
+        for hit in ordered
+        for passage in hit.chunk.passages
+        if passage.kind is not BlockKind.HEADING
+    ]
+    share = int(token_budget * SECTION_SHARE)
+    left_out = [each for each in offers if not context.offer(*each, share)]
+    for passage, hit in (*left_out, *wholes):
         context.offer(passage, hit, token_budget)
     return _in_reading_order(
         context.kept(), {hit.chunk.chunk_id: hit.chunk.chunk_index for hit in hits}
@@ -122,30 +125,31 @@ class _Context:
     def kept(self) -> Iterable[ContextPassage]:
         return (one for passages in self.by_file.values() for one in passages)
 
-    def offer(self, passage: Passage, hit: Hit, section_budget: int) -> None:
-        """Keep what is new of the passage, if it fits both budgets."""
+    def offer(self, passage: Passage, hit: Hit, section_budget: int) -> bool:
+        """Keep what is new of the passage, if it fits both budgets; tell whether it is kept now."""
         offered = _offered(passage, hit)
         kept = self.by_file.setdefault((hit.chunk.book, hit.chunk.file), [])
-        holder = next((one for one in kept if _holds(one.passage, passage)), None)
-        if holder is not None:
-            kept[kept.index(holder)] = _brought_by(holder, offered)
-            return
+        for at, holder in enumerate(kept):
+            if _holds(holder.passage, passage):
+                kept[at] = _brought_by(holder, offered)
+                return True
         related = [one for one in kept if self._related(one, offered)]
         merged = self._merge(offered, related)
         if merged is None:
-            return
+            return False
         growth = merged.tokens - sum(one.tokens for one in related)
         before = self.by_section.get(_section(merged), 0)
         in_section = before + growth
         # A share too small for even one paragraph must not keep the best one out.
         if self.used + growth > self.budget or (before and in_section > section_budget):
-            return
+            return False
         self.by_file[(hit.chunk.book, hit.chunk.file)] = sorted(
             [one for one in kept if one not in related] + [merged],
             key=lambda one: one.passage.start,
         )
         self.by_section[_section(merged)] = in_section
         self.used += growth
+        return True
 
     def _related(self, one: ContextPassage, other: ContextPassage) -> bool:
         """Whether the two are pieces of one paragraph that overlap or have nothing between them."""
