@@ -117,18 +117,18 @@ def test_silence_is_filled_with_heartbeats_which_have_no_id() -> None:
 
 
 def test_what_is_ready_is_sent_before_the_next_event_is_made() -> None:
-    received: list[bytes] = []
+    received = asyncio.Queue[bytes]()
     seen_by_then: list[int] = []
 
     async def together() -> AsyncIterator[AnswerEvent]:
         for word in ("Owls ", "fly ", "silently."):
-            seen_by_then.append(len(received))
+            seen_by_then.append(received.qsize())
             yield TextDelta(word)
 
     async def read() -> None:
         run = AnswerRun(ASK, together(), "request")
         async for data in run.follow(0, heartbeat=20):
-            received.append(data)
+            received.put_nowait(data)
 
     asyncio.run(read())
     assert seen_by_then == [0, 1, 2]
