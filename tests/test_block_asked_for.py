@@ -106,6 +106,7 @@ def test_what_comes_of_it_is_shown_when_it_is_asked_for() -> None:
         ("x = 1", "python", "This prints the following:", True),
         ("Done.", "text", "", True),
         ("Done.", "text", "Write this into the file:", False),
+        ("Done.", "text", "Write this into .oven.yaml of the folder:", False),
         ("$ make bread\n$ eat bread", "console", "", False),
         ("$ make bread\nmixing\nkneading\nbaking", "console", "", True),
         ("$ make bread\nmixing\nkneading\nbaking", "console", "Now run the command:", False),

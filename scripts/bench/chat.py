@@ -1,6 +1,6 @@
 """What answering costs beside search and generator: one reader, many at once, memory.
 
-    python scripts/bench/chat.py [--offline] [--streams 200] [--answers 10000]
+    python scripts/bench/chat.py [--offline] [--streams 200] [--seconds 20] [--answers 10000]
         [--book BOOK_DIR --site SITE --questions QUESTIONS.jsonl]
 
 Starts the server (as `serve` does) and the tests' Cohere double in processes of their own, ingests
@@ -339,7 +339,7 @@ def main() -> None:
     arguments.add_argument("--role", nargs="+", help=argparse.SUPPRESS)
     arguments.add_argument("--offline", action="store_true")
     arguments.add_argument("--streams", type=int, default=200)
-    arguments.add_argument("--seconds", type=float, default=8.0)
+    arguments.add_argument("--seconds", type=float, default=20.0)
     arguments.add_argument("--answers", type=int, default=10_000)
     arguments.add_argument("--book", type=Path)
     arguments.add_argument("--site", default="plain")

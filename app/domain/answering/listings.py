@@ -9,8 +9,8 @@ from app.domain.answering.units import Unit
 _INSTRUCTS = re.compile(
     r"\b(?:run|enter|type|use|add|writ|creat|call|execut|install|set|put|declar|defin|import"
     r"|chang|replac|open|the following (?:commands?|code|lines?|snippet))(?:e|s|es|ing|ting|ning)?"
-    r"\b[^.!?]*:?$",
-    re.IGNORECASE,
+    r"\b.*$",
+    re.IGNORECASE | re.DOTALL,
 )
 """The end of a sentence that introduces what the reader is to do."""
 _TELLS_RESULT = re.compile(
