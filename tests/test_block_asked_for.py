@@ -94,6 +94,38 @@ def test_what_is_to_be_run_is_shown_and_not_what_comes_of_it() -> None:
     assert found == f"{COMMAND_LEAD.text}\n\n```\n{COMMAND.text}\n```"
 
 
+@pytest.mark.parametrize(
+    ("heading_path", "shown"),
+    [(("Kneading dough", "Usage"), True), (("Kneading dough", "Iron robots"), True),
+     (("Usage", "Kneading dough"), True), (("Kneading dough", "Usage", "Robots"), False)],
+)  # fmt: skip
+def test_a_heading_that_says_nothing_of_the_question_leaves_it_to_the_one_above(
+    heading_path: tuple[str, ...], *, shown: bool
+) -> None:
+    told = passage("Some dough rises in an hour if the day is warm.", "p-warm")
+    lead = passage("Write this into robot.yaml of the folder:", "p-lead", heading_path=heading_path)
+    code = passage("fold: 3", "p-fold", BlockKind.CODE, heading_path=heading_path)
+    assert (code.text in answer("How do I knead dough?", told, FAR, lead, code)) == shown
+
+
+def test_code_that_only_a_far_sentence_ties_to_the_question_is_not_the_best() -> None:
+    far = passage("Machines knead dough if you let them. Add this price:", "p-far-lead")
+    price = passage("price: 5", "p-price", BlockKind.CODE)
+    near = passage("Add this to the file in which dough is told how to knead:", "p-near-lead")
+    code = passage("fold: 3", "p-fold", BlockKind.CODE)
+    found = answer("How do I knead dough?", far, price, FAR, near, code)
+    assert code.text in found
+    assert price.text not in found
+
+
+def test_a_letter_to_be_copied_is_not_how_something_is_done() -> None:
+    lead = passage("Here are answers that you may use:", "p-lead")
+    letter = passage("Dear baker, you knead dough and ask why. " * 6, "p-letter", BlockKind.CODE)
+    found = answer("How do I knead dough?", TOLD, FAR, lead, letter)
+    assert TOLD.text in found
+    assert letter.text not in found
+
+
 def test_what_comes_of_it_is_shown_when_it_is_asked_for() -> None:
     question = "What output do I get when I install the oven?"
     assert RESULT.text in answer(question, COMMAND_LEAD, COMMAND, RESULT_LEAD, RESULT)

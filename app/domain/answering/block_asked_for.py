@@ -4,17 +4,18 @@ value = coverage + HIT * (the passage's retrieval score / the best one)
     + LIKENESS * the greatest cosine of question and one of the block's units
 
 Coverage is the weighted share of the question's terms, but for those that only say what is wanted
-("code", "steps"): in the block or the sentence before it a term counts whole, in the heading of
-its section and the paragraph before NEAR, in the paragraph after it AFTER.
+("code", "steps"): in the block or the sentence right before it a term counts whole, in the heading
+of its section and the paragraph before NEAR, in the paragraph after it AFTER.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from app.domain.answering.listings import is_to_be_done
+from app.domain.answering.listings import is_running_text, is_to_be_done
 from app.domain.answering.relevance import HIT, LIKENESS, Relevance
+from app.domain.answering.terms import Terms
 from app.domain.answering.units import WHOLE, Unit, adjoin
 from app.domain.document import BlockKind
 
@@ -45,7 +46,13 @@ def block_asked_for(
     candidates = [(one, NAMED_SLACK if named else 0.0) for one in blocks]
     if asked.to_do and not asked.listing:
         listings = _blocks(units, relevance, BlockKind.CODE)
-        led = (one for one in listings if len(one) > 1 and is_to_be_done(units[one[-2]]))
+        led = (
+            one
+            for one in listings
+            if len(one) > 1
+            and is_to_be_done(units[one[-2]])
+            and not is_running_text(units[one[-1]].text)
+        )
         candidates += [(one, TO_DO_SLACK) for one in led]
     weights = {term: w for term, w in asked.weights.items() if term not in asked.wanted}
     top = max((one.score for one in relevance.context), default=0.0) or 1.0
@@ -92,12 +99,20 @@ def _coverage(
 ) -> float:
     context, terms = relevance.context, relevance.terms
     at = units[block[-1]].passage
-    own = terms("\n".join((context[at].passage.language, *(units[one].text for one in block))))
+    leads = [one for one in block if units[one].passage != at]
+    beside = [units[one].text for one in block if one not in leads[:-1]]
+    own = terms("\n".join((context[at].passage.language, *beside)))
     before = context[at - 1].passage.text if at and adjoin(context, at - 1, at) else ""
-    near = terms(" ".join((before, *context[at].passage.heading_path[-1:])))
+    near = terms(" ".join((before, *_headings(context[at].passage.heading_path, weights, terms))))
     after = terms(context[at + 1].passage.text) if adjoin(context, at, at + 1) else frozenset()
     held = sum(
         weight * (1.0 if term in own else NEAR if term in near else AFTER if term in after else 0.0)
         for term, weight in weights.items()
     )
     return held / (sum(weights.values()) or 1.0)
+
+
+def _headings(path: Sequence[str], weights: Mapping[int, float], terms: Terms) -> Sequence[str]:
+    """The heading above; of one that says nothing of the question, as "Usage", its parent too."""
+    own = path[-1:]
+    return path[-2:] if own and weights.keys().isdisjoint(terms(own[0])) else own

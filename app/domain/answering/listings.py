@@ -20,6 +20,7 @@ _TELLS_RESULT = re.compile(
 )
 _PLAIN = frozenset({"text", "txt", "output", "plaintext", "log", "stdout"})
 """What the language of a listing is called that is in none."""
+_LONG_LINE_WORDS = 40
 _PROMPT = re.compile(r"(?:[\w.@~:/\\-]*[$%#>]|>>>|\.\.\.)(?: |$)")
 
 
@@ -27,6 +28,11 @@ def is_to_be_done(lead: Unit) -> bool:
     """Whether the sentence before a listing introduces it as what to write or to run."""
     text = lead.text.rstrip()
     return bool(_INSTRUCTS.search(text)) and not _TELLS_RESULT.search(text)
+
+
+def is_running_text(listing: str) -> bool:
+    """Whether it is no code: a letter, a message, a licence, put into a listing to be copied."""
+    return any(len(line.split()) > _LONG_LINE_WORDS for line in listing.splitlines())
 
 
 def is_result(listing: str, language: str, lead: Unit | None) -> bool:
