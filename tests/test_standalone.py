@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from app.domain.answering.terms import words
 from app.domain.retrieval.query import SparseVector, Turn
 from app.domain.retrieval.standalone import (
     ASSISTANT_WEIGHT,
+    BEFORE_THAT,
     INDEPENDENT,
-    USER_WEIGHTS,
+    LEANT_ON,
     blend,
     standalone,
 )
@@ -22,25 +24,46 @@ HISTORY = (
 
 
 def test_without_history_a_question_stands_as_it_is() -> None:
-    found = standalone("Why is it slow?", (), 1, "en")
+    found = standalone("Why is it slow?", (), lambda _: 1, "en")
     assert (found.question, found.background) == ("Why is it slow?", ())
 
 
 def test_a_question_that_leans_on_the_last_one_is_embedded_with_it() -> None:
-    found = standalone("Why is it slow?", HISTORY, 1, "en")
+    found = standalone("Why is it slow?", HISTORY, lambda _: 1, "en")
     assert found.question == "And a queue?\nWhy is it slow?"
     assert found.background == (
-        ("And a queue?", USER_WEIGHTS[0]),
-        ("What is a stack?", USER_WEIGHTS[1]),
+        ("And a queue?", LEANT_ON),
+        ("What is a stack?", BEFORE_THAT),
         ("First in, first out.", ASSISTANT_WEIGHT),
     )
 
 
+@pytest.mark.parametrize(
+    ("asked", "in_front"),
+    [
+        (["What is a stack?", "Why is it slow?"], "What is a stack?\nWhy is it slow?\n"),
+        (["What is a stack?", "Why?"], "What is a stack?\nWhy?\n"),
+        (["What is a stack?", "And a queue?"], "And a queue?\n"),
+        (["A heap?", "And its use?", "Is it old?", "Why?"], "And its use?\nIs it old?\nWhy?\n"),
+        (["Is it slow?"], "Is it slow?\n"),
+    ],
+)  # fmt: skip
+def test_what_the_last_question_leans_on_is_leant_on_as_well(
+    asked: list[str], in_front: str
+) -> None:
+    def count_terms(text: str) -> int:
+        return len({"stack", "queue", "heap", "slow", "use", "old"} & set(words(text)))
+
+    found = standalone("What else?", [Turn("user", one) for one in asked], count_terms, "en")
+    assert found.question == f"{in_front}What else?"
+    assert dict(found.background)[asked[-1]] == LEANT_ON
+
+
 def test_an_independent_question_is_embedded_alone_and_its_background_counts_less() -> None:
     question = "Which sorting algorithm compares neighbouring elements?"
-    found = standalone(question, HISTORY, 5, "en")
+    found = standalone(question, HISTORY, lambda _: 5, "en")
     assert found.question == question
-    assert found.background[0] == ("And a queue?", INDEPENDENT * USER_WEIGHTS[0])
+    assert found.background[0] == ("And a queue?", INDEPENDENT * LEANT_ON)
 
 
 @pytest.mark.parametrize(
@@ -67,19 +90,19 @@ def test_an_independent_question_is_embedded_alone_and_its_background_counts_les
 def test_pronouns_and_few_terms_tell_a_question_that_leans(
     question: str, own_terms: int, language: str, leans: bool
 ) -> None:
-    found = standalone(question, HISTORY, own_terms, language)
+    found = standalone(question, HISTORY, lambda _: own_terms, language)
     assert (found.question != question) is leans
 
 
 def test_a_conversation_that_the_assistant_began_has_nothing_to_put_in_front() -> None:
-    found = standalone("Why?", (Turn("assistant", "Ask me."),), 0, "en")
+    found = standalone("Why?", (Turn("assistant", "Ask me."),), lambda _: 0, "en")
     assert found.question == "Why?"
     assert found.background == (("Ask me.", ASSISTANT_WEIGHT),)
 
 
 @pytest.mark.parametrize("history", [(), (Turn("user", " "),)])
 def test_no_question_before_it_leaves_a_leaning_question_alone(history: tuple[Turn, ...]) -> None:
-    assert standalone("Who invented it?", history, 1, "en").question == "Who invented it?"
+    assert standalone("Who invented it?", history, lambda _: 1, "en").question == "Who invented it?"
 
 
 def test_blending_keeps_the_questions_own_weights_and_the_best_of_the_background() -> None:

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from app.api.problems import error_event, report
 from app.api.wire_events import frame, wire_events
-from app.domain.answer import AnswerEvent
+from app.domain.answer import AnswerEvent, TextDelta
 from app.domain.answering.request import AskRequest
 
 KEPT_SECONDS = 60.0
@@ -117,9 +117,10 @@ class AnswerRun:
             async for event in events:
                 for name, data in wire_events(event):
                     self._add(name, data)
-                # Events that a provider sent together come without a wait between them: what is
-                # ready goes out before work is done on the next one.
-                await asyncio.sleep(0)
+                if isinstance(event, TextDelta):
+                    # What a provider sent together comes without a wait between: the reader gets
+                    # this text before work is done on the next event.
+                    await asyncio.sleep(0)
         except Exception as error:  # noqa: BLE001 - told to whoever reads
             self._fail(error)
         finally:

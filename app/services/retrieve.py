@@ -116,12 +116,12 @@ class Retrieve:
 
         A list, a table or the like that the best hits have a part of comes whole if it fits.
         """
-        wholes = [
-            (whole, hit)
-            for hit in sorted(hits, key=lambda hit: -hit.score)[:COMPLETED_HITS]
-            for part in may_be_parts(hit.chunk)
-            if (whole := await self.index.find_paragraph(part.paragraph_id, hit.chunk.book))
-        ]
+        best = sorted(hits, key=lambda hit: -hit.score)[:COMPLETED_HITS]
+        parts = [(part, hit) for hit in best for part in may_be_parts(hit.chunk)]
+        found = await asyncio.gather(
+            *(self.index.find_paragraph(part.paragraph_id, hit.chunk.book) for part, hit in parts)
+        )
+        wholes = [(one, hit) for one, (_, hit) in zip(found, parts, strict=True) if one]
         return assemble(hits, token_budget, self.count_tokens, wholes)
 
     def _in_scope(
@@ -166,8 +166,11 @@ class Retrieve:
                 degraded = ("rewrite",)
             else:
                 return rewritten_by_model(rewritten, query.question), ()
-        own_terms = len(self.sparse.encode_query(query.question, language).indices)
-        return standalone(query.question, query.history, own_terms, language), degraded
+
+        def count_terms(text: str) -> int:
+            return len(self.sparse.encode_query(text, language).indices)
+
+        return standalone(query.question, query.history, count_terms, language), degraded
 
     async def _embed(
         self, question: str, mode: SearchMode

@@ -2,20 +2,25 @@
 
 "And why is it slower?" says little without the turns before it. The terms of the last turns are
 searched for as well, at a lower weight; where the question leans on them (it has a pronoun or the
-like, or hardly any term of its own), the last question is put in front of it for the embedding.
+like, or hardly any term of its own), the last question is put in front of it for the embedding; and
+where that points back itself, the one before it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from app.domain.retrieval.query import SparseVector, Turn
 
 FEW_TERMS = 3
-USER_WEIGHTS = (0.4, 0.2)
-"""Of the terms of the last user turn and the one before, where the question's own have 1."""
+LONGEST_CHAIN = 3
+"""Questions that may lean one on the other: what it is, what its price is, what else there is."""
+LEANT_ON = 0.4
+"""Weight of the terms of the questions leant on, where the question's own have 1."""
+BEFORE_THAT = 0.2
+"""Of those of the question before them."""
 ASSISTANT_WEIGHT = 0.15
 INDEPENDENT = 0.3
 """Factor on these weights when the question does not lean on the turns before it."""
@@ -62,19 +67,35 @@ class Standalone:
         return cls(question, question)
 
 
-def standalone(question: str, history: Sequence[Turn], own_terms: int, language: str) -> Standalone:
-    """`own_terms` is the number of distinct terms of the question, stop words left out."""
+def standalone(
+    question: str, history: Sequence[Turn], count_terms: Callable[[str], int], language: str
+) -> Standalone:
+    """`count_terms` gives the number of distinct terms of a text, stop words left out."""
     asked = [turn.content for turn in history if turn.role == "user" and turn.content.strip()]
     said = [turn.content for turn in history if turn.role != "user"]
-    leaning = own_terms <= FEW_TERMS or _leans(question, language)
+    leaning = count_terms(question) <= FEW_TERMS or _leans(question, language)
     factor = 1.0 if leaning else INDEPENDENT
-    background = list(zip(reversed(asked), USER_WEIGHTS, strict=False))
+    meant = _leant_on(asked, count_terms, language)
+    rest = asked[: len(asked) - len(meant)]
+    background = [(turn, LEANT_ON) for turn in reversed(meant)]
+    background += [(turn, BEFORE_THAT) for turn in rest[-1:]]
     background += [(turn, ASSISTANT_WEIGHT) for turn in said[-1:]]
     return Standalone(
-        f"{asked[-1]}\n{question}" if asked and leaning else question,
+        "\n".join([*meant, question]) if leaning else question,
         question,
         tuple((turn, factor * weight) for turn, weight in background),
     )
+
+
+def _leant_on(
+    asked: Sequence[str], count_terms: Callable[[str], int], language: str
+) -> Sequence[str]:
+    """The last question; before one that itself says nothing alone, the one before it, too."""
+    first = max(0, len(asked) - 1)
+    earliest = max(0, len(asked) - LONGEST_CHAIN)
+    while first > earliest and (_leans(asked[first], language) or not count_terms(asked[first])):
+        first -= 1
+    return asked[first:]
 
 
 def rewritten_by_model(rewritten: str, question: str) -> Standalone:
