@@ -60,6 +60,26 @@ def test_definition_comes_from_the_place_that_marks_the_term() -> None:
     assert found.text.startswith("The mitochondrion is the organelle that makes ATP from sugar.")
 
 
+def test_a_long_entry_of_the_glossary_is_quoted_by_its_sentences_without_its_listing() -> None:
+    listing = "type Oven = (dough: Dough) =>\n  Bread"
+    first = "An oven (also called a stove) is a broad term for what bakes."
+    further = "Some are of clay and stand outside. " * 8
+    entry = passage(
+        f"{listing}\n\n{first} Ask your baker.\n\n{further}\n\nOvens differ in heat.",
+        "p-oven",
+        BlockKind.GLOSSARY_ENTRY,
+        terms=("Oven",),
+    )
+    told = passage("An oven is a hot thing.", "p-told")
+    found = extracted("What is an oven?", told, entry)
+    assert first in found.text
+    assert listing not in found.text
+    assert further.strip() not in found.text
+    assert "Ask your baker.\n\nOvens differ in heat." in found.text
+    for (start, end), unit in found.claims:
+        assert found.text[start:end] == unit.text
+
+
 def known(one: Chunk) -> ChunkTerms:
     return chunk_terms(one, lambda text, _language: sorted(terms(text)))
 

@@ -302,6 +302,8 @@ def _joint(previous: Unit | None, unit: Unit, context: Sequence[ContextPassage])
     if previous.passage != unit.passage or lists[0] != lists[1]:
         return "\n\n"
     between = context[unit.passage].passage.text[previous.end : unit.start]
+    if "\n\n" in between and not all(lists):
+        return "\n\n"
     return "\n" if all(lists) or "\n" in between else " "
 
 

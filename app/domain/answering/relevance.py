@@ -24,7 +24,7 @@ from app.domain.answering.definitions import (
 )
 from app.domain.answering.listings import is_result
 from app.domain.answering.terms import Terms
-from app.domain.answering.units import Unit, adjoin
+from app.domain.answering.units import Unit, adjoin, begins_entry
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 
@@ -196,7 +196,7 @@ class Relevance:
             return 0.0
         passage = self.context[unit.passage].passage
         marked = defines(passage, asked, self.terms)
-        if marked and passage.kind is BlockKind.GLOSSARY_ENTRY:
+        if marked and begins_entry(unit, passage):
             return 1.2
         says = speaks_of(asked, unit.text, SAYS_SOMETHING, self.terms)
         return max(

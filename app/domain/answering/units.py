@@ -23,6 +23,13 @@ MAX_UNIT_WORDS = 250
 """A longer listing or table is not quoted: the citation of its neighbours leads to it."""
 LONG_SENTENCE_WORDS = 60
 
+LONG_ENTRY_WORDS = 60
+"""An entry of a glossary that has more is read sentence by sentence, as an article is."""
+
+_PROSE = re.compile(
+    r"(?:\A|(?<=\n\n))\S(?:(?!\n\n).)*[.!?:\u3002\uff01\uff1f](?=\n\n|\s*\Z)", re.DOTALL
+)
+"""A paragraph of it that ends as a sentence does, and so is no signature or listing."""
 _TITLE_WORDS = 12
 _GAP = 80  # characters of mark-up between a sentence that introduces a block and the block
 _INCLUDE = re.compile(r"\s*\{\{#\w*include\b[^}]*\}\}\s*$")
@@ -63,6 +70,14 @@ def units(
                 yield unit
 
 
+def begins_entry(unit: Unit, passage: Passage) -> bool:
+    """Whether it is an entry of a glossary, or the first sentence of a long one."""
+    if passage.kind is not BlockKind.GLOSSARY_ENTRY:
+        return False
+    prose = _PROSE.search(passage.text)
+    return unit.start == (prose.start() if prose and unit.kind is not passage.kind else 0)
+
+
 def _is_empty(unit: Unit, passage: Passage) -> bool:
     """Whether it says nothing: a listing that is only named, the title of an admonition."""
     if unit.kind is BlockKind.CODE:
@@ -75,7 +90,11 @@ def _spans(
     passage: Passage, split_sentences: SplitSentences, language: str
 ) -> Iterator[tuple[BlockKind, int, int]]:
     text = passage.text
-    if passage.kind in WHOLE:
+    if passage.kind is BlockKind.GLOSSARY_ENTRY and len(text.split()) > LONG_ENTRY_WORDS:
+        for prose in _PROSE.finditer(text):
+            for start, end in split_sentences(prose[0], language):
+                yield BlockKind.PARAGRAPH, prose.start() + start, prose.start() + end
+    elif passage.kind in WHOLE:
         yield passage.kind, 0, len(text)
     elif passage.kind is BlockKind.LIST:
         yield from ((BlockKind.LIST, start, end) for start, end in list_items(text))
