@@ -80,6 +80,13 @@ def test_a_long_entry_of_the_glossary_is_quoted_by_its_sentences_without_its_lis
         assert found.text[start:end] == unit.text
 
 
+def test_a_long_entry_that_has_no_sentence_stays_whole() -> None:
+    entry = passage(
+        "oven : " + "clay " * 70 + "brick", "p-oven", BlockKind.GLOSSARY_ENTRY, terms=("oven",)
+    )
+    assert extracted("What is an oven?", entry).text == entry.text
+
+
 def known(one: Chunk) -> ChunkTerms:
     return chunk_terms(one, lambda text, _language: sorted(terms(text)))
 

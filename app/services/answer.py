@@ -287,7 +287,8 @@ class AnswerQuestion:
                 f"{subject.name}?", k=POOL, mode=SearchMode.SPARSE, filter=scope, rerank=False
             )
             hits = (await self.retrieve.search(query)).hits
-            found = (places_that_define(hits, one, terms) for one in subject.readings)
+            known = self.judge.chunk_terms
+            found = (places_that_define(hits, one, terms, known) for one in subject.readings)
             defining = next(filter(None, found), [])
             if not defining:
                 return []

@@ -94,11 +94,7 @@ def definitions_first(
 
     A term that stands everywhere in a book leaves its definition anywhere in the ranking.
     """
-    # Most hits do not so much as speak of it, as the terms that search knows them by tell at once.
-    near = [hit for hit in hits if asked and _mentions(terms_of(hit.chunk), asked)]
-    best = max((hit.score for hit in hits), default=0.0)
-    front = [replace(hit, score=best) for hit in places_that_define(near, asked, terms)]
-    return in_front(front, hits)
+    return in_front(places_that_define(hits, asked, terms, terms_of), hits)
 
 
 def _mentions(known: ChunkTerms, asked: frozenset[int]) -> bool:
@@ -115,7 +111,12 @@ def in_front(front: Sequence[Hit], hits: Sequence[Hit]) -> list[Hit]:
     return list(found.values())
 
 
-def places_that_define(hits: Sequence[Hit], asked: frozenset[int], terms: Terms) -> list[Hit]:
+def places_that_define(
+    hits: Sequence[Hit],
+    asked: frozenset[int],
+    terms: Terms,
+    terms_of: Callable[[Chunk], ChunkTerms],
+) -> list[Hit]:
     """Up to two of the hits, scored as the best; none if `asked` is empty.
 
     A glossary entry for the term goes first, then text where it is marked, then a sentence that
@@ -124,9 +125,11 @@ def places_that_define(hits: Sequence[Hit], asked: frozenset[int], terms: Terms)
     if not asked or not hits:
         return []
     best = max(hit.score for hit in hits)
+    # Most hits do not so much as speak of it, as the terms that search knows them by tell at once.
+    near = [hit for hit in hits if _mentions(terms_of(hit.chunk), asked)]
     places: dict[int, Hit] = {}
     for defining in (_in_glossary, _marked, _said, _named):
-        for at, hit in enumerate(hits):
+        for at, hit in enumerate(near):
             if len(places) < PLACES and at not in places and defining(hit, asked, terms):
                 places[at] = replace(hit, score=best)
     return list(places.values())

@@ -9,10 +9,10 @@ from app.domain.answering.units import Unit
 _INSTRUCTS = re.compile(
     r"\b(?:run|enter|type|use|add|writ|creat|call|execut|install|set|put|declar|defin|import"
     r"|chang|replac|open|the following (?:commands?|code|lines?|snippet))(?:e|s|es|ing|ting|ning)?"
-    r"\b.*$",
-    re.IGNORECASE | re.DOTALL,
+    r"\b",
+    re.IGNORECASE,
 )
-"""The end of a sentence that introduces what the reader is to do."""
+"""In a sentence that introduces what the reader is to do."""
 _TELLS_RESULT = re.compile(
     r"\b(?:outputs?|prints?|printed|displays?|displayed|appears?|results?|errors?|fails?"
     r"|(?:will|should|you|we|you.ll|we.ll) (?:see|get)|look(?:s|ing)? like|won.t|doesn.t|can.t)\b",

@@ -72,10 +72,17 @@ def units(
 
 def begins_entry(unit: Unit, passage: Passage) -> bool:
     """Whether it is an entry of a glossary, or the first sentence of a long one."""
+    if passage.kind is not BlockKind.GLOSSARY_ENTRY or unit.kind is passage.kind:
+        return unit.kind is BlockKind.GLOSSARY_ENTRY
+    prose = _PROSE.search(passage.text)
+    return prose is not None and unit.start == prose.start()
+
+
+def _is_article(passage: Passage) -> bool:
+    """Whether it is an entry of a glossary that is long, and has prose to be quoted by itself."""
     if passage.kind is not BlockKind.GLOSSARY_ENTRY:
         return False
-    prose = _PROSE.search(passage.text)
-    return unit.start == (prose.start() if prose and unit.kind is not passage.kind else 0)
+    return len(passage.text.split()) > LONG_ENTRY_WORDS and bool(_PROSE.search(passage.text))
 
 
 def _is_empty(unit: Unit, passage: Passage) -> bool:
@@ -90,7 +97,7 @@ def _spans(
     passage: Passage, split_sentences: SplitSentences, language: str
 ) -> Iterator[tuple[BlockKind, int, int]]:
     text = passage.text
-    if passage.kind is BlockKind.GLOSSARY_ENTRY and len(text.split()) > LONG_ENTRY_WORDS:
+    if _is_article(passage):
         for prose in _PROSE.finditer(text):
             for start, end in split_sentences(prose[0], language):
                 yield BlockKind.PARAGRAPH, prose.start() + start, prose.start() + end
