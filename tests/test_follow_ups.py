@@ -42,7 +42,8 @@ def test_a_heading_that_asks_is_taken_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "heading", ["Summary", "Review Questions", "1. The", "x" * 90 + " yz", "3D"]
+    "heading",
+    ["Summary", "Review Questions", "1. The", "x" * 90 + " yz", "3D", "Exercise 7.1", "Problem 4b"],
 )
 def test_a_heading_that_names_no_subject_is_not_suggested(heading: str) -> None:
     assert suggested("What is rain?", passage("Because.", heading_path=(heading,))) == []

@@ -43,6 +43,7 @@ _ENDINGS = " \t:;,.\"'\u201c\u201d*"
 _LONGEST_TERM = 5  # words
 _NO_SUBJECT = re.compile(
     r"^(?:(?:review|discussion|practice) questions?|critical thinking|free response"
+    r"|(?:exercise|problem|question|quiz|solution)(?:s|zes)?(?: \d[\d.]*\w?)?"
     r"|(?:key|new) (?:terms?|concepts?|ideas?)|(?:section|chapter|lesson) (?:summary|goals|review)"
     r"|learning (?:objectives|outcomes|goals)|further (?:reading|resources|information)"
     r"|what you.(?:ve learned|ll learn)|what.s next|next steps|table of contents|see also)$",
