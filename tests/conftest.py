@@ -11,10 +11,12 @@ from hypothesis import HealthCheck, settings
 from tests.command_line import Run, runner
 from tests.index_points import quick_folder
 
-# A property holds or not, however busy the machine is.
+# A property holds or not, however busy the machine is, and one commit has one verdict: new examples
+# are searched for by `pytest --hypothesis-profile=wide`, and what it finds becomes a test.
 settings.register_profile(
-    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "wide", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
+settings.register_profile("any machine", settings.get_profile("wide"), derandomize=True)
 settings.load_profile("any machine")
 
 pytest_plugins = ["tests.owl_server"]

@@ -208,3 +208,21 @@ def test_other_generators_addresses(
     made = {unquote(urlsplit(page.url).path).lstrip("/") for page in book.documents}
     files = {path + "index.html" if path.endswith("/") or not path else path for path in made}
     assert files == set(facts["outputs"][key])
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("[1.18.2](https://e.org) - 2026 ## {: #v1 }", "1.18.2 - 2026"),
+        ("Plain ## {#v1}", "Plain"),
+        ("Say # yes {#v1}", "Say # yes"),
+    ],
+)
+def test_python_markdown_takes_closing_hashes_off_before_an_attribute_list(
+    source: str, text: str, tmp_path: Path
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "mkdocs.yml").write_text("site_name: S")
+    (tmp_path / "docs" / "index.md").write_text(f"# T\n\n## {source}\n")
+    heading = next(block for block in read_book(tmp_path).blocks() if block.level == 2)
+    assert (heading.text, heading.anchor) == (text, "v1")

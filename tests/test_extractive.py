@@ -127,6 +127,8 @@ def test_places_that_define_the_term_move_to_the_front(question: str, first: lis
         "what is the point of mitochondria",
         "Tell me about mitochondria, please.",
         "Explain the mitochondrion to me in simple terms",
+        "What's a mitochondrion for?",
+        "What are mitochondria used for?",
     ],
 )
 def test_a_term_may_be_asked_for_in_many_ways(question: str) -> None:
@@ -197,6 +199,54 @@ def test_sentences_stand_in_reading_order_and_paragraphs_apart() -> None:
 def test_list_that_is_asked_for_comes_whole_with_the_sentence_that_introduces_it() -> None:
     found = extracted("What steps split the text into tokens?", INTRODUCTION, STEPS)
     assert found.text == f"{INTRODUCTION.text}\n\n{STEPS.text}"
+
+
+@pytest.mark.parametrize(
+    ("marker", "whole"), [("1.", True), ("2)", True), ("-", False), ("*", False)]
+)
+def test_of_a_list_that_is_not_of_steps_how_to_gets_the_item_alone(
+    marker: str, whole: bool
+) -> None:
+    items = ("Sort the tokens", "Drink some coffee", "Feed an owl")
+    several = passage("\n".join(f"{marker} {item}" for item in items), "p-l", BlockKind.LIST)
+    found = extracted("How do I sort the tokens?", several)
+    assert ("coffee" in found.text) is whole
+    assert "Sort the tokens" in found.text
+
+
+RELEASED = ("1.9.0 (October 18, 2026)", "v2.1 - 2026-10-18", "Unreleased", "Release notes")
+
+
+def logged(heading: str) -> Passage:
+    path = ("Oven", heading)
+    text = "- Ovens bake the bread faster at night."
+    return passage(text, "p-log", BlockKind.LIST, heading_path=path)
+
+
+@pytest.mark.parametrize("heading", RELEASED)
+def test_a_log_of_changes_comes_after_what_explains(heading: str) -> None:
+    told = passage("An oven of clay will bake the bread at night.", "p-told")
+    question = "Do ovens bake bread faster at night?"
+    assert best(question, told, logged("1.2 The year 1848")) == logged("").text[2:]
+    assert best(question, told, logged(heading)) == told.text
+
+
+def test_what_changed_in_a_release_stands_under_its_heading() -> None:
+    told = passage("Nobody changed an owl in the barn before noon.", "p-told")
+    path = ("Changes", RELEASED[0])
+    log = passage("- Feed the owls well at night.", "p-log", BlockKind.LIST, heading_path=path)
+    assert best("What changed in 1.9.0?", told, log) == "Feed the owls well at night."
+
+
+def test_the_first_sentence_under_a_heading_that_is_the_term_says_what_it_is() -> None:
+    used = passage("We put the GzipMiddleware next to the GzipMiddleware here.", "p-used")
+    path = ("Middleware", "GzipMiddleware")
+    named = [
+        passage("Handles responses in short form. More follows.", "p-1", heading_path=path),
+        passage("Whatever is too small stays as it is.", "p-2", heading_path=path),
+    ]
+    for question in ("What is GzipMiddleware?", "What is the GzipMiddleware used for?"):
+        assert best(question, used, *named) == "Handles responses in short form."
 
 
 def test_sentence_that_introduces_a_list_brings_the_list() -> None:

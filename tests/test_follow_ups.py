@@ -77,6 +77,20 @@ def test_a_label_is_no_term(label: str) -> None:
     assert suggested("What is rain?", passage(f"{label}: it gets wet.", terms=(label,))) == []
 
 
+@pytest.mark.parametrize(
+    ("told", "suggested_too"),
+    [
+        ("Speed: Twice that of the old one.", False),
+        ("Speed - Built on threads.", False),
+        ("Speed: The way per second.", True),
+        ("Speed \u2014 how far it comes.", True),
+    ],
+)
+def test_a_label_of_one_point_among_others_is_no_term(told: str, suggested_too: bool) -> None:
+    found = suggested("What is rain?", passage(told, terms=("Speed",)))
+    assert found == ['What does "Speed" mean?'] * suggested_too
+
+
 def test_they_are_asked_in_the_readers_language_about_the_books_words() -> None:
     found = suggested("¿Qué es la fotosíntesis y cómo es que la luz se usa en las hojas?", LIGHT)
     assert "¿Qué significa «Chlorophyll»?" in found

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import httpx
 import pytest
 
+from app.adapters.markdown import read_text
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.errors import BookNotFound
@@ -51,6 +52,8 @@ def found(text: str, *terms: str) -> list[tuple[str, tuple[str, ...]]]:
         ("tf-idf is a weight", ["idf", "tf-idf"], [("tf-idf", ("tf-idf",))]),
         ("it is; IT is", ["IT"], [("IT", ("IT",))]),
         ("DNAs and dna", ["DNA"], [("DNA", ("DNAs",))]),
+        ("All the IT of it", ["all tables (IT)"], [("all tables (IT)", ("IT",))]),
+        ("All tables", ["all tables (IT)"], [("all tables (IT)", ("All tables",))]),
         ("Zipf's law", ["Zipf"], [("Zipf", ("Zipf",))]),
         ("die Größe", ["Größe"], [("Größe", ("Größe",))]),
         ("b, then a", ["a", "b"], [("b", ("b",)), ("a", ("a",))]),
@@ -203,3 +206,32 @@ def test_a_page_that_is_not_there_is_a_problem(
     client: httpx.Client, params: dict[str, str], status: int, code: str
 ) -> None:
     assert_problem(client.get("/v1/glossary", params=params), status, code)
+
+
+GLOSSARIES = {
+    "bold": (
+        "- **Posting**: an entry.\n- **Rank fusion** (RF) \u2014 a merge.",
+        ["Posting", "Rank fusion (RF)"],
+    ),
+    "plain": ("- Posting: an entry.\n- Index: a table.", ["Posting", "Index"]),
+}
+
+
+@pytest.mark.parametrize(("source", "terms"), GLOSSARIES.values(), ids=GLOSSARIES)
+def test_a_list_of_a_glossary_is_its_entries(source: str, terms: list[str]) -> None:
+    entries = [one for one in read_text(f"# Glossary\n\n{source}\n").blocks if not one.level]
+    assert {one.kind for one in entries} == {BlockKind.GLOSSARY_ENTRY}
+    assert [term for one in entries for term in one.terms] == terms
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "# Terms we use\n\n- **Posting**: an entry.\n- **Index**: a table.",
+        "# Glossary\n\n- **Posting**: an entry.\n- See the index for more.",
+        "# Glossary\n\n- What all of us in this field mean by it: an entry.\n- Index: a table.",
+    ],
+)
+def test_another_list_stays_one(source: str) -> None:
+    (block,) = [one for one in read_text(source).blocks if not one.level]
+    assert block.kind is BlockKind.LIST

@@ -123,6 +123,15 @@ def test_what_is_nested_too_deeply_is_kept_as_text() -> None:
     assert "the innermost words" in page.blocks[0].text
 
 
+def test_a_solution_begins_behind_the_question_that_stands_before_it() -> None:
+    """What a component shows of its attributes is a block of its own in the container."""
+    source = '<div> <Question choices={[{text: "A"}]} /> <summary>Solution</summary>'
+    page = read_text(source, site=Site.DOCUSAURUS, file="page.mdx")
+    assert_sound(page)
+    kinds = [block.kind for block in page.blocks]
+    assert kinds == [BlockKind.EXERCISE, BlockKind.SOLUTION]
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_line_ends_are_counted_as_they_are(end: str) -> None:
     source = end.join(["# Title", "", "First *line*", "second line.", "", "```py", "x = 1", "```"])

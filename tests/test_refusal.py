@@ -20,13 +20,15 @@ from app.domain.answering.refusal import (
     GENERATOR_THRESHOLD,
     THRESHOLD,
     Evidence,
+    Support,
     answerability,
-    best_phrases,
-    best_share,
+    defined_share,
+    phrases,
+    share_of_ceilings,
 )
 from app.domain.answering.request import AskRequest
 from app.domain.retrieval.chunk_terms import chunk_terms
-from app.domain.retrieval.query import Hit, Turn
+from app.domain.retrieval.query import Turn
 from app.services.term_ceilings import TermCeilings
 from tests.answer_fakes import World, chunk, passage
 from tests.retrieval_fakes import FakeIndex, FakeSparse, make_chunk, make_manifest
@@ -35,18 +37,27 @@ CHUNK = chunk([passage("Owls hunt at night. They sleep by day.")])
 SPARSE = FakeSparse()
 
 
-def hit(sparse: float | None) -> Hit:
-    return Hit(CHUNK, 1.0, None, sparse)
+def evidence(
+    title: float,
+    paragraph: float,
+    sentence: float,
+    share: float,
+    more: float = 0.0,
+    chunks: int = 1_000,
+    defined: float = 0.0,
+) -> Evidence:
+    return Evidence(title, [Support(paragraph, sentence, share, more, defined)], chunks)
 
 
 @pytest.mark.parametrize(
     ("found", "low", "high"),
     [
-        (Evidence(0.6, 0.7, 0.8, 0.9, 2.0, 1_000), 0.9, 1.0),
-        (Evidence(0.4, 0.5, 0.55, 0.5, 0.5, 1_000), THRESHOLD, 1.0),
-        (Evidence(0.4, 0.4, 0.5, 0.42, 0.0, 1_000), GENERATOR_THRESHOLD, THRESHOLD),
-        (Evidence(0.3, 0.3, 0.4, 0.3, 0.0, 1_000), 0.0, GENERATOR_THRESHOLD),
-        (Evidence(0.0, 0.0, 0.0, 0.0, 0.0, 1), 0.0, 0.01),
+        (evidence(0.6, 0.7, 0.8, 0.9, 2.0), 0.9, 1.0),
+        (evidence(0.4, 0.5, 0.55, 0.5, 0.5), THRESHOLD, 1.0),
+        (evidence(0.4, 0.4, 0.45, 0.42), GENERATOR_THRESHOLD, THRESHOLD),
+        (evidence(0.3, 0.3, 0.4, 0.3), 0.0, GENERATOR_THRESHOLD),
+        (evidence(0.0, 0.0, 0.0, 0.0, chunks=1), 0.0, 0.01),
+        (Evidence(0.0, [], 0), 0.0, 0.01),
     ],
 )
 def test_score_parts_what_the_book_answers_from_what_it_does_not(
@@ -58,36 +69,53 @@ def test_score_parts_what_the_book_answers_from_what_it_does_not(
 @pytest.mark.parametrize(
     "more",
     [
-        Evidence(0.5, 0.4, 0.4, 0.4, 0.5, 1_000),
-        Evidence(0.4, 0.5, 0.4, 0.4, 0.5, 1_000),
-        Evidence(0.4, 0.4, 0.5, 0.4, 0.5, 1_000),
-        Evidence(0.4, 0.4, 0.4, 0.5, 0.5, 1_000),
-        Evidence(0.4, 0.4, 0.4, 0.4, 0.6, 1_000),
-        Evidence(0.4, 0.4, 0.4, 0.4, 0.5, 500),
+        evidence(0.5, 0.4, 0.4, 0.4, 0.5),
+        evidence(0.4, 0.5, 0.4, 0.4, 0.5),
+        evidence(0.4, 0.4, 0.5, 0.4, 0.5),
+        evidence(0.4, 0.4, 0.4, 0.5, 0.5),
+        evidence(0.4, 0.4, 0.4, 0.4, 0.6),
+        evidence(0.4, 0.4, 0.4, 0.4, 0.5, 500),
+        evidence(0.4, 0.4, 0.4, 0.4, 0.5, defined=0.1),
     ],
-    ids=["title", "paragraph", "sentence", "share", "phrases", "smaller book"],
+    ids=["title", "paragraph", "sentence", "share", "phrases", "smaller book", "defined"],
 )
 def test_score_rises_with_each_piece_of_evidence(more: Evidence) -> None:
-    assert answerability(more) > answerability(Evidence(0.4, 0.4, 0.4, 0.4, 0.5, 1_000))
+    assert answerability(more) > answerability(evidence(0.4, 0.4, 0.4, 0.4, 0.5))
 
 
-def test_share_is_that_of_the_best_hit_and_at_most_one() -> None:
-    assert best_share([hit(1.0), hit(9.0), hit(None)], {1: 10.0}) == 0.9
-    assert best_share([hit(12.0)], {1: 10.0}) == 1.0
+def test_what_speaks_for_an_answer_must_be_in_one_hit() -> None:
+    alike, worded = Support(0.6, 0.6, 0.1, 0.0, 0.0), Support(0.1, 0.1, 0.9, 0.0, 0.0)
+    both = Support(0.6, 0.6, 0.9, 0.0, 0.0)
+    apart = answerability(Evidence(0.4, [alike, worded], 1_000))
+    assert apart == max(answerability(Evidence(0.4, [one], 1_000)) for one in (alike, worded))
+    assert apart < answerability(Evidence(0.4, [worded, both], 1_000))
+
+
+def test_share_is_at_most_one() -> None:
+    assert share_of_ceilings(9.0, {1: 10.0}) == 0.9
+    assert share_of_ceilings(12.0, {1: 10.0}) == 1.0
 
 
 def test_only_the_rarest_terms_of_a_long_question_count() -> None:
     rare = dict.fromkeys(range(8), 5.0)
     common = dict.fromkeys(range(8, 80), 0.5)
-    assert best_share([hit(30.0)], rare | common) == best_share([hit(30.0)], rare) == 0.75
+    assert share_of_ceilings(30.0, rare | common) == share_of_ceilings(30.0, rare) == 0.75
 
 
-@pytest.mark.parametrize("hits", [[], [hit(0.0)], [hit(None)]])
-@pytest.mark.parametrize("ceilings", [{}, {1: 0.0}, {1: 5.0}])
-def test_without_terms_or_hits_there_is_no_share(
-    hits: list[Hit], ceilings: dict[int, float]
-) -> None:
-    assert best_share(hits, ceilings) == 0.0
+@pytest.mark.parametrize("ceilings", [{}, {1: 0.0}])
+def test_without_terms_there_is_no_share(ceilings: dict[int, float]) -> None:
+    assert share_of_ceilings(5.0, ceilings) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("question", "share"),
+    [("What is the night owl?", 1.0), ("A night owl sleeps?", 2 / 3), ("Why night?", 0.0)],
+)
+def test_a_term_counts_as_defined_where_all_of_it_is_asked_for(question: str, share: float) -> None:
+    defining = chunk([passage("A night owl hunts.", terms=("night owl", "hunt"))])
+    known = chunk_terms(defining, SPARSE.terms)
+    ceilings = dict.fromkeys(SPARSE.terms(question, "en"), 2.0)
+    assert defined_share(known, ceilings) == pytest.approx(share)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +134,7 @@ def test_words_side_by_side_in_a_sentence_count_as_often_as_they_are_asked(
 ) -> None:
     asked = SPARSE.terms(question, "en")
     ceilings = dict.fromkeys(asked, 2.0)
-    found = best_phrases(asked, [chunk_terms(CHUNK, SPARSE.terms)], ceilings)
+    found = phrases(asked, chunk_terms(CHUNK, SPARSE.terms), ceilings)
     assert found == pytest.approx(log(1 + 2 * pairs))
 
 

@@ -223,6 +223,38 @@ def test_a_dead_embedder_costs_a_few_questions_its_timeout_and_no_answer(
     assert embedder.asked == 3
 
 
+class CountingEmbedder(FakeEmbedder):
+    """Remembers what it was asked; dead once `error` is set."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def embed_query(self, text: str) -> Vector:
+        self.asked.append(text)
+        return await super().embed_query(text)
+
+
+def test_of_the_latest_questions_none_is_embedded_twice(breaker: CircuitBreaker) -> None:
+    embedder = CountingEmbedder()
+    guarded = GuardedEmbedder(embedder, breaker, LONG, remembered=2)
+    for text in ("a", "b", "a", "c", "a", "b"):  # "c" makes it forget "b"
+        fresh = asyncio.run(FakeEmbedder().embed_query(text))
+        assert asyncio.run(guarded.embed_query(text)) == fresh
+    assert embedder.asked == ["a", "b", "c", "b"]
+
+
+def test_a_remembered_question_says_nothing_of_a_dead_provider(breaker: CircuitBreaker) -> None:
+    embedder = CountingEmbedder()
+    guarded = GuardedEmbedder(embedder, breaker, LONG)
+    known = asyncio.run(guarded.embed_query("known"))
+    embedder.error = DEAD
+    for at in range(5):
+        with pytest.raises(errors.ProviderUnavailable):
+            asyncio.run(guarded.embed_query(f"new {at}"))
+        assert asyncio.run(guarded.embed_query("known")) == known
+    assert embedder.asked == ["known", "new 0", "new 1", "new 2"]
+
+
 def test_a_dead_reranker_leaves_the_order_of_the_search(breaker: CircuitBreaker) -> None:
     reranker = FakeReranker(hangs=True)
     guarded = GuardedReranker(reranker, breaker, SHORT)

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
+from app.domain.retrieval.definitions import term_forms
 
 _WORD = re.compile(r"\w+(?:[-\u2010\u2011]\w+)*")
 _BETWEEN_WORDS = re.compile(r"\s+")
@@ -25,6 +26,10 @@ class GlossaryTerm:
     paragraph_id: str
     url: str
     """Opens the glossary at the entry."""
+
+
+_Named: TypeAlias = tuple[str, GlossaryTerm]
+"""A name of the term, and its entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +52,22 @@ def glossary_terms(passage: Passage) -> Iterator[GlossaryTerm]:
 
 @dataclass(frozen=True, slots=True)
 class TermFinder:
-    """Finds terms as whole words, the longest at each place, the English plural included.
+    """Finds terms as whole words, the longest at each place, the English plural included; of
+    "rank fusion (RF)" either name.
 
-    Capitals do not matter, but for a term without a small letter: "IT" is not "it".
+    Capitals do not matter, but for a name without a small letter: "IT" is not "it".
     """
 
-    _by_first_word: Mapping[str, Sequence[tuple[Words, GlossaryTerm]]] = field(repr=False)
+    _by_first_word: Mapping[str, Sequence[tuple[Words, _Named]]] = field(repr=False)
 
     @classmethod
     def of(cls, terms: Iterable[GlossaryTerm]) -> TermFinder:
         """Of entries with the same term the first counts."""
-        found: dict[str, dict[Words, GlossaryTerm]] = {}
+        found: dict[str, dict[Words, _Named]] = {}
         for entry in terms:
-            for words in _variants(entry.term):
-                found.setdefault(words[0], {}).setdefault(words, entry)
+            for name in term_forms(entry.term):
+                for words in _variants(name):
+                    found.setdefault(words[0], {}).setdefault(words, (name, entry))
         return cls(
             {
                 first: sorted(entries.items(), key=lambda item: -len(item[0]))
@@ -88,11 +95,11 @@ class TermFinder:
         at = 0
         while at < len(words):
             length = 1
-            for candidate, entry in self._by_first_word.get(folded[at], ()):
+            for candidate, (name, entry) in self._by_first_word.get(folded[at], ()):
                 end = at + len(candidate)
                 if tuple(folded[at:end]) == candidate and _run_on(text, words[at:end]):
                     form = text[words[at].start() : words[end - 1].end()]
-                    if entry.term in form or not entry.term.isupper():
+                    if name in form or not name.isupper():
                         yield entry, form
                         length = len(candidate)
                         break

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Protocol
 
+from app.domain.abbreviations import short_words, written_out
 from app.domain.answer import Answer, AnswerEvent, Finished
 from app.domain.answering.comparison import compared
 from app.domain.answering.consulted import Consulted
@@ -160,16 +161,29 @@ class AnswerQuestion:
             raise QuestionError(message)
 
     async def _read(self, request: AskRequest) -> AnswerTask:
-        """What is found for the question; without a generator, for one that would be refused, what
-        is found when its misspelt words are put right, if that answers.
+        """What is found for the question; without a generator, one that would be refused is judged
+        with its abbreviations written out, and if that answers nothing, put with its misspelt words
+        right.
         """
         task = await self._consult(request)
-        if self.generator is None and task.found.hits and self._refuses(task):
-            question = await self._respelled(task)
-            if question != request.question:
-                other = await self._consult(replace(request, question=question))
-                return task if self._refuses(other) else other
-        return task
+        if self.generator is not None or not task.found.hits or not self._refuses(task):
+            return task
+        if written := await self._asked_anew(task, self._written_out(task)):
+            # The book goes on with the short form, so that leads to what the answer is made of.
+            return replace(task, score=written.score)
+        return await self._asked_anew(task, await self._respelled(task)) or task
+
+    async def _asked_anew(self, task: AnswerTask, question: str) -> AnswerTask | None:
+        """What is found when the question is put so; None if it is no other, or refused, too."""
+        if question == task.request.question:
+            return None
+        other = await self._consult(replace(task.request, question=question))
+        return None if self._refuses(other) else other
+
+    def _written_out(self, task: AnswerTask) -> str:
+        question = task.request.question
+        words = [one for one in short_words(question) if task.consulted.terms(one)]
+        return written_out(question, words, [hit.chunk.text_content for hit in task.found.hits])
 
     async def _respelled(self, task: AnswerTask) -> str:
         question, terms = task.request.question, task.consulted.terms

@@ -8,7 +8,13 @@ from heapq import nlargest
 from itertools import chain, islice
 from operator import itemgetter, mul
 
-from app.domain.answering.refusal import Evidence, best_phrases, best_share
+from app.domain.answering.refusal import (
+    Evidence,
+    Support,
+    defined_share,
+    phrases,
+    share_of_ceilings,
+)
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import ChunkTerms, sentences
@@ -43,15 +49,20 @@ class JudgeAnswerability:
         language = near[0].chunk.language if near else "en"
         asked = self.ceilings.ordered_terms(question, language)
         ceilings = await self.ceilings.of(self.ceilings.terms(question, language), books)
-        title, paragraph, sentence = await self._likest(question, [hit.chunk for hit in near])
-        return Evidence(
-            title=title,
-            paragraph=paragraph,
-            sentence=sentence,
-            share=best_share(near, ceilings),
-            phrases=best_phrases(asked, [self.chunk_terms(hit.chunk) for hit in near], ceilings),
-            chunks=await self.ceilings.chunks(books),
-        )
+        title, likest = await self._likest(question, [hit.chunk for hit in near])
+        support: list[Support] = []
+        for hit, (paragraph, sentence) in zip(near, likest, strict=True):
+            known = self.chunk_terms(hit.chunk)
+            support.append(
+                Support(
+                    paragraph,
+                    sentence,
+                    share_of_ceilings(hit.sparse_score or 0.0, ceilings),
+                    phrases(asked, known, ceilings),
+                    defined_share(known, ceilings),
+                )
+            )
+        return Evidence(title, support, await self.ceilings.chunks(books))
 
     async def likeness(self, question: str, texts: Sequence[str]) -> list[float]:
         """The cosine of the question and each of the texts, -1 to 1."""
@@ -59,14 +70,15 @@ class JudgeAnswerability:
         asked = await embedder.embed_query(question)
         return [_cosine(asked, vector) for vector in await embedder.embed_documents(texts)]
 
-    async def _likest(self, question: str, chunks: Sequence[Chunk]) -> tuple[float, float, float]:
-        """The greatest cosines between the question and a title, a paragraph and a sentence; each
-        0 when there is none.
+    async def _likest(
+        self, question: str, chunks: Sequence[Chunk]
+    ) -> tuple[float, list[tuple[float, float]]]:
+        """The greatest cosine of the question and a title; then for each chunk that of its likest
+        paragraph, and of the likest sentence of one that is read closely, else of the paragraph
+        again. 0 where there is none.
         """
         embedder = await self.embedder()
         asked = await embedder.embed_query(question)
-        titles: list[float] = []
-        paragraphs: list[tuple[float, Passage]] = []
         vectors = await self._vectors(
             embedder,
             {
@@ -77,22 +89,25 @@ class JudgeAnswerability:
                 for chunk in chunks
             },
         )
-        for chunk, (title, *others) in zip(chunks, vectors, strict=True):
-            titles.append(_cosine(asked, title))
-            paragraphs += [
-                (_cosine(asked, vector), one)
-                for one, vector in zip(_told(chunk), others, strict=True)
-            ]
-        likest = nlargest(READ_CLOSELY, paragraphs, key=itemgetter(0))
+        title = max((_cosine(asked, own[0]) for own in vectors), default=0.0)
+        paragraphs = [
+            (_cosine(asked, vector), at, one)
+            for at, (chunk, own) in enumerate(zip(chunks, vectors, strict=True))
+            for one, vector in zip(_told(chunk), own[1:], strict=True)
+        ]
+        near = nlargest(READ_CLOSELY, paragraphs, key=itemgetter(0))
         read: dict[tuple[str, ...], Sequence[str]] = {
-            (one.kind, one.text): sentences(one) for _, one in likest
+            (one.kind, one.text): sentences(one) for _, _, one in near
         }
-        closely = chain.from_iterable(await self._vectors(embedder, read))
-        return (
-            max(titles, default=0.0),
-            max((cosine for cosine, _ in likest), default=0.0),
-            max((_cosine(asked, vector) for vector in closely), default=0.0),
-        )
+        closely = dict(zip(read, await self._vectors(embedder, read), strict=True))
+        likest = [0.0] * len(chunks)
+        for cosine, at, _ in paragraphs:
+            likest[at] = max(likest[at], cosine)
+        told = [0.0] * len(chunks)
+        for _, at, one in near:
+            own = (_cosine(asked, vector) for vector in closely[one.kind, one.text])
+            told[at] = max(told[at], *own, 0.0)
+        return title, [(best, said or best) for best, said in zip(likest, told, strict=True)]
 
     async def _vectors(
         self, embedder: Embedder, texts: Mapping[tuple[str, ...], Sequence[str]]

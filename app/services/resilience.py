@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -138,12 +139,19 @@ def _too_slow(what: str, seconds: float) -> ProviderUnavailable:
 class GuardedEmbedder:
     """An `Embedder` whose questions are embedded in time or not at all.
 
-    An ingest has its own patience and is left to it.
+    The latest questions are remembered, since those of a class are often the same: no call is made
+    for them, so they go on while the circuit is open, and tell it nothing. An ingest has its own
+    patience and is left to it.
     """
 
     embedder: Embedder
     breaker: CircuitBreaker
     seconds: float
+    remembered: int = 1_000
+    """Questions whose vectors are kept; so many take some 6 MB at 1,536 dimensions."""
+    _known: OrderedDict[str, Vector] = field(
+        default_factory=OrderedDict, init=False, compare=False, repr=False
+    )
 
     @property
     def model(self) -> str:
@@ -160,8 +168,16 @@ class GuardedEmbedder:
         return self.embedder.embed_batches(texts)
 
     async def embed_query(self, text: str) -> Vector:
+        if text in self._known:
+            self._known.move_to_end(text)
+            return self._known[text]
         with self.breaker.call():
-            return await in_time(self.embedder.embed_query(text), self.seconds, self.breaker.name)
+            work = self.embedder.embed_query(text)
+            vector = await in_time(work, self.seconds, self.breaker.name)
+        self._known[text] = vector
+        if len(self._known) > self.remembered:
+            self._known.popitem(last=False)
+        return vector
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,12 +165,13 @@ async def one_reader(port: int, questions: Sequence[str], url: str) -> Alone:
     for question in asked[: len(questions)]:
         await ask(port, question)
     empty = statistics.median([await timed(port, "GET", "/healthz") for _ in asked])
-    search = []
-    for question in asked:
+    search, first = [], []
+    for question in asked:  # in turn, so that both find the machine at the same pace
         await asyncio.sleep(FIRST_PAUSE if url else 0.0)
         body = {"question": question, "k": 8}
         search.append(await timed(port, "POST", "/v1/search", body) - empty)
-    first = [(await ask(port, question)).first for question in asked]
+        await asyncio.sleep(FIRST_PAUSE if url else 0.0)
+        first.append((await ask(port, question)).first)
     alone = Alone(statistics.median(search), statistics.median(generator))
     own = [
         all_in - at_search - alone.generator

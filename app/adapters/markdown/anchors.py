@@ -59,7 +59,10 @@ def heading_source(content: str, dialect: Dialect) -> HeadingSource:
         match = _ATTRIBUTES.search(content)
         if match:
             found = _LIST_ID.search(match["list"])
-            return HeadingSource(content[: match.start()], found["id"] if found else "")
+            before = content[: match.start()]
+            if dialect.mkdocs:
+                before = before.rstrip("#").rstrip()  # so does Python-Markdown's attr_list
+            return HeadingSource(before, found["id"] if found else "")
     return HeadingSource(content)
 
 

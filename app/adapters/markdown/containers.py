@@ -128,14 +128,13 @@ class Containers:
 
     def place(self, piece: Piece) -> None:
         """Take a block that stands directly in the innermost container."""
-        reached, self._reached = self._reached, max(self._reached, piece.end)
         if self._label:
             piece.author_id = piece.author_id or self._label
             if piece.kind is BlockKind.HEADING:
                 piece.anchor = docutils_slug(self._label) or piece.anchor
             self._label = ""
         if not self._scopes:
-            self._out.append(piece)
+            self.emit(piece)
             return
         scope = self._scopes[-1]
         titled = scope.role == "title" and piece.kind is BlockKind.PARAGRAPH
@@ -143,8 +142,8 @@ class Containers:
             outer = self._capturing[-1]
             outer.title = f"{outer.title} {piece.text}".strip()
             outer.title_end = piece.end
+            self._reached = max(self._reached, piece.end)
         elif scope.role == "summary" and self._opens_solution(piece):
-            self._reached = reached
             self._capture_solution(self._scopes[-2], scope, piece)
         else:
             for made in _in_role(piece, scope):
@@ -173,6 +172,7 @@ class Containers:
 
     def emit(self, piece: Piece) -> None:
         """Hand a block to the innermost container that makes one block, or let it out."""
+        self._reached = max(self._reached, piece.end)
         while self._capturing:
             scope = self._capturing[-1]
             if piece.kind is BlockKind.HEADING:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from app.adapters.markdown.tags import BLOCK_NAMES
+from app.domain.abbreviations import abbreviated
 from app.domain.document import RUN_BOUNDARY as BOUNDARY
 from app.domain.document import RUN_GLUE
 
@@ -32,7 +33,7 @@ class Text:
     runs: str
     """`text` as far as the page shows it in line, with a BOUNDARY wherever mark-up changes."""
     terms: tuple[str, ...] = ()
-    """The phrases the author sets off as defined here."""
+    """The phrases the author sets off as defined here, with their abbreviations."""
     only_images: bool = False
     tags: tuple[str, ...] = ()
     """Opening (`div`) and closing (`/div`) HTML tags met, in order."""
@@ -167,6 +168,8 @@ class Collector:
         terms = self.explicit if self.explicit or explicit_terms else self.terms
         if terms == [text]:
             terms = []  # all of it is stressed
+        if terms and " (" in text:
+            terms = [abbreviated(term, text) for term in terms]
         return Text(
             text,
             id_text,

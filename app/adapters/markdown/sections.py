@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.adapters.markdown.pieces import Piece, merge, split_list
+from app.adapters.markdown.running_text import MAX_TERM_WORDS
 from app.domain.document import BlockKind
 
 _NUMBER = r"(?:\d[\d.]*[.:)]?\s+)?"
@@ -126,8 +127,7 @@ def _settle(run: list[Piece], section: _Section) -> list[Piece]:
     if section.role == "exercises":
         return [item for piece in run for item in _as_exercises(piece)]
     if section.role == "glossary":
-        for piece in run:
-            _as_entry(piece)
+        return [item for piece in run for item in _as_entries(piece)]
     return run
 
 
@@ -165,6 +165,21 @@ def _as_exercises(piece: Piece) -> list[Piece]:
     if piece.kind is BlockKind.PARAGRAPH and _NUMBERED.match(piece.text):
         piece.kind = BlockKind.EXERCISE
     return [piece]
+
+
+def _as_entries(piece: Piece) -> list[Piece]:
+    """A paragraph of a glossary that is an entry, or a list of which every item is one."""
+    if piece.kind is not BlockKind.LIST:
+        _as_entry(piece)
+        return [piece]
+    items = split_list(replace(piece), BlockKind.PARAGRAPH)
+    for item in items:
+        begins = _LEADING_TERM.match(item.text)
+        if begins and not item.terms and begins["term"].count(" ") < MAX_TERM_WORDS:
+            item.terms = (begins["term"],)  # where all are of that form, it need not be bold
+        _as_entry(item)
+    entries = all(item.kind is BlockKind.GLOSSARY_ENTRY for item in items)
+    return items if entries else [piece]
 
 
 def _as_entry(piece: Piece) -> None:

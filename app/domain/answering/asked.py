@@ -48,10 +48,11 @@ _WANTED = re.compile(
 )
 _ASKS_TABLE = re.compile(r"\b(?:tables?|compare[ds]?|comparison|versus|vs)\b", re.IGNORECASE)
 _ASKS_LIST = re.compile(
-    r"\b(?:steps?|stages?|phases?|types?|kinds?|list|name|which|what are|how (?:do|does|can|to)"
-    r"|rules?|principles?|advantages?|reasons?|parts?)\b",
+    r"\b(?:steps?|stages?|phases?|types?|kinds?|list|name|which|what are|rules?|principles?"
+    r"|advantages?|reasons?|parts?)\b",
     re.IGNORECASE,
 )
+_ASKS_HOW = re.compile(r"\bhow (?:do|does|can|to)\b", re.IGNORECASE)
 _ASKS_SEVERAL = re.compile(
     r"^\W*(?:list|name|enumerate)\b"
     r"|\b(?:steps|stages|phases|types|kinds|forms|parts|components|reasons|rules|principles"
@@ -76,6 +77,11 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _TIME = re.compile(r"\b(?:1\d{3}|20\d{2})s?\b|\bcentur(?:y|ies)\b|\byears? ago\b", re.IGNORECASE)
+_ASKS_CHANGE = re.compile(
+    r"\b(?:chang(?:e[sd]?|ing|elog)|what['\u2019]?s new|newest|latest|releas\w+|versions?"
+    r"|deprecat\w+|removed|added|fixe[sd]|breaking|broken|upgrad\w+|migrat\w+|since|bugs?|still)\b",
+    re.IGNORECASE,
+)
 _ASKS_FACT = re.compile(
     r"^\s*(?:who|whose|when|where|which|is|are|was|were|does|do|did|can|has|have)\b", re.IGNORECASE
 )
@@ -105,13 +111,23 @@ class Asked:
     """Whether what a program prints is an answer."""
     table: bool
     list: bool
+    """Whether a list as a whole may be the answer."""
+    how: bool
+    """Whether a numbered list as a whole may be: the steps of something."""
     several: bool
     """Whether the names of several things are asked for."""
     formula: bool
+    change: bool
+    """Whether it is asked what changed, so that a log of changes may be the answer."""
     type: re.Pattern[str] | None
     """What the answer must hold: a number, a time."""
     explains: bool
     """Whether more than one fact is asked for."""
+
+    @property
+    def subject(self) -> dict[int, float]:
+        """The weights of the terms that say what it is about, and not what is wanted of that."""
+        return {term: weight for term, weight in self.weights.items() if term not in self.wanted}
 
     @classmethod
     def of(cls, question: str, weights: Mapping[int, float], terms: Terms) -> Asked:
@@ -131,8 +147,10 @@ class Asked:
             result=bool(_ASKS_RESULT.search(question)),
             table=bool(_ASKS_TABLE.search(question)),
             list=bool(_ASKS_LIST.search(question)),
+            how=bool(_ASKS_HOW.search(question)),
             several=bool(_ASKS_SEVERAL.search(question)),
             formula=bool(_ASKS_FORMULA.search(question)),
+            change=bool(_ASKS_CHANGE.search(question)),
             type=_wanted_type(question),
             explains=_wanted_type(question) is None and not _ASKS_FACT.search(question),
         )

@@ -54,7 +54,7 @@ def block_asked_for(
             and not is_running_text(units[one[-1]].text)
         )
         candidates += [(one, TO_DO_SLACK) for one in led]
-    weights = {term: w for term, w in asked.weights.items() if term not in asked.wanted}
+    weights = asked.subject
     top = max((one.score for one in relevance.context), default=0.0) or 1.0
     best, found = max(scores, default=0.0), []
     for block, slack in candidates:

@@ -27,7 +27,8 @@ _ASKS_DEFINITION = re.compile(
     r"|\s+the\s+(?:function|role|purpose|meaning|definition|point|idea)s?\s+(?:of|behind))?"
     r"|(?:what|how)\s+do(?:es)?|define|explain|describe|tell\s+me\s+about"
     r"|who\s+(?:is|was|are|were)|qué\s+(?:es|son)|was\s+(?:ist|sind)|qu['\u2019]est-ce\s+que?"
-    r"|o\s+que\s+(?:é|são))\s+(?P<what>.+?)(?:\s+means?|\s+refers?\s+to|\s+stands?\s+for|\s+works?)?"
+    r"|o\s+que\s+(?:é|são))\s+(?P<what>.+?)(?:\s+means?|\s+refers?\s+to|\s+stands?\s+for|\s+works?"
+    r"|(?:\s+(?:used|good|meant|there))?\s+for)?"
     r"(?:,?\s+(?:to\s+me|please|briefly|exactly|in\s+(?:simple|plain)\s+(?:terms|words|english)))*$",
     re.IGNORECASE | re.DOTALL,
 )
@@ -141,8 +142,8 @@ def speaks_of(asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms
     if not found or found.start() > _LONGEST_SUBJECT or _POINTS_AT.match(sentence):
         return 0.0
     subject = sentence[: found.start()]
-    # "Rust's closures are ..." is about closures.
-    readings = [terms(subject)]
+    # "Rust's closures are ..." is about closures, "TCP (a protocol) is ..." about TCP.
+    readings = [terms(form) for form in term_forms(subject)]
     if owner := _OWNER.match(subject):
         readings.append(terms(subject[owner.end() :]))
     return max(1 / (1 + len(one - asked)) if one >= asked else 0.0 for one in readings)
@@ -163,7 +164,11 @@ def _said(hit: Hit, asked: frozenset[int], terms: Terms) -> bool:
 
 
 def _named(hit: Hit, asked: frozenset[int], terms: Terms) -> bool:
-    path = hit.chunk.heading_path
+    return is_named(hit.chunk.heading_path, asked, terms)
+
+
+def is_named(path: Sequence[str], asked: frozenset[int], terms: Terms) -> bool:
+    """Whether the section at the end of the headings is named by just these words."""
     return bool(path) and any(terms(form) == asked for form in heading_forms(path[-1]))
 
 

@@ -10,8 +10,9 @@ from app.domain.answering.announcements import Announcements
 from app.domain.answering.asked import Asked
 from app.domain.answering.block_asked_for import block_asked_for
 from app.domain.answering.consulted import Consulted
-from app.domain.answering.relevance import Relevance
+from app.domain.answering.relevance import Relevance, enumerates
 from app.domain.answering.side_by_side import contrasted, side_by_side, table_of_both
+from app.domain.answering.steps_told import steps_told
 from app.domain.answering.terms import Terms, words
 from app.domain.answering.units import BLOCKS, WHOLE, Unit, marker_before, units
 from app.domain.document import BlockKind, Span
@@ -22,11 +23,15 @@ MAX_WORDS = 120
 MAX_BLOCKS = 2
 MAX_BLOCK_WORDS = 200
 """Of the code blocks, tables and introduced lists of an answer, together."""
+MAX_STEPS_WORDS = 300
+"""Of steps that are told in prose: some of them would not do."""
 FEWEST_WORDS = 30
 """Of an answer that explains, where the paragraph of its best sentence has them."""
 MAX_UNITS = 4
 MIN_RELATIVE_SCORE = 0.82
 """Of the best unit's score, what a further one must have."""
+BESIDE_NAMES = 0.95
+"""The same beside a sentence that names the several things asked for."""
 BESIDE_ENTRY = 0.65
 """The same beside an entry of the glossary: one sentence of the text that explains the term."""
 SAME_PASSAGE = 0.25
@@ -84,14 +89,17 @@ def extract(
     defining, together = side_by_side(found, scores, relevance)
     table = table_of_both(found, relevance)
     block = block_asked_for(found, scores, likeness, relevance)
+    told = steps_told(found, relevance)
     if defining:
         choice.take_in_turn(defining, together)
     elif table and choice.has_room_for(table):
         choice.take_in_turn([], table)
     elif block and choice.has_room_for(block):
         choice.take_in_turn([], block)
+    elif told and choice.has_room_for(told, MAX_STEPS_WORDS):
+        choice.take_in_turn(told, [])
     else:
-        choice.take(asked)
+        choice.take(asked, context)
     return compose(choice.chosen(), context)
 
 
@@ -164,23 +172,27 @@ class _Choice:
                 self._add_support(at)  # first, while there is room for it
                 self._add(at)
 
-    def has_room_for(self, block: Sequence[int]) -> bool:
+    def has_room_for(self, block: Sequence[int], most: int = MAX_BLOCK_WORDS) -> bool:
         hangs = any(self.brought[at] is None for at in block)
-        return not hangs and self._size(block) <= MAX_BLOCK_WORDS
+        return not hangs and self._size(block) <= most
 
-    def take(self, asked: Asked) -> None:
+    def take(self, asked: Asked, context: Sequence[ContextPassage]) -> None:
         best = max(range(len(self.units)), key=lambda at: self.scores[at], default=None)
         if best is None or self.scores[best] <= 0:
             return
         self._add(best)
-        if self.units[best].kind is BlockKind.LIST and asked.list:
+        if self.units[best].kind is BlockKind.LIST and _whole_is_asked(
+            self.units[best], asked, context
+        ):
             passage = self.units[best].passage
             items = [at for at, unit in enumerate(self.units) if unit.passage == passage]
             self._add_all(items)
             self._add_support(items[0])
         self._add_support(best)
         entry = self.units[best].kind is BlockKind.GLOSSARY_ENTRY
-        least = (BESIDE_ENTRY if entry else MIN_RELATIVE_SCORE) * self.scores[best]
+        named = asked.several and enumerates(self.units[best].text)
+        share = BESIDE_ENTRY if entry else BESIDE_NAMES if named else MIN_RELATIVE_SCORE
+        least = share * self.scores[best]
         most = 2 if entry else MAX_UNITS
         for at, value in self._by_value(best):
             if len(self._taken) >= most or value < least:
@@ -274,6 +286,11 @@ class _Choice:
         if sum(self.units[at].size for at in block) <= self._block_room:
             for at in block:
                 self._add(at)
+
+
+def _whole_is_asked(item: Unit, asked: Asked, context: Sequence[ContextPassage]) -> bool:
+    numbered = marker_before(context[item.passage].passage.text, item.start) != "-"
+    return asked.list or (asked.how and numbered)
 
 
 def _same(text: str) -> str:

@@ -20,6 +20,7 @@ from app.domain.answering.definitions import (
     SAYS_SOMETHING,
     SAYS_WHAT_IT_IS,
     defines,
+    is_named,
     speaks_of,
 )
 from app.domain.answering.listings import is_result
@@ -35,6 +36,8 @@ DEFINITION = 1.0
 PREVIOUS = 0.5
 HEADING = 0.5
 PASSAGE = 0.3
+NAMED = 0.6
+"""How far the first sentence under a heading that is just the term defines it without its name."""
 OPENING = 0.5
 """How far a paragraph's first sentence defines what is its subject and no more."""
 WANTED_KIND = 0.3
@@ -78,13 +81,24 @@ _TO_LEARN = re.compile(
 )
 _WORKED_OUT = re.compile(r"=\s*-?\d[\d.,]*\s*(?:[\\&$]|$)")
 """A formula with its numbers put in."""
-_ENUMERATES = re.compile(r"(?:\w[^,;.!?:]{0,60}, ){2,}(?:and|or|y|o|und|oder|et|ou|e) \w")
+_ENUMERATES = re.compile(
+    r"(?:\w[^,;.!?:]{0,60}, ){2,}(?:\w[^,;.!?:]{0,60} )?(?:and|or|y|o|und|oder|et|ou|e) \w"
+)
 _SAYS_WHAT_FOR = re.compile(
     r"\W*(?:first, |then, )?(?:in order to|to|para|um|pour|per)\s+(?P<what>(?:[\w'-]+\s*){1,4})",
     re.IGNORECASE,
 )
 _WEB_ADDRESS = re.compile(r"https?://")
 _KIND_FACTOR = {BlockKind.REFERENCE: 0.5, BlockKind.FIGURE: 0.35}
+_LOG_OF_CHANGES = re.compile(
+    r"(?:\w+ )?(?:change ?log|release(?: notes?|s))|what['\u2019]?s new|unreleased"
+    # a version and its date: "1.9.0 (October 18, 2026)", "v2.1 - 2026-10-18"
+    r"|v?\d{1,6}(?:\.\d{1,6}){1,4}\w{0,9}\s*[-\u2013\u2014(|]"
+    r"\s*(?=.*\b(?:19|20)\d\d\b)[\w ,./-]{4,24}\)?",
+    re.IGNORECASE,
+)
+CHANGE = 0.5
+"""Factor for an entry of a log of changes, where it is not asked what changed."""
 PREVIEW = 0.4
 """Factor for a list that says what will be learnt, and not what is so."""
 ENUMERATION = 0.12
@@ -112,6 +126,7 @@ class Relevance:
         for unit, own in zip(units, owns, strict=True):
             held.setdefault(unit.passage, set()).update(own)
         previews = self._previews(units)
+        changes = self._changes()
         likely = LIKENESS / 2 if self.asked.defined else LIKENESS
         scores: list[float] = []
         previous = -1
@@ -122,13 +137,28 @@ class Relevance:
             if unit.passage != previous:
                 before = frozenset()
             around = (before, headings[unit.passage], held[unit.passage])
-            score = self._score(unit, own, around, at in results)
+            # What a log of changes lists says of which release it is in the heading alone.
+            logged = unit.passage in changes
+            said = own | headings[unit.passage] if logged and self.asked.change else own
+            score = self._score(unit, said, around, at in results)
             if score:
                 score += HIT * self.context[unit.passage].score / best + likely * like
-            preview = PREVIEW if unit.passage in previews else 1.0
-            scores.append(max(0.0, score * preview * _form(unit, own)))
+            score *= PREVIEW if unit.passage in previews else 1.0
+            score *= CHANGE if logged and not self.asked.change else 1.0
+            scores.append(max(0.0, score * _form(unit, own)))
             previous, before = unit.passage, own
         return scores
+
+    def _changes(self) -> set[int]:
+        """Positions of what stands in a log of changes."""
+        return {
+            at
+            for at, one in enumerate(self.context)
+            if any(
+                _LOG_OF_CHANGES.fullmatch(name)
+                for name in (_page_name(one.file), *one.passage.heading_path)
+            )
+        }
 
     def _previews(self, units: Sequence[Unit]) -> set[int]:
         """Positions of the lists that say what will be learnt."""
@@ -164,7 +194,7 @@ class Relevance:
             weight * _share(term, own, around) for term, weight in self.asked.weights.items()
         )
         typed = TYPE if self.asked.type and self.asked.type.search(unit.text) else 0.0
-        if self.asked.several and _ENUMERATES.search(unit.text):
+        if self.asked.several and enumerates(unit.text):
             typed += ENUMERATION
         if self.asked.to_do and self._instructs(unit):
             typed += INSTRUCTION
@@ -199,11 +229,36 @@ class Relevance:
         if marked and begins_entry(unit, passage):
             return 1.2
         says = speaks_of(asked, unit.text, SAYS_SOMETHING, self.terms)
+        unnamed = unit.start == 0 and not asked <= own
+        opens = unnamed and self._opens_section_of(unit.passage, asked)
         return max(
+            NAMED if opens else 0.0,
             (1.0 if marked else 0.75) * speaks_of(asked, unit.text, SAYS_WHAT_IT_IS, self.terms),
             (0.75 if marked else OPENING if says == 1.0 and unit.start == 0 else 0.2) * says,
             0.65 if marked and asked <= own else 0.0,
         )
+
+    def _opens_section_of(self, at: int, asked: frozenset[int]) -> bool:
+        """Whether it is the first prose of a section whose heading is just the term."""
+        one = self.context[at]
+        path = one.passage.heading_path
+        if one.passage.kind is not BlockKind.PARAGRAPH or not is_named(path, asked, self.terms):
+            return False
+        told = (earlier for earlier in self.context[:at] if earlier.file == one.file)
+        return not any(
+            earlier.passage.heading_path == path and earlier.passage.kind is not BlockKind.HEADING
+            for earlier in told
+        )
+
+
+def enumerates(text: str) -> bool:
+    """Whether it names three things or more."""
+    return _ENUMERATES.search(text) is not None
+
+
+def _page_name(file: str) -> str:
+    name = file.rpartition("/")[2].partition(".")[0]
+    return name.replace("-", " ").replace("_", " ")
 
 
 def _share(term: int, own: frozenset[int], around: tuple[Set[int], ...]) -> float:

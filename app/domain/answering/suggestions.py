@@ -39,6 +39,10 @@ _CALLED = re.compile(
     r"(?:\s+(?:an?|the|un[ae]?|eine?)\b)?\W{0,3}",
     re.IGNORECASE,
 )
+_AFTER_LABEL = re.compile(r"\W{0,3}(?::|[\u2013\u2014]|\s-\s)\s*(\w+)")
+_BEGIN_DEFINITIONS = frozenset(
+    "a an the any one when how what un una el la le eine ein der die das um uma".split()
+)
 _ENDINGS = " \t:;,.\"'\u201c\u201d*"
 _LONGEST_TERM = 5  # words
 _NO_SUBJECT = re.compile(
@@ -46,7 +50,8 @@ _NO_SUBJECT = re.compile(
     r"|(?:exercise|problem|question|quiz|solution)(?:s|zes)?(?: \d[\d.]*\w?)?"
     r"|(?:key|new) (?:terms?|concepts?|ideas?)|(?:section|chapter|lesson) (?:summary|goals|review)"
     r"|learning (?:objectives|outcomes|goals)|further (?:reading|resources|information)"
-    r"|what you.(?:ve learned|ll learn)|what.s next|next steps|table of contents|see also)$",
+    r"|what you.(?:ve learned|ll learn)|what.s next|next steps|table of contents|see also"
+    r"|faqs?|frequently asked questions)$",
     re.IGNORECASE,
 )
 _LABEL = re.compile(
@@ -101,7 +106,8 @@ def _subjects(chunk: Chunk, terms: Terms) -> Iterator[tuple[str, dict[str, str]]
                 term = " ".join(marked.split()).strip(_ENDINGS)
                 if _LABEL.fullmatch(term) or len(term.split()) > _LONGEST_TERM:
                     continue
-                if _explained(term, passage, terms):
+                label = chunk.language != "de" and _is_label(term, passage)
+                if not label and _explained(term, passage, terms):
                     yield term, _MEANS
     for heading in chunk.heading_path[-1:]:
         subject = _NUMBER.sub("", " ".join(heading.split()))
@@ -118,3 +124,15 @@ def _explained(term: str, passage: Passage, terms: Terms) -> bool:
         if named[: len(term)].casefold() == term.casefold() and not named[len(term) :].isalnum():
             return True
     return says_what_it_is(passage.text, terms(term), terms)
+
+
+def _is_label(term: str, passage: Passage) -> bool:
+    """Whether what follows it after a colon or dash is no definition: "Speed: Twice that of ...".
+
+    Told by the capital, so not in German.
+    """
+    if passage.kind is BlockKind.GLOSSARY_ENTRY:
+        return False
+    at = passage.text.find(term)
+    told = _AFTER_LABEL.match(passage.text, at + len(term)) if at >= 0 else None
+    return bool(told and told[1][0].isupper() and told[1].lower() not in _BEGIN_DEFINITIONS)

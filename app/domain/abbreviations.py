@@ -1,0 +1,104 @@
+"""Abbreviations, as a book introduces them.
+
+"Reciprocal rank fusion (RRF)" and "RRF (reciprocal rank fusion)" introduce one. Which words before
+or within the parentheses belong to it is told by its letters, after Schwartz and Hearst, "A simple
+algorithm for identifying abbreviation definitions in biomedical text", PSB 2003.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+LONGEST = 10
+"""Characters of an abbreviation."""
+
+_WORD = re.compile(r"\w[\w'\u2019-]*")
+_BRACKETED = re.compile(r"\(([^()\n]{2,120})\)")
+_WORD_BEFORE = re.compile(r"(\w[\w-]*)\s*$")
+
+
+def written_out(question: str, words: Collection[str], near: Iterable[str]) -> str:
+    """The question with each of `words`, its abbreviations, after what the texts in `near` say it
+    is short for.
+    """
+    asked = {singular(word).casefold() for word in words}
+    known: dict[str, str] = {}
+    for text in near:
+        for short, long in introduced(text):
+            if short.casefold() in asked and long.casefold() not in question.casefold():
+                known.setdefault(short.casefold(), long)
+
+    def write(match: re.Match[str]) -> str:
+        word = match.group()
+        long = known.get(singular(word).casefold())
+        return f"{long} ({word})" if long else word
+
+    return _WORD.sub(write, question) if known else question
+
+
+def short_words(question: str) -> list[str]:
+    """The words that may be abbreviations, each once."""
+    found = dict.fromkeys(_WORD.findall(question))
+    return [word for word in found if _may_be_short(singular(word))]
+
+
+def singular(word: str) -> str:
+    """The abbreviation of which the word is the plural: ANN of "ANNs", but "SaaS" itself."""
+    plural = re.fullmatch(r"(.*[A-Z])(?:['\u2019]?s)", word)
+    return plural[1] if plural else word
+
+
+def introduced(text: str) -> list[tuple[str, str]]:
+    """The abbreviations that the text introduces, each with its long form."""
+    found: list[tuple[str, str]] = []
+    for match in _BRACKETED.finditer(text):
+        inside = match[1].strip()
+        before = text[max(0, match.start() - 160) : match.start()]
+        if _may_be_short(inside):
+            long = long_form(inside, before)
+            if long:
+                found.append((inside, long))
+        elif word := _WORD_BEFORE.search(before):
+            long = long_form(word[1], inside)
+            if _may_be_short(word[1]) and long == inside:
+                found.append((word[1], long))
+    return found
+
+
+def abbreviated(term: str, text: str) -> str:
+    """The term with the abbreviation that follows it in the text: "rank fusion (RF)"."""
+    begin = text.find(f"{term} (")
+    if begin < 0:
+        return term
+    short = _BRACKETED.match(text, begin + len(term) + 1)
+    if short and _may_be_short(short[1]) and long_form(short[1], term):
+        return f"{term} ({short[1]})"
+    return term
+
+
+def long_form(short: str, before: str) -> str:
+    """The words at the end of `before` that `short` abbreviates, or "".
+
+    Its letters stand in them in their order, the first at the beginning of a word.
+    """
+    words = [match.start() for match in _WORD.finditer(before)]
+    most = min(len(short) + 5, 2 * len(short))
+    first = words[-most] if len(words) > most else 0
+    at = len(before)
+    letters = [letter for letter in short.casefold() if letter.isalnum()]
+    lower = before.casefold()
+    if len(lower) != len(before):
+        return ""  # a letter that folds into two
+    for place in range(len(letters) - 1, -1, -1):
+        at = lower.rfind(letters[place], first, at)
+        while at >= 0 and place == 0 and at and lower[at - 1].isalnum():
+            at = lower.rfind(letters[0], first, at)
+        if at < 0:
+            return ""
+    long = before[at:].strip(" \t\n,;:*_\"'")
+    return long if len(long) > len(short) and short not in _WORD.findall(long) else ""
+
+
+def _may_be_short(word: str) -> bool:
+    return 2 <= len(word) <= LONGEST and word[0].isalnum() and " " not in word
