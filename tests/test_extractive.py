@@ -186,6 +186,14 @@ def test_glossary_entry_is_quoted_whole_for_a_definition() -> None:
     assert found.text == GLOSSARY.text
 
 
+@pytest.mark.parametrize("text", ["organelle: see mitochondrion", "See mitochondrion.", "cf. ATP"])
+def test_an_entry_that_only_refers_to_another_is_not_quoted(text: str) -> None:
+    refers = passage(text, "p-refers", BlockKind.GLOSSARY_ENTRY, terms=("organelle",))
+    assert not list(units(context_of(*in_order(refers)), split_sentences, "en"))
+    found = extracted("What is an organelle?", refers, GLOSSARY)
+    assert found.text == GLOSSARY.text
+
+
 def test_sentences_stand_in_reading_order_and_paragraphs_apart() -> None:
     found = extracted(
         "When was the mitochondrion seen first, and does it make ATP from sugar?", CELL, STORY

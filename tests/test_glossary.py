@@ -13,7 +13,7 @@ from app.adapters.markdown import read_text
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.errors import BookNotFound
-from app.domain.glossary import TermFinder, glossary_terms
+from app.domain.glossary import TermFinder, glossary_terms, with_references
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
 from app.services.glossary import LookUpTerms, PageGlossary
@@ -79,6 +79,33 @@ def test_terms_are_found_as_whole_words(
 def test_the_definition_is_the_entry_without_its_term(text: str, definition: str) -> None:
     (term,) = glossary_terms(entry("posting", text))
     assert term.definition == definition
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("See posting list.", "an entry"),
+        ("see also Posting List", "an entry"),
+        ("See PL", "an entry"),
+        ("See how a posting list is made, step by step.", None),
+        ("See another term.", None),
+        ("See entry.", None),
+        ("See the light.", None),
+    ],
+)
+def test_a_term_that_refers_to_another_is_explained_as_that_one_is(
+    text: str, expected: str | None
+) -> None:
+    listed = {
+        "posting list (PL)": "posting list (PL): an entry",
+        "entry": "entry: see list",
+        "list": f"list: {text}",
+    }
+    terms = [one for term, said in listed.items() for one in glossary_terms(entry(term, said))]
+    *_, explained = with_references(terms).values()
+    assert explained.term == "list"
+    assert explained.definition == (expected or text)
+    assert explained.paragraph_id == ("p-posting list (PL)" if expected else "p-list")
 
 
 def test_only_entries_of_the_glossary_define() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeAlias
 
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.definitions import term_forms
+from app.domain.retrieval.definitions import referred_to, term_forms
 
 _WORD = re.compile(r"\w+(?:[-\u2010\u2011]\w+)*")
 _BETWEEN_WORDS = re.compile(r"\s+")
@@ -48,6 +48,22 @@ def glossary_terms(passage: Passage) -> Iterator[GlossaryTerm]:
         named = text.casefold().startswith(term.casefold())
         definition = text[len(term) :].lstrip(_AFTER_TERM) if named else text
         yield GlossaryTerm(term, definition, passage.paragraph_id, passage.url)
+
+
+def with_references(terms: Sequence[GlossaryTerm]) -> dict[GlossaryTerm, GlossaryTerm]:
+    """Each term as it is to be explained: one that only says "See posting." as posting is."""
+    named: dict[str, GlossaryTerm] = {}
+    for entry in terms:
+        for name in term_forms(entry.term):
+            named.setdefault(name.casefold(), entry)
+    return {entry: _followed(entry, named) for entry in terms}
+
+
+def _followed(entry: GlossaryTerm, named: Mapping[str, GlossaryTerm]) -> GlossaryTerm:
+    target = named.get(referred_to(entry.definition).casefold())
+    if target is None or referred_to(target.definition):
+        return entry
+    return replace(target, term=entry.term)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,13 @@ from dataclasses import dataclass, field, replace
 
 from app.domain.document import BlockKind
 from app.domain.errors import BookNotFound
-from app.domain.glossary import GlossaryTerm, TermFinder, TermOnPage, glossary_terms
+from app.domain.glossary import (
+    GlossaryTerm,
+    TermFinder,
+    TermOnPage,
+    glossary_terms,
+    with_references,
+)
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
 from app.services.ports import BookManifest, VectorIndex
@@ -28,7 +34,7 @@ class _Generation:
     manifest: BookManifest
     finder: TermFinder
     defined: Mapping[str, Sequence[GlossaryTerm]]
-    """Page key to the entries that stand there."""
+    """Page key to the entries that stand there, references followed."""
     found: dict[str, tuple[TermOnPage, ...]] = field(default_factory=dict)
     """By page key, once somebody asked."""
 
@@ -67,8 +73,10 @@ class LookUpTerms:
             terms = [term for passage in chunk.passages for term in glossary_terms(passage)]
             defined.setdefault(page_key(chunk.deep_link_url), []).extend(terms)
         # Sorted, since of two entries with one term the first counts.
-        every = (term for page in sorted(defined) for term in sorted(defined[page], key=_by_term))
-        return _Generation(manifest, TermFinder.of(every), defined)
+        every = [term for page in sorted(defined) for term in sorted(defined[page], key=_by_term)]
+        explained = with_references(every)
+        by_page = {page: [explained[term] for term in terms] for page, terms in defined.items()}
+        return _Generation(manifest, TermFinder.of(explained[term] for term in every), by_page)
 
     async def _terms(self, generation: _Generation, page: str) -> tuple[TermOnPage, ...] | None:
         """The terms on a page; None if the book has no such page."""

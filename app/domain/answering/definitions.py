@@ -11,7 +11,7 @@ from app.domain.answering.terms import Terms
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import ChunkTerms
-from app.domain.retrieval.definitions import heading_forms, term_forms
+from app.domain.retrieval.definitions import heading_forms, referred_to, term_forms
 from app.domain.retrieval.query import Hit
 
 POOL = 30
@@ -76,7 +76,15 @@ def defines(passage: Passage, asked: frozenset[int], terms: Terms) -> bool:
     Not where it is only named, to be explained elsewhere.
     """
     marked = any(terms(form) == asked for term in passage.terms for form in term_forms(term))
-    return marked and not EXPLAINED_ELSEWHERE.search(passage.text)
+    return marked and not (only_refers(passage) or EXPLAINED_ELSEWHERE.search(passage.text))
+
+
+def only_refers(passage: Passage) -> bool:
+    """Whether all that an entry says of its term is where to look: "See lock file."."""
+    said = passage.text
+    for term in passage.terms:
+        said = said.removeprefix(term)
+    return bool(referred_to(said))
 
 
 def is_defined(hits: Sequence[Hit], asked: frozenset[int], terms: Terms) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from app.domain.answering.definitions import only_refers
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind, Span
 from app.domain.retrieval.query import ContextPassage
@@ -62,7 +63,7 @@ def units(
     """All units of the context, in its order."""
     for at, one in enumerate(context):
         passage = one.passage
-        if passage.kind in NEVER_QUOTED:
+        if passage.kind in NEVER_QUOTED or only_refers(passage):
             continue
         for kind, start, end in _spans(passage, split_sentences, language):
             unit = Unit(at, start, end, kind, passage.text[start:end])

@@ -29,6 +29,12 @@ CARRIERS = {
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)*[.:)]?\s+")
 _MOTTO = re.compile(r":\s+|\s+[\u2013\u2014-]\s+")
+_REFERS = re.compile(
+    r"\W*(?:see|cf|siehe|véase|ver|voir|vedi)\b\.?(?: (?:also|auch|también|aussi|anche)\b)?:?"
+    r" (?P<term>[^\s.!?]\S*?(?: [^\s.!?]\S*?){0,5}?)\W*",
+    re.IGNORECASE,
+)
+_LONGEST_REFERENCE = 120  # characters
 _ABBREVIATED = re.compile(r"(.+?)\s*\(([^()]+)\)\s*")
 
 
@@ -45,6 +51,12 @@ def heading_forms(heading: str) -> tuple[str, ...]:
     name = _NUMBER.sub("", heading, count=1) if heading[:1].isdigit() else heading
     before = _MOTTO.split(name, maxsplit=1)[0]
     return term_forms(name) if before == name else (*term_forms(name), *term_forms(before))
+
+
+def referred_to(definition: str) -> str:
+    """The term that a definition only refers to, "See lock file."; "" where it says something."""
+    match = _REFERS.fullmatch(definition) if len(definition) <= _LONGEST_REFERENCE else None
+    return match["term"] if match else ""
 
 
 def focuses(terms: Sequence[int], carriers: Collection[int]) -> frozenset[tuple[int, ...]]:
