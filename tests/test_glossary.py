@@ -55,6 +55,11 @@ def found(text: str, *terms: str) -> list[tuple[str, tuple[str, ...]]]:
         ("All the IT of it", ["all tables (IT)"], [("all tables (IT)", ("IT",))]),
         ("All tables", ["all tables (IT)"], [("all tables (IT)", ("All tables",))]),
         ("Zipf's law", ["Zipf"], [("Zipf", ("Zipf",))]),
+        ("a dash: -a, --lib or lib", ["-a"], [("-a", ("-a",))]),
+        ("a lib, --lib", ["--lib"], [("--lib", ("--lib",))]),
+        ("C, C# and C++.", ["C++", "C#"], [("C#", ("C#",)), ("C++", ("C++",))]),
+        ("a C compiler", ["C++", "C#"], []),
+        ("see .gitignore", [".gitignore"], [(".gitignore", (".gitignore",))]),
         ("die Größe", ["Größe"], [("Größe", ("Größe",))]),
         ("b, then a", ["a", "b"], [("b", ("b",)), ("a", ("a",))]),
         ("anything", ["?!"], []),
@@ -73,6 +78,7 @@ def test_terms_are_found_as_whole_words(
         ("posting\nan entry of a list", "an entry of a list"),
         ("Posting: an entry", "an entry"),
         ("posting \u2013 an entry", "an entry"),
+        ("posting\n--an entry", "--an entry"),
         ("An entry of a list is a posting", "An entry of a list is a posting"),
     ],
 )
@@ -106,6 +112,14 @@ def test_a_term_that_refers_to_another_is_explained_as_that_one_is(
     assert explained.term == "list"
     assert explained.definition == (expected or text)
     assert explained.paragraph_id == ("p-posting list (PL)" if expected else "p-list")
+
+
+def test_terms_of_one_entry_share_its_definition() -> None:
+    source = "<dl>\n<dt>-a</dt>\n<dt>--add</dt>\n<dd>Add it.</dd>\n<dt>-x</dt><dd>No.</dd>\n</dl>\n"
+    blocks = read_text(source).blocks
+    passages = [passage(one.text, "p-x", one.kind, terms=one.terms) for one in blocks]
+    told = [(one.term, one.definition) for entry in passages for one in glossary_terms(entry)]
+    assert told == [("-a", "Add it."), ("--add", "Add it."), ("-x", "No.")]
 
 
 def test_only_entries_of_the_glossary_define() -> None:

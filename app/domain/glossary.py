@@ -14,9 +14,12 @@ from app.domain.retrieval.definitions import referred_to, term_forms
 
 _WORD = re.compile(r"\w+(?:[-\u2010\u2011]\w+)*")
 _BETWEEN_WORDS = re.compile(r"\s+")
-_AFTER_TERM = " \t\n:.;,-\u2013\u2014"
+_AFTER_TERM = re.compile(r"\s*(?:(?::|[.;,\u2013\u2014-]+(?=\s))\s*)?")
+_SIGNS = re.compile(r"(?P<before>[-.@#$%&/+!~^]*).*?(?P<after>[+#!]*)", re.DOTALL)
 
 Words: TypeAlias = tuple[str, ...]
+_Sought: TypeAlias = tuple[str, Words, str]
+"""Signs, folded words, signs: "--lib" is "--", ("lib",), "" and "C++" is "", ("c",), "++"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +46,18 @@ def glossary_terms(passage: Passage) -> Iterator[GlossaryTerm]:
     """Yield the terms of a glossary entry; nothing for any other passage."""
     if passage.kind is not BlockKind.GLOSSARY_ENTRY:
         return
-    for term in passage.terms:
-        text = passage.text
-        named = text.casefold().startswith(term.casefold())
-        definition = text[len(term) :].lstrip(_AFTER_TERM) if named else text
+    definition = definition_in(passage)
+    for term in passage.terms if definition else ():
         yield GlossaryTerm(term, definition, passage.paragraph_id, passage.url)
+
+
+def definition_in(passage: Passage) -> str:
+    """The text without the terms in front of it."""
+    text = passage.text
+    for term in passage.terms:
+        if text.casefold().startswith(term.casefold()):
+            text = _AFTER_TERM.sub("", text[len(term) :], count=1)
+    return text
 
 
 def with_references(terms: Sequence[GlossaryTerm]) -> dict[GlossaryTerm, GlossaryTerm]:
@@ -71,22 +81,23 @@ class TermFinder:
     """Finds terms as whole words, the longest at each place, the English plural included; of
     "rank fusion (RF)" either name.
 
-    Capitals do not matter, but for a name without a small letter: "IT" is not "it".
+    Capitals do not matter, but for a name without a small letter: "IT" is not "it". Signs before
+    and after it do: "-a" is not "a", nor "C++" what "C" is.
     """
 
-    _by_first_word: Mapping[str, Sequence[tuple[Words, _Named]]] = field(repr=False)
+    _by_first_word: Mapping[str, Sequence[tuple[_Sought, _Named]]] = field(repr=False)
 
     @classmethod
     def of(cls, terms: Iterable[GlossaryTerm]) -> TermFinder:
         """Of entries with the same term the first counts."""
-        found: dict[str, dict[Words, _Named]] = {}
+        found: dict[str, dict[_Sought, _Named]] = {}
         for entry in terms:
             for name in term_forms(entry.term):
-                for words in _variants(name):
-                    found.setdefault(words[0], {}).setdefault(words, (name, entry))
+                for sought in _variants(name):
+                    found.setdefault(sought[1][0], {}).setdefault(sought, (name, entry))
         return cls(
             {
-                first: sorted(entries.items(), key=lambda item: -len(item[0]))
+                first: sorted(entries.items(), key=lambda item: _longest_first(*item[0]))
                 for first, entries in found.items()
             }
         )
@@ -111,15 +122,24 @@ class TermFinder:
         at = 0
         while at < len(words):
             length = 1
-            for candidate, (name, entry) in self._by_first_word.get(folded[at], ()):
-                end = at + len(candidate)
-                if tuple(folded[at:end]) == candidate and _run_on(text, words[at:end]):
-                    form = text[words[at].start() : words[end - 1].end()]
-                    if name in form or not name.isupper():
-                        yield entry, form
-                        length = len(candidate)
-                        break
+            for (before, candidate, after), (name, entry) in self._by_first_word.get(
+                folded[at], ()
+            ):
+                last = at + len(candidate)
+                if tuple(folded[at:last]) != candidate or not _run_on(text, words[at:last]):
+                    continue
+                start, end = words[at].start() - len(before), words[last - 1].end() + len(after)
+                form = text[max(0, start) : end]
+                signed = form.startswith(before) and form.endswith(after)
+                if signed and (name in form or not name.isupper()):
+                    yield entry, form
+                    length = len(candidate)
+                    break
             at += length
+
+
+def _longest_first(before: str, words: Words, after: str) -> tuple[int, int]:
+    return -len(words), -len(before + after)
 
 
 def _run_on(text: str, words: Sequence[re.Match[str]]) -> bool:
@@ -129,10 +149,11 @@ def _run_on(text: str, words: Sequence[re.Match[str]]) -> bool:
     )
 
 
-def _variants(term: str) -> Iterator[Words]:
+def _variants(term: str) -> Iterator[_Sought]:
     words = [word[0].casefold() for word in _WORD.finditer(term)]
-    if not words:
+    signs = _SIGNS.fullmatch(term)
+    if not words or not signs:
         return
     *before, last = words
     for form in (last, f"{last}s", f"{last}es", f"{last[:-1]}ies" if last.endswith("y") else last):
-        yield (*before, form)
+        yield signs["before"], (*before, form), signs["after"]

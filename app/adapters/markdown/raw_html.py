@@ -107,31 +107,39 @@ def _cell_text_of(inner: str) -> str:
 
 
 def _definitions(source: str, element: RawElement) -> list[Piece]:
+    """One entry for each definition; terms that follow one another share theirs."""
     inner = source[element.inner_start : element.inner_end]
-    entries = list(_ENTRY.finditer(inner))
+    terms = list(_ENTRY.finditer(inner))
     pieces: list[Piece] = []
-    for index, match in enumerate(entries):
-        stop = entries[index + 1].start() if index + 1 < len(entries) else len(inner)
-        term = plain_text(match.group(1))
+    names: list[str] = []
+    first = 0
+    for index, match in enumerate(terms):
+        stop = terms[index + 1].start() if index + 1 < len(terms) else len(inner)
+        first = first if names else index
+        names += [name for name in (plain_text(match.group(1)),) if name]
         definition = plain_text(inner[match.end() : stop])
-        if not term and not definition:
+        begin = terms[first].start()
+        if (not definition and stop < len(inner)) or not (names or definition):
             continue
-        text = f"{term}\n{definition}".strip()
-        tail = len(inner[match.start() : stop].rstrip())
-        start = element.inner_start + match.start()
         pieces.append(
             Piece(
                 BlockKind.GLOSSARY_ENTRY,
+                text := "\n".join([*names, definition]).strip(),
                 text,
-                text,
-                start,
-                start + tail,
-                runs=f"{term}{RUN_BOUNDARY}{definition}",
-                terms=(term,) if term else (),
-                author_id=(_ID.search(match.group()[: match.group().find(">")]) or [""] * 2)[1],
+                element.inner_start + begin,
+                element.inner_start + begin + len(inner[begin:stop].rstrip()),
+                runs=RUN_BOUNDARY.join([*names, definition]),
+                terms=tuple(names),
+                author_id=_id_of(terms[first].group()),
             )
         )
+        names = []
     return pieces
+
+
+def _id_of(tag: str) -> str:
+    match = _ID.search(tag[: tag.find(">")])
+    return match[1] if match else ""
 
 
 def _preformatted(source: str, element: RawElement) -> list[Piece]:

@@ -10,6 +10,7 @@ from itertools import chain
 from app.domain.answering.terms import Terms
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
+from app.domain.glossary import definition_in
 from app.domain.retrieval.chunk_terms import ChunkTerms
 from app.domain.retrieval.definitions import heading_forms, referred_to, term_forms
 from app.domain.retrieval.query import Hit
@@ -81,10 +82,7 @@ def defines(passage: Passage, asked: frozenset[int], terms: Terms) -> bool:
 
 def only_refers(passage: Passage) -> bool:
     """Whether all that an entry says of its term is where to look: "See lock file."."""
-    said = passage.text
-    for term in passage.terms:
-        said = said.removeprefix(term)
-    return bool(referred_to(said))
+    return bool(referred_to(definition_in(passage)))
 
 
 def is_defined(hits: Sequence[Hit], asked: frozenset[int], terms: Terms) -> bool:
