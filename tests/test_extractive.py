@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from app.adapters.sentences import split_sentences
 from app.domain.answering.asked import Asked
-from app.domain.answering.definitions import defined_terms, definitions_first
+from app.domain.answering.definitions import (
+    defined_terms,
+    definitions_first,
+    mentions,
+    name_asked,
+    named_as,
+    places_that_define,
+)
 from app.domain.answering.extractive import MAX_UNITS, MAX_WORDS, ExtractiveAnswer
 from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import MAX_UNIT_WORDS, list_items, units
@@ -162,6 +169,82 @@ def test_whose_a_thing_is_is_not_what_is_defined() -> None:
     other = passage("Mitochondria of cells are used by biologists for tests.", "p-other")
     told = passage("The cell's mitochondria are bags in which sugar is burnt.", "p-told")
     assert best("What are mitochondria?", other, told) == told.text
+
+
+def entry(term: str, said: str, paragraph_id: str) -> Passage:
+    text = f"{term}\n{said}"
+    return passage(text, paragraph_id, BlockKind.GLOSSARY_ENTRY, terms=(term,))
+
+
+@pytest.mark.parametrize(
+    ("question", "term"),
+    [
+        ("What is a hybrid?", "hybrid"),
+        ("What are hybrids?", "hybrid"),
+        ("What is hybridization?", "hybridization"),
+        ("What does hybridization mean?", "hybridization"),
+    ],
+)
+def test_of_terms_with_one_stem_the_one_that_was_asked_for_is_explained(
+    question: str, term: str
+) -> None:
+    entries = [
+        entry("hybridization", "mating of two that differ, to get what both have", "p-2"),
+        entry("hybrid", "offspring of two that differ", "p-1"),
+    ]
+    found = extracted(question, *entries)
+    assert found.text.startswith(f"{term}\n")
+    assert "\n\n" not in found.text
+    hits = [hit(one, score=1 - at / 10) for at, one in enumerate(entries)]
+    for ranked in (hits, hits[::-1]):
+        asked, name = defined_terms(question, terms), name_asked(question)
+        places = places_that_define(ranked, asked, terms, known, name)
+        assert [place.chunk.passages[0].terms for place in places] == [(term,)]
+
+
+def test_a_sentence_about_another_word_of_the_stem_does_not_define_the_term() -> None:
+    other = passage("Tokenizers are a part of the chain that all texts go through.", "p-other")
+    told = passage("A token is a part of a word.", "p-told")
+    assert best("What is a token?", other, told) == told.text
+    assert best("What is a tokenizer?", other, told) == other.text
+
+
+@pytest.mark.parametrize(
+    ("one", "another"),
+    [
+        ("cell", "cells"), ("box", "boxes"), ("body", "bodies"), ("bacterium", "bacteria"),
+        ("nucleus", "nuclei"), ("larva", "larvae"), ("axis", "axes"), ("matrix", "matrices"),
+        ("leaf", "leaves"), ("guard cell", "guard cells"),
+    ],
+)  # fmt: skip
+def test_a_term_and_its_plural_are_one(one: str, another: str) -> None:
+    for asked, told in ((one, another), (another, one)):
+        name = name_asked(f"What are {asked}?")
+        assert named_as(asked, name) == 2
+        assert named_as(told, name) == 1
+        assert named_as(f"{told} (XY)", name) == 1
+        assert mentions(f"There is some {told}.", name)
+    assert named_as("cellulose", ("cell",)) == 0
+    assert not mentions("cellulose", ("cell",))
+
+
+def test_a_short_entry_is_as_good_as_a_long_one() -> None:
+    near = passage("It guards the ovule, the part that makes seeds of plants.", "p-near")
+    short = entry("ovule", "female gametophyte", "p-entry")
+    assert best("What is an ovule?", near, short) == short.text
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "The sorting step involves no end of patience.",
+        "Sorting, on the other hand, is the putting of things in order.",
+        "To put all things in order is called sorting.",
+    ],
+)
+def test_a_term_is_defined_in_other_words_too(told: str) -> None:
+    other = passage("Then all the sorting of so many things is over at last.", "p-other")
+    assert best("What is sorting?", other, passage(told, "p-told")) == told
 
 
 def test_what_a_term_is_not_does_not_define_it() -> None:

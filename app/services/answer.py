@@ -20,6 +20,7 @@ from app.domain.answering.definitions import (
     definitions_first,
     in_front,
     is_defined,
+    name_asked,
     places_that_define,
 )
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining, for_solving
@@ -205,7 +206,8 @@ class AnswerQuestion:
         own = terms(request.question)
         preferred = page_preferred(found.hits, place) if place else found.hits
         term = defined_terms(request.question, terms)
-        ranked = definitions_first(preferred, term, terms, self.judge.chunk_terms)
+        name = name_asked(request.question)
+        ranked = definitions_first(preferred, term, terms, self.judge.chunk_terms, name)
         exercise = asked_exercise(request.question, found.hits, terms)
         if exercise:
             ranked = explaining(ranked)

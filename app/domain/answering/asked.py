@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.domain.answering.comparison import Subject, compared
-from app.domain.answering.definitions import defined_terms
+from app.domain.answering.definitions import Name, defined_terms, name_asked
 from app.domain.answering.terms import Terms, words
 
 _ASKS_CODE = re.compile(
@@ -95,6 +95,8 @@ class Asked:
     """Term to its share of the question; the shares add up to 1."""
     defined: frozenset[int]
     """The terms of X in "what is X?", else empty."""
+    name: Name
+    """The words of X as they are written."""
     compared: tuple[Subject, ...]
     """What is set against each other, if anything is."""
     to_do: bool
@@ -137,6 +139,7 @@ class Asked:
         return cls(
             weights={term: weight / total for term, weight in weights.items()},
             defined=defined_terms(question, terms),
+            name=name_asked(question),
             compared=compared(question, terms),
             to_do=to_do,
             code=bool(_ASKS_CODE.search(question)),

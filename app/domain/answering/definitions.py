@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import TypeAlias
 
-from app.domain.answering.terms import Terms
+from app.domain.answering.terms import Terms, words
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.glossary import definition_in
@@ -19,6 +20,9 @@ POOL = 30
 """Hits among which the place that defines a term is looked for."""
 PLACES = 2
 """Of those, how many are moved to the front."""
+
+Name: TypeAlias = tuple[str, ...]
+"""Words as `words` gives them."""
 
 _PROSE = frozenset({BlockKind.PARAGRAPH, BlockKind.ADMONITION, BlockKind.QUOTE, BlockKind.LIST})
 
@@ -39,7 +43,8 @@ _KIND_FOLLOWS = (
 )
 SAYS_WHAT_IT_IS = re.compile(
     rf"\b(?:(?:is|are|was|were|es|son|ist|sind|est|sont|é|são){_KIND_FOLLOWS}"
-    r"|means?|refers?\s+to|consists?\s+of|describes?|denotes?)\b|:|\u2014|\s-\s",
+    r"|means?|refers?\s+to|consists?\s+of|describes?|denotes?|involves?|represents?)\b"
+    r"|:|\u2014|\s-\s",
     re.IGNORECASE,
 )
 SAYS_SOMETHING = re.compile(
@@ -50,8 +55,32 @@ EXPLAINED_ELSEWHERE = re.compile(
     r"\bin (?:(?:chapter|section|appendix) \w|(?:a|the) (?:later|next|following) )",
     re.IGNORECASE,
 )
+_ARTICLES = frozenset({"a", "an", "the"})
+_PLURALS = tuple(
+    (one.strip("-"), several.strip("-"))
+    for one, several in zip(
+        "- - -y -um -on -us -a -is -ix -ex -f -fe -man".split(),
+        "-s -es -ies -a -a -i -ae -es -ices -ices -ves -ves -men".split(),
+        strict=True,
+    )
+)
 _LONGEST_SUBJECT = 80  # characters
 _OWNER = re.compile(r"^\W*(?:(?:the|an?)\s+)?\w+['\u2019]s\s+", re.IGNORECASE)
+_KIND_BEHIND = re.compile(
+    r"\s+(?:step|stage|process|mechanism|method|technique|procedure|operation|algorithm|function"
+    r"|command|operator|keyword)s?\W*$",
+    re.IGNORECASE,
+)
+_INTERJECTED = re.compile(
+    r",\s*(?:on the other hand|(?:by|in) contrast|however|in turn|then|therefore|also|too|in fact"
+    r"|in short|of course),",
+    re.IGNORECASE,
+)
+_CALLED = re.compile(
+    r"\b(?:called|termed|named|dubbed|known as|referred to as)\s+(?:an?\s+|the\s+)?"
+    r"(?P<name>[^\s,;:.()]+(?:\s+[^\s,;:.()]+){0,3})",
+    re.IGNORECASE,
+)
 _POINTS_AT = re.compile(r"\s*(?:this|that|these|those)\b", re.IGNORECASE)
 _SENTENCE_BEGINS = re.compile(r"[.!?]\s+|\n")
 
@@ -69,6 +98,45 @@ def defined_terms(question: str, terms: Terms) -> frozenset[int]:
 def _what(question: str) -> str | None:
     asked = _ASKS_DEFINITION.match(question.strip(" \t\n?.!"))
     return asked["what"] if asked else None
+
+
+def name_asked(question: str) -> Name:
+    """The words of X in "what is X?" as they are written; none for other questions."""
+    asked = tuple(words(_what(question) or ""))
+    return asked[1:] if asked[:1] and asked[0] in _ARTICLES else asked
+
+
+def named_as(term: str, name: Name) -> int:
+    """2 if the term, or its abbreviation, is just these words, 1 if but for the plural, else 0.
+
+    Terms of one stem are told apart by it: hybrid and hybridization, test and testes.
+    """
+    readings = {tuple(words(form)) for form in term_forms(term)}
+    if name in readings:
+        return 2
+    return int(any(_same_but_for_number(name, reading) for reading in readings))
+
+
+def mentions(text: str, name: Name) -> bool:
+    """Whether all the words stand in the text, in the singular or the plural."""
+    said = set(words(text))
+    return all(not said.isdisjoint({word, *_other_numbers(word)}) for word in name)
+
+
+def _same_but_for_number(name: Name, other: Name) -> bool:
+    if not name or not other or name[:-1] != other[:-1]:
+        return False
+    return other[-1] in _other_numbers(name[-1])
+
+
+def _other_numbers(word: str) -> set[str]:
+    """What may be the plural of a word, or its singular, by the endings English has."""
+    found: set[str] = set()
+    for one, several in _PLURALS:
+        for ending, other in ((one, several), (several, one)):
+            if word.endswith(ending):
+                found.add(word[: len(word) - len(ending)] + other)
+    return found
 
 
 def defines(passage: Passage, asked: frozenset[int], terms: Terms) -> bool:
@@ -96,12 +164,13 @@ def definitions_first(
     asked: frozenset[int],
     terms: Terms,
     terms_of: Callable[[Chunk], ChunkTerms],
+    name: Name = (),
 ) -> list[Hit]:
     """The hits with those that define the term in front, glossary before text, scored as the best.
 
     A term that stands everywhere in a book leaves its definition anywhere in the ranking.
     """
-    return in_front(places_that_define(hits, asked, terms, terms_of), hits)
+    return in_front(places_that_define(hits, asked, terms, terms_of, name), hits)
 
 
 def _mentions(known: ChunkTerms, asked: frozenset[int]) -> bool:
@@ -123,11 +192,12 @@ def places_that_define(
     asked: frozenset[int],
     terms: Terms,
     terms_of: Callable[[Chunk], ChunkTerms],
+    name: Name = (),
 ) -> list[Hit]:
     """Up to two of the hits, scored as the best; none if `asked` is empty.
 
     A glossary entry for the term goes first, then text where it is marked, then a sentence that
-    says what it is, then a section named so.
+    says what it is, then a section named so. Of several entries, those named most as `name` is.
     """
     if not asked or not hits:
         return []
@@ -136,10 +206,18 @@ def places_that_define(
     near = [hit for hit in hits if _mentions(terms_of(hit.chunk), asked)]
     places: dict[int, Hit] = {}
     for defining in (_in_glossary, _marked, _said, _named):
-        for at, hit in enumerate(near):
-            if len(places) < PLACES and at not in places and defining(hit, asked, terms):
-                places[at] = replace(hit, score=best)
+        found = [at for at, hit in enumerate(near) if defining(hit, asked, terms)]
+        alike = {at: _alike(near[at], asked, terms, name) for at in found}
+        for at in found:
+            if len(places) < PLACES and alike[at] == max(alike.values()):
+                places.setdefault(at, replace(near[at], score=best))
     return list(places.values())
+
+
+def _alike(hit: Hit, asked: frozenset[int], terms: Terms, name: Name) -> int:
+    """How much a term that is defined there is named as it was asked for."""
+    passages = (one for one in hit.chunk.passages if defines(one, asked, terms))
+    return max((named_as(term, name) for one in passages for term in one.terms), default=0)
 
 
 def speaks_of(asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms: Terms) -> float:
@@ -147,12 +225,24 @@ def speaks_of(asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms
     found = verb.search(sentence)
     if not found or found.start() > _LONGEST_SUBJECT or _POINTS_AT.match(sentence):
         return 0.0
-    subject = sentence[: found.start()]
-    # "Rust's closures are ..." is about closures, "TCP (a protocol) is ..." about TCP.
+    subject = _INTERJECTED.sub("", sentence[: found.start()])
+    # "Rust's closures are ..." is about closures, "TCP (a protocol) is ..." about TCP, "the
+    # attention mechanism is ..." about attention.
     readings = [terms(form) for form in term_forms(subject)]
+    if of_kind := _KIND_BEHIND.search(subject):
+        readings.append(terms(subject[: of_kind.start()]))
     if owner := _OWNER.match(subject):
         readings.append(terms(subject[owner.end() :]))
     return max(1 / (1 + len(one - asked)) if one >= asked else 0.0 for one in readings)
+
+
+def is_called(asked: frozenset[int], sentence: str, terms: Terms) -> bool:
+    """Whether it says of something that it is called so: "These pieces are known as tokens."."""
+    for called in _CALLED.finditer(sentence):
+        named = called["name"].split()
+        if any(terms(" ".join(named[:size])) == asked for size in range(1, len(named) + 1)):
+            return True
+    return False
 
 
 def _in_glossary(hit: Hit, asked: frozenset[int], terms: Terms) -> bool:

@@ -20,7 +20,10 @@ from app.domain.answering.definitions import (
     SAYS_SOMETHING,
     SAYS_WHAT_IT_IS,
     defines,
+    is_called,
     is_named,
+    mentions,
+    named_as,
     speaks_of,
 )
 from app.domain.answering.listings import is_result
@@ -38,6 +41,10 @@ HEADING = 0.5
 PASSAGE = 0.3
 NAMED = 0.6
 """How far the first sentence under a heading that is just the term defines it without its name."""
+CALLED = 0.5
+"""How far a sentence that says "this is called so" defines it, where none defines it better."""
+OTHER_FORM = 0.5
+"""Factor for a sentence that defines another word of the term's stem, where one does it itself."""
 OPENING = 0.5
 """How far a paragraph's first sentence defines what is its subject and no more."""
 WANTED_KIND = 0.3
@@ -90,6 +97,7 @@ _SAYS_WHAT_FOR = re.compile(
 )
 _WEB_ADDRESS = re.compile(r"https?://")
 _KIND_FACTOR = {BlockKind.REFERENCE: 0.5, BlockKind.FIGURE: 0.35}
+_SHORT_BUT_WHOLE = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.GLOSSARY_ENTRY})
 _LOG_OF_CHANGES = re.compile(
     r"(?:\w+ )?(?:change ?log|release(?: notes?|s))|what['\u2019]?s new|unreleased"
     # a version and its date: "1.9.0 (October 18, 2026)", "v2.1 - 2026-10-18"
@@ -132,6 +140,7 @@ class Relevance:
         previous = -1
         before: frozenset[int] = frozenset()
         results = self._results(units)
+        defining, other = self._defining(units, owns)
         every = zip(units, owns, likeness, strict=True)
         for at, (unit, own, like) in enumerate(every):
             if unit.passage != previous:
@@ -140,11 +149,12 @@ class Relevance:
             # What a log of changes lists says of which release it is in the heading alone.
             logged = unit.passage in changes
             said = own | headings[unit.passage] if logged and self.asked.change else own
-            score = self._score(unit, said, around, at in results)
+            score = self._score(unit, said, around, defining[at], at in results)
             if score:
                 score += HIT * self.context[unit.passage].score / best + likely * like
             score *= PREVIEW if unit.passage in previews else 1.0
             score *= CHANGE if logged and not self.asked.change else 1.0
+            score *= OTHER_FORM if at in other else 1.0
             scores.append(max(0.0, score * _form(unit, own)))
             previous, before = unit.passage, own
         return scores
@@ -185,9 +195,13 @@ class Relevance:
         return found
 
     def _score(
-        self, unit: Unit, own: frozenset[int], around: tuple[Set[int], ...], shows_result: bool
+        self,
+        unit: Unit,
+        own: frozenset[int],
+        around: tuple[Set[int], ...],
+        definition: float,
+        shows_result: bool,
     ) -> float:
-        definition = self._definition(unit, own, self.asked.defined)
         if not definition and own.isdisjoint(self.asked.weights):
             return 0.0
         covered = sum(
@@ -220,6 +234,39 @@ class Relevance:
     def definitions(self, units: Sequence[Unit], asked: frozenset[int]) -> list[float]:
         """How far each unit says what this term is, from 0 to 1.2."""
         return [self._definition(unit, self.terms(unit.text), asked) for unit in units]
+
+    def _defining(
+        self, units: Sequence[Unit], owns: Sequence[frozenset[int]]
+    ) -> tuple[list[float], set[int]]:
+        """How far each says what the term is that was asked for; positions of those that say it of
+        another word of its stem, hybridization for hybrid, while one says it of the term itself.
+
+        Of entries of the glossary only the nearest define it.
+        """
+        found = [
+            self._definition(unit, own, self.asked.defined)
+            for unit, own in zip(units, owns, strict=True)
+        ]
+        if self.asked.defined and max(found, default=0.0) < CALLED:
+            found = [
+                max(value, CALLED * is_called(self.asked.defined, unit.text, self.terms))
+                for value, unit in zip(found, units, strict=True)
+            ]
+        named = {at: self._named(units[at], owns[at]) for at, value in enumerate(found) if value}
+        entries = {at for at in named if units[at].kind is BlockKind.GLOSSARY_ENTRY}
+        nearest = max((named[at] for at in entries), default=0)
+        for at in entries:
+            found[at] *= named[at] == nearest
+        other = {at for at, value in named.items() if not value} - entries
+        return found, other if any(named.values()) else set()
+
+    def _named(self, unit: Unit, own: frozenset[int]) -> int:
+        """How much it names the term as it was asked for, or not at all, from 0 to 2."""
+        if unit.kind is BlockKind.GLOSSARY_ENTRY:
+            marked = self.context[unit.passage].passage.terms
+            return max((named_as(term, self.asked.name) for term in marked), default=0)
+        unnamed = not self.asked.defined <= own
+        return int(unnamed or mentions(unit.text, self.asked.name))
 
     def _definition(self, unit: Unit, own: frozenset[int], asked: frozenset[int]) -> float:
         if not asked:
@@ -279,7 +326,7 @@ def _form(unit: Unit, own: frozenset[int]) -> float:
     factor = _KIND_FACTOR.get(unit.kind, 1.0)
     if unit.text.rstrip().endswith("?"):
         factor *= 0.5
-    if len(own) < 4 and unit.kind not in (BlockKind.CODE, BlockKind.TABLE):
+    if len(own) < 4 and unit.kind not in _SHORT_BUT_WHOLE:
         factor *= 0.7
     if _CAPTION.match(unit.text):
         factor *= 0.5
