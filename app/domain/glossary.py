@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeAlias
 
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
+from app.domain.plurals import other_numbers
 from app.domain.retrieval.definitions import referred_to, term_forms
 
 _WORD = re.compile(r"\w+(?:[-\u2010\u2011]\w+)*")
@@ -89,11 +90,14 @@ class TermFinder:
 
     @classmethod
     def of(cls, terms: Iterable[GlossaryTerm]) -> TermFinder:
-        """Of entries with the same term the first counts."""
+        """Of entries with the same term the first counts; one with just this term before one with
+        its plural.
+        """
         found: dict[str, dict[_Sought, _Named]] = {}
-        for entry in terms:
-            for name in term_forms(entry.term):
-                for sought in _variants(name):
+        named = [(name, entry) for entry in terms for name in term_forms(entry.term)]
+        for numbers in (_as_it_is, other_numbers):
+            for name, entry in named:
+                for sought in _variants(name, numbers):
                     found.setdefault(sought[1][0], {}).setdefault(sought, (name, entry))
         return cls(
             {
@@ -149,11 +153,15 @@ def _run_on(text: str, words: Sequence[re.Match[str]]) -> bool:
     )
 
 
-def _variants(term: str) -> Iterator[_Sought]:
+def _as_it_is(word: str) -> Collection[str]:
+    return (word,)
+
+
+def _variants(term: str, numbers: Callable[[str], Collection[str]]) -> Iterator[_Sought]:
     words = [word[0].casefold() for word in _WORD.finditer(term)]
     signs = _SIGNS.fullmatch(term)
     if not words or not signs:
         return
     *before, last = words
-    for form in (last, f"{last}s", f"{last}es", f"{last[:-1]}ies" if last.endswith("y") else last):
+    for form in numbers(last):
         yield signs["before"], (*before, form), signs["after"]

@@ -12,6 +12,7 @@ from app.domain.answering.terms import Terms, words
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.glossary import definition_in
+from app.domain.plurals import other_numbers
 from app.domain.retrieval.chunk_terms import ChunkTerms
 from app.domain.retrieval.definitions import heading_forms, referred_to, term_forms
 from app.domain.retrieval.query import Hit
@@ -56,14 +57,6 @@ EXPLAINED_ELSEWHERE = re.compile(
     re.IGNORECASE,
 )
 _ARTICLES = frozenset({"a", "an", "the"})
-_PLURALS = tuple(
-    (one.strip("-"), several.strip("-"))
-    for one, several in zip(
-        "- - -y -um -on -us -a -is -ix -ex -f -fe -man".split(),
-        "-s -es -ies -a -a -i -ae -es -ices -ices -ves -ves -men".split(),
-        strict=True,
-    )
-)
 _LONGEST_SUBJECT = 80  # characters
 _OWNER = re.compile(r"^\W*(?:(?:the|an?)\s+)?\w+['\u2019]s\s+", re.IGNORECASE)
 _KIND_BEHIND = re.compile(
@@ -120,23 +113,13 @@ def named_as(term: str, name: Name) -> int:
 def mentions(text: str, name: Name) -> bool:
     """Whether all the words stand in the text, in the singular or the plural."""
     said = set(words(text))
-    return all(not said.isdisjoint({word, *_other_numbers(word)}) for word in name)
+    return all(not said.isdisjoint({word, *other_numbers(word)}) for word in name)
 
 
 def _same_but_for_number(name: Name, other: Name) -> bool:
     if not name or not other or name[:-1] != other[:-1]:
         return False
-    return other[-1] in _other_numbers(name[-1])
-
-
-def _other_numbers(word: str) -> set[str]:
-    """What may be the plural of a word, or its singular, by the endings English has."""
-    found: set[str] = set()
-    for one, several in _PLURALS:
-        for ending, other in ((one, several), (several, one)):
-            if word.endswith(ending):
-                found.add(word[: len(word) - len(ending)] + other)
-    return found
+    return other[-1] in other_numbers(name[-1])
 
 
 def defines(passage: Passage, asked: frozenset[int], terms: Terms) -> bool:
