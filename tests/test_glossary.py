@@ -53,6 +53,8 @@ def found(text: str, *terms: str) -> list[tuple[str, tuple[str, ...]]]:
         ("it is; IT is", ["IT"], [("IT", ("IT",))]),
         ("DNAs and dna", ["DNA"], [("DNA", ("DNAs",))]),
         ("All the IT of it", ["all tables (IT)"], [("all tables (IT)", ("IT",))]),
+        ("an S, entropy (S)", ["entropy (S)"], [("entropy (S)", ("entropy",))]),
+        ("an animal", ["cortex (animal)"], []),
         ("All tables", ["all tables (IT)"], [("all tables (IT)", ("All tables",))]),
         ("Zipf's law", ["Zipf"], [("Zipf", ("Zipf",))]),
         ("bacteria and axes", ["bacterium", "axis"],

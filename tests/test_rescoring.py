@@ -192,7 +192,14 @@ def test_a_term_goes_by_its_abbreviation_too() -> None:
         "adenosine triphosphate",
         "ATP",
     )
-    assert term_forms("f(x)") == ("f(x)", "f", "x")
+    assert term_forms("natural killer (NK) cell")[1:] == ("natural killer cell", "NK cell")
+    assert term_forms("triacylglycerol (also, triglyceride)")[1:] == (
+        "triacylglycerol",
+        "triglyceride",
+    )
+    assert term_forms("term frequency (tf)")[1:] == ("term frequency", "tf")
+    assert term_forms("cortex (animal)") == ("cortex (animal)", "cortex")
+    assert term_forms("f(x)") == ("f(x)", "f")
     assert term_forms("stack") == ("stack",)
 
 

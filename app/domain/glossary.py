@@ -94,7 +94,12 @@ class TermFinder:
         its plural.
         """
         found: dict[str, dict[_Sought, _Named]] = {}
-        named = [(name, entry) for entry in terms for name in term_forms(entry.term)]
+        named = [
+            (name, entry)
+            for entry in terms
+            for name in term_forms(entry.term)
+            if len(name) > 1 or name == entry.term  # of "entropy (S)" the S is in any text
+        ]
         for numbers in (_as_it_is, other_numbers):
             for name, entry in named:
                 for sought in _variants(name, numbers):

@@ -15,7 +15,7 @@ from app.domain.retrieval.definitions import CARRIERS, definition_id, focuses, t
 from app.domain.retrieval.query import SparseVector
 from app.services.ports import SparseEncoder
 
-FINGERPRINT = "definitions-4"
+FINGERPRINT = "definitions-5"
 """Changes with anything here that changes a chunk's vector."""
 
 _DEFINITION = 1.0

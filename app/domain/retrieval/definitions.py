@@ -11,6 +11,8 @@ import hashlib
 import re
 from collections.abc import Collection, Sequence
 
+from app.domain.abbreviations import long_form
+
 CARRIERS = {
     "en": "define defined definition mean means meaning meant term word concept explain stand"
     " describe tell work works point purpose idea basics introduction",
@@ -35,13 +37,25 @@ _REFERS = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_REFERENCE = 120  # characters
-_ABBREVIATED = re.compile(r"(.+?)\s*\(([^()]+)\)\s*")
+_BRACKETED = re.compile(r"([^()]*[^()\s])\s*\(([^()]+)\)\s*([^()\s][^()]*)?")
+_ALSO = re.compile(r"\s*(?:also|or)\b,?\s*", re.IGNORECASE)
 
 
 def term_forms(term: str) -> tuple[str, ...]:
-    """The ways to say a term: "deoxyribonucleic acid (DNA)" goes by either name, too."""
-    match = _ABBREVIATED.fullmatch(term)
-    return (term, match[1], match[2]) if match else (term,)
+    """The ways to say a term: "deoxyribonucleic acid (DNA)" goes by either name, too.
+
+    "Frontal (coronal) plane" is either plane. Of "cortex (animal)" the word in brackets is no name,
+    but tells which cortex.
+    """
+    match = _BRACKETED.fullmatch(term)
+    if match is None:
+        return (term,)
+    named, inside, behind = match.groups()
+    if behind:
+        return term, f"{named} {behind}", f"{inside} {behind}"
+    if inside.isalpha() and inside.islower() and not long_form(inside, named):
+        return term, named
+    return term, named, _ALSO.sub("", inside, count=1)
 
 
 def heading_forms(heading: str) -> tuple[str, ...]:
