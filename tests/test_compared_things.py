@@ -8,6 +8,7 @@ import pytest
 
 from app.domain.answering.comparison import compared
 from app.domain.answering.request import AskRequest
+from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from tests.answer_fakes import World, extracted, passage, terms
 
@@ -101,6 +102,38 @@ def test_things_whose_terms_are_defined_by_their_long_names_are_found_by_their_s
     poison = passage("The poison stops all RNA that is made from DNA.", "p-poison")
     found = extracted("What's the difference between DNA and RNA?", poison, rna, dna)
     assert found.text == f"{dna.text}\n\n{rna.text}"
+
+
+def entries(**said: str) -> list[Passage]:
+    """Of terms with an underscore for each further sense."""
+    return [
+        passage(
+            f"{key.strip('_')} : {text}",
+            f"p-{key}",
+            BlockKind.GLOSSARY_ENTRY,
+            terms=(key.strip("_"),),
+        )
+        for key, text in said.items()
+    ]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_a_word_with_two_senses_the_one_that_can_be_compared_is_taken(order: int) -> None:
+    artery, leaf, body = entries(
+        artery="vessel that takes blood from the heart",
+        vein="bundle of xylem and phloem in a leaf",
+        vein_="vessel that brings blood to the heart",
+    )
+    found = extracted("artery vs vein", *[leaf, artery, body][::order])
+    assert {unit.text for _, unit in found.claims} == {artery.text, body.text}
+
+
+def test_words_of_one_stem_are_told_apart_where_they_are_compared() -> None:
+    mating, hybrid = entries(
+        hybridization="the mating of two that differ", hybrid="the offspring of two that differ"
+    )
+    found = extracted("difference between a hybrid and hybridization", hybrid, mating)
+    assert [unit.text for _, unit in found.claims] == [hybrid.text, mating.text]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from app.domain.answering.definitions import (
     EXPLAINED_ELSEWHERE,
     SAYS_SOMETHING,
     SAYS_WHAT_IT_IS,
+    Name,
     defines,
     is_called,
     is_named,
@@ -140,7 +141,7 @@ class Relevance:
         previous = -1
         before: frozenset[int] = frozenset()
         results = self._results(units)
-        defining, other = self._defining(units, owns)
+        defining, other = self.definitions(units, self.asked.defined, self.asked.name)
         every = zip(units, owns, likeness, strict=True)
         for at, (unit, own, like) in enumerate(every):
             if unit.passage != previous:
@@ -231,28 +232,21 @@ class Relevance:
             return 0.0 if _WORKED_OUT.search(unit.text) else WANTED_KIND
         return 0.0
 
-    def definitions(self, units: Sequence[Unit], asked: frozenset[int]) -> list[float]:
-        """How far each unit says what this term is, from 0 to 1.2."""
-        return [self._definition(unit, self.terms(unit.text), asked) for unit in units]
-
-    def _defining(
-        self, units: Sequence[Unit], owns: Sequence[frozenset[int]]
+    def definitions(
+        self, units: Sequence[Unit], asked: frozenset[int], name: Name
     ) -> tuple[list[float], set[int]]:
-        """How far each says what the term is that was asked for; positions of those that say it of
-        another word of its stem, hybridization for hybrid, while one says it of the term itself.
+        """How far each unit says what this term is, from 0 to 1.2; positions of those that say it
+        of another word of its stem, hybridization for hybrid, while one says it of the term itself.
 
         Of entries of the glossary only the nearest define it.
         """
-        found = [
-            self._definition(unit, own, self.asked.defined)
-            for unit, own in zip(units, owns, strict=True)
-        ]
-        if self.asked.defined and max(found, default=0.0) < CALLED:
+        found = [self._definition(unit, self.terms(unit.text), asked) for unit in units]
+        if asked and max(found, default=0.0) < CALLED:
             found = [
-                max(value, CALLED * is_called(self.asked.defined, unit.text, self.terms))
+                max(value, CALLED * is_called(asked, unit.text, self.terms))
                 for value, unit in zip(found, units, strict=True)
             ]
-        named = {at: self._named(units[at], owns[at]) for at, value in enumerate(found) if value}
+        named = {at: self._named(units[at], asked, name) for at, value in enumerate(found) if value}
         entries = {at for at in named if units[at].kind is BlockKind.GLOSSARY_ENTRY}
         nearest = max((named[at] for at in entries), default=0)
         for at in entries:
@@ -260,13 +254,13 @@ class Relevance:
         other = {at for at, value in named.items() if not value} - entries
         return found, other if any(named.values()) else set()
 
-    def _named(self, unit: Unit, own: frozenset[int]) -> int:
+    def _named(self, unit: Unit, asked: frozenset[int], name: Name) -> int:
         """How much it names the term as it was asked for, or not at all, from 0 to 2."""
         if unit.kind is BlockKind.GLOSSARY_ENTRY:
             marked = self.context[unit.passage].passage.terms
-            return max((named_as(term, self.asked.name) for term in marked), default=0)
-        unnamed = not self.asked.defined <= own
-        return int(unnamed or mentions(unit.text, self.asked.name))
+            return max((named_as(term, name) for term in marked), default=0)
+        unnamed = not asked <= self.terms(unit.text)
+        return int(unnamed or mentions(unit.text, name))
 
     def _definition(self, unit: Unit, own: frozenset[int], asked: frozenset[int]) -> float:
         if not asked:

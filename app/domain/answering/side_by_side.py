@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from app.domain.answering.comparison import Subject
 from app.domain.answering.relevance import Relevance
+from app.domain.answering.terms import words
 from app.domain.answering.units import Unit
 from app.domain.document import BlockKind
 
@@ -57,17 +60,12 @@ def side_by_side(
 
     Both are empty unless each of the things is defined.
     """
-    defining: list[int] = []
-    named: frozenset[int] = frozenset()
-    sections: set[tuple[str, ...]] = set()
-    for subject in relevance.asked.compared:
-        found = _defined(subject, units, scores, relevance)
-        if found is None:
-            return [], []
-        places, reading = found
-        defining.append(places[0])
-        named |= reading
-        sections |= {relevance.context[units[at].passage].passage.heading_path for at in places}
+    found = [_defined(one, units, scores, relevance) for one in relevance.asked.compared]
+    if not all(one.places for one in found):
+        return [], []
+    named = frozenset[int]().union(*(one.reading for one in found))
+    defining = _of_one_sense(found, units, named, relevance)
+    sections = {_section(units[at], relevance) for one in found for at in one.places}
     together = {
         at: scores[at] + (SAME_SECTION if _section(unit, relevance) in sections else 0.0)
         for at, unit in enumerate(units)
@@ -77,16 +75,43 @@ def side_by_side(
     return list(dict.fromkeys(defining)), [] if best is None else [best]
 
 
+@dataclass(frozen=True, slots=True)
+class _Defined:
+    reading: frozenset[int] = frozenset()
+    """The terms of the thing."""
+    places: tuple[int, ...] = ()
+    """Positions of the units that say what it is, best first."""
+    best: tuple[int, ...] = ()
+    """Those of them that say it as well as the first."""
+
+
 def _defined(
     subject: Subject, units: Sequence[Unit], scores: Sequence[float], relevance: Relevance
-) -> tuple[list[int], frozenset[int]] | None:
-    """The units that say what it is, best first, and the terms that they say it of."""
+) -> _Defined:
+    name = tuple(words(subject.name))
     for reading in subject.readings:
-        values = relevance.definitions(units, reading)
+        values, _ = relevance.definitions(units, reading, name)
         places = [at for at, value in enumerate(values) if value >= LEAST and scores[at] > 0]
         if places:
-            return sorted(places, key=lambda at: -values[at]), reading
-    return None
+            places.sort(key=lambda at: -values[at])
+            best = tuple(at for at in places if values[at] == values[places[0]])
+            return _Defined(reading, tuple(places), best)
+    return _Defined()
+
+
+def _of_one_sense(
+    found: Sequence[_Defined], units: Sequence[Unit], named: frozenset[int], relevance: Relevance
+) -> list[int]:
+    """One place for each thing: where there are several, as for the vein of a leaf and of a body,
+    the one that says most that one of the other things' places says too.
+    """
+
+    def shared(at: int, others: Iterable[int]) -> int:
+        own = relevance.terms(units[at].text) - named
+        return max((len(own & relevance.terms(units[other].text)) for other in others), default=0)
+
+    every = {at for one in found for at in one.best}
+    return [max(one.best, key=partial(shared, others=every.difference(one.best))) for one in found]
 
 
 def _sets_apart(unit: Unit, named: frozenset[int], relevance: Relevance) -> bool:
