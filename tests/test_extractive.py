@@ -228,6 +228,26 @@ def test_a_term_and_its_plural_are_one(one: str, another: str) -> None:
     assert not mentions("cellulose", ("cell",))
 
 
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [("shadowing", "is shadowed"), ("cache", "for caching"), ("running", "they run")],
+)
+def test_a_verb_is_the_same_in_its_other_forms(asked: str, told: str) -> None:
+    assert mentions(told, (asked,))
+    assert not mentions("tokenization, by tokenizers", ("token",))
+
+
+def test_that_something_is_different_does_not_say_what_it_is() -> None:
+    told = passage(
+        "You can name two things alike. The first of the two is *shadowed* by the second.",
+        "p-told",
+        terms=("shadowed",),
+        heading_path=("Names", "Shadowing"),
+    )
+    denied = passage("Shadowing is different from marking things as mutable ones.", "p-denied")
+    assert "is *shadowed* by" in extracted("What is shadowing?", denied, told).text
+
+
 def test_a_short_entry_is_as_good_as_a_long_one() -> None:
     near = passage("It guards the ovule, the part that makes seeds of plants.", "p-near")
     short = entry("ovule", "female gametophyte", "p-entry")

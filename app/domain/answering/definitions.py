@@ -49,13 +49,16 @@ SAYS_WHAT_IT_IS = re.compile(
     re.IGNORECASE,
 )
 SAYS_SOMETHING = re.compile(
-    r"\b(?:is|are|es|son|ist|sind|est|sont|é|são)\b(?! (?:not|nicht|pas)\b)", re.IGNORECASE
+    r"\b(?:is|are|es|son|ist|sind|est|sont|é|são)\b(?! (?:not|nicht|pas|different|similar)\b)",
+    re.IGNORECASE,
 )
 EXPLAINED_ELSEWHERE = re.compile(
     r"\b(?:discuss|cover|explain|explore|describe|examine|learn|see|look)\w*\b[^.!?]{0,60}"
     r"\bin (?:(?:chapter|section|appendix) \w|(?:a|the) (?:later|next|following) )",
     re.IGNORECASE,
 )
+_VERB_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|e)$")
+_DOUBLED = re.compile(r"([bdfgmnprt])\1$")
 _ARTICLES = frozenset({"a", "an", "the"})
 _LONGEST_SUBJECT = 80  # characters
 _OWNER = re.compile(r"^\W*(?:(?:the|an?)\s+)?\w+['\u2019]s\s+", re.IGNORECASE)
@@ -111,9 +114,20 @@ def named_as(term: str, name: Name) -> int:
 
 
 def mentions(text: str, name: Name) -> bool:
-    """Whether all the words stand in the text, in the singular or the plural."""
+    """Whether all the words stand in the text, in the singular or the plural, or as another form of
+    the verb: shadowing and "is shadowed".
+    """
     said = set(words(text))
-    return all(not said.isdisjoint({word, *other_numbers(word)}) for word in name)
+    bare = {_bare(word) for word in said}
+    return all(
+        _bare(word) in bare or not said.isdisjoint({word, *other_numbers(word)}) for word in name
+    )
+
+
+def _bare(word: str) -> str:
+    """A verb without its ending: "cach" of cache, cached and caching, "run" of running."""
+    stem = _VERB_ENDING.sub("", word)
+    return _DOUBLED.sub(r"\1", stem) if stem != word else word
 
 
 def _same_but_for_number(name: Name, other: Name) -> bool:
