@@ -18,6 +18,7 @@ from app.domain.answering.definitions import (
     name_asked,
     named_as,
     places_that_define,
+    says_what_it_does,
 )
 from app.domain.answering.extractive import MAX_UNITS, MAX_WORDS, ExtractiveAnswer
 from app.domain.answering.relevance import Relevance
@@ -226,6 +227,27 @@ def test_a_term_and_its_plural_are_one(one: str, another: str) -> None:
         assert mentions(f"There is some {told}.", name)
     assert named_as("cellulose", ("cell",)) == 0
     assert not mentions("cellulose", ("cell",))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "says"),
+    [
+        ("combineAll turns several owls into one.", True),
+        ("The combineAll helper function turns several owls into one.", True),
+        ("combineAll is often called with owls.", False),
+        ("combineAll looks like this:", False),
+        ("combineAll and others turn owls into mice.", False),
+        ("While combineAll tries, it turns owls away.", False),
+        ("", False),
+    ],
+)
+def test_what_a_thing_does_is_told_by_a_sentence_that_begins_with_it(
+    sentence: str, says: bool
+) -> None:
+    assert says_what_it_does(terms("combineAll"), sentence, terms) is says
+    other = passage("While combineAll checks each of the owls, do not feed all of them.", "p-o")
+    if says:
+        assert best("What does combineAll do?", other, passage(sentence, "p-s")) == sentence
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,7 @@ _ASKS_CHANGE = re.compile(
     r"|deprecat\w+|removed|added|fixe[sd]|breaking|broken|upgrad\w+|migrat\w+|since|bugs?|still)\b",
     re.IGNORECASE,
 )
+_ASKS_WHAT_IT_DOES = re.compile(r"\bwhat\s+do(?:es)?\b.+\bdo\b", re.IGNORECASE | re.DOTALL)
 _ASKS_FACT = re.compile(
     r"^\s*(?:who|whose|when|where|which|is|are|was|were|does|do|did|can|has|have)\b", re.IGNORECASE
 )
@@ -97,6 +98,8 @@ class Asked:
     """The terms of X in "what is X?", else empty."""
     name: Name
     """The words of X as they are written."""
+    does: bool
+    """Whether it is asked what X does."""
     compared: tuple[Subject, ...]
     """What is set against each other, if anything is."""
     to_do: bool
@@ -140,6 +143,7 @@ class Asked:
             weights={term: weight / total for term, weight in weights.items()},
             defined=defined_terms(question, terms),
             name=name_asked(question),
+            does=bool(_ASKS_WHAT_IT_DOES.search(question)),
             compared=compared(question, terms),
             to_do=to_do,
             code=bool(_ASKS_CODE.search(question)),

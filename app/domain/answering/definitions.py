@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import TypeAlias
 
 from app.domain.answering.terms import Terms, words
@@ -33,7 +33,7 @@ _ASKS_DEFINITION = re.compile(
     r"|\s+the\s+(?:function|role|purpose|meaning|definition|point|idea)s?\s+(?:of|behind))?"
     r"|(?:what|how)\s+do(?:es)?|define|explain|describe|tell\s+me\s+about"
     r"|who\s+(?:is|was|are|were)|qué\s+(?:es|son)|was\s+(?:ist|sind)|qu['\u2019]est-ce\s+que?"
-    r"|o\s+que\s+(?:é|são))\s+(?P<what>.+?)(?:\s+means?|\s+refers?\s+to|\s+stands?\s+for|\s+works?"
+    r"|o\s+que\s+(?:é|são))\s+(?P<what>.+?)(?:\s+do|\s+means?|\s+refers?\s+to|\s+stands?\s+for|\s+works?"
     r"|(?:\s+(?:used|good|meant|there))?\s+for)?"
     r"(?:,?\s+(?:to\s+me|please|briefly|exactly|in\s+(?:simple|plain)\s+(?:terms|words|english)))*$",
     re.IGNORECASE | re.DOTALL,
@@ -77,6 +77,12 @@ _CALLED = re.compile(
     r"(?P<name>[^\s,;:.()]+(?:\s+[^\s,;:.()]+){0,3})",
     re.IGNORECASE,
 )
+_KIND_OF_THING = re.compile(
+    r"(?:higher-order|helper|utility|function|method|hook|component|command|option|flag|keyword"
+    r"|operator|macro|class|module|decorator|attribute|property|parameter|argument|setting|type"
+    r"|trait|package|library|tool|layer|step|process|enzyme|protein|gland|hormone)"
+)
+_DOES = re.compile(r"(?!is$|was$|has$|does$|as$|its$|this$|thus$|always$|looks$)[a-z]{2,}s")
 _POINTS_AT = re.compile(r"\s*(?:this|that|these|those)\b", re.IGNORECASE)
 _SENTENCE_BEGINS = re.compile(r"[.!?]\s+|\n")
 
@@ -173,7 +179,7 @@ def definitions_first(
 def _mentions(known: ChunkTerms, asked: frozenset[int]) -> bool:
     """Whether all of the terms stand in a sentence, in the headings or in a term defined here."""
     told = (sentence.terms for sentence in known.sentences)
-    return any(map(asked.issubset, chain([known.heading], known.defined, told)))
+    return any(map(asked.issubset, itertools.chain([known.heading], known.defined, told)))
 
 
 def in_front(front: Sequence[Hit], hits: Sequence[Hit]) -> list[Hit]:
@@ -231,6 +237,18 @@ def speaks_of(asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms
     if owner := _OWNER.match(subject):
         readings.append(terms(subject[owner.end() :]))
     return max(1 / (1 + len(one - asked)) if one >= asked else 0.0 for one in readings)
+
+
+def says_what_it_does(asked: frozenset[int], sentence: str, terms: Terms) -> bool:
+    """Whether it begins with the thing and what that does: "The map function turns ..."."""
+    begins = sentence[:_LONGEST_SUBJECT].split()[: _LONGEST_TERM + 4]
+    if begins and begins[0].lower() in _ARTICLES:
+        begins = begins[1:]
+    for size in range(1, min(_LONGEST_TERM, len(begins)) + 1):
+        if terms(" ".join(begins[:size])) == asked:
+            behind = itertools.dropwhile(_KIND_OF_THING.fullmatch, begins[size:])
+            return bool(_DOES.fullmatch(next(behind, "")))
+    return False
 
 
 def is_called(asked: frozenset[int], sentence: str, terms: Terms) -> bool:

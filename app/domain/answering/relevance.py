@@ -25,6 +25,7 @@ from app.domain.answering.definitions import (
     is_named,
     mentions,
     named_as,
+    says_what_it_does,
     speaks_of,
 )
 from app.domain.answering.listings import is_result
@@ -44,6 +45,8 @@ NAMED = 0.6
 """How far the first sentence under a heading that is just the term defines it without its name."""
 CALLED = 0.5
 """How far a sentence that says "this is called so" defines it, where none defines it better."""
+DOES = 0.5
+"""How far a sentence that says what a thing does defines it, where that is asked."""
 OTHER_FORM = 0.5
 """Factor for a sentence that defines another word of the term's stem, where one does it itself."""
 OPENING = 0.5
@@ -277,6 +280,7 @@ class Relevance:
             (1.0 if marked else 0.75) * speaks_of(asked, unit.text, SAYS_WHAT_IT_IS, self.terms),
             (0.75 if marked else OPENING if says == 1.0 and unit.start == 0 else 0.2) * says,
             0.65 if marked and asked <= own else 0.0,
+            DOES if self.asked.does and says_what_it_does(asked, unit.text, self.terms) else 0.0,
         )
 
     def _opens_section_of(self, at: int, asked: frozenset[int]) -> bool:
