@@ -20,7 +20,7 @@ from app.domain.answering.definitions import (
     places_that_define,
     says_what_it_does,
 )
-from app.domain.answering.extractive import MAX_UNITS, MAX_WORDS, ExtractiveAnswer
+from app.domain.answering.extractive import MAX_UNITS, MAX_WORDS, ExtractiveAnswer, compose
 from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import MAX_UNIT_WORDS, list_items, units
 from app.domain.chunking.chunk import Chunk, Passage
@@ -304,6 +304,29 @@ def test_a_sentence_that_names_several_things_is_preferred_where_they_are_asked_
     one = passage("All parts of a cell work together at any time.", "p-one")
     all_of_them = passage("The parts of a cell are its wall, its core, and its skin.", "p-all")
     assert best(question, one, all_of_them) == all_of_them.text
+
+
+@pytest.mark.parametrize(
+    ("chosen", "text"),
+    [
+        ([1], "- Sort."),
+        ([0, 2], "- Split.\n- Write."),
+        ([1, 2], "2. Sort.\n3. Write."),
+        ([0, 1, 2], "1. Split.\n2. Sort.\n3. Write."),
+    ],
+)
+def test_items_keep_their_numbers_where_they_follow_one_another(
+    chosen: list[int], text: str
+) -> None:
+    """Markdown counts the items of a list itself, from one."""
+    steps = passage("1. Split.\n2. Sort.\n3. Write.", "p-steps", BlockKind.LIST)
+    context = context_of(*in_order(steps))
+    found = list(units(context, split_sentences, "en"))
+    answer = compose([found[at] for at in chosen], context)
+    assert answer.text == text
+    assert [answer.text[start:end] for (start, end), _ in answer.claims] == [
+        found[at].text for at in chosen
+    ]
 
 
 def test_glossary_entry_is_quoted_whole_for_a_definition() -> None:

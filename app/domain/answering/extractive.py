@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from app.domain.answering.announcements import Announcements
 from app.domain.answering.asked import Asked
@@ -302,9 +303,10 @@ def compose(chosen: Sequence[Unit], context: Sequence[ContextPassage]) -> Extrac
     text = ""
     claims: list[tuple[Span, Unit]] = []
     previous: Unit | None = None
+    numbered = _in_sequence(chosen, context)
     for unit in chosen:
         text += _joint(previous, unit, context)
-        before, quoted, after = _framed(unit, context)
+        before, quoted, after = _framed(unit, context, unit in numbered)
         text += before
         claims.append(((len(text), len(text) + len(quoted)), unit))
         text += quoted + after
@@ -324,7 +326,19 @@ def _joint(previous: Unit | None, unit: Unit, context: Sequence[ContextPassage])
     return "\n" if all(lists) or "\n" in between else " "
 
 
-def _framed(unit: Unit, context: Sequence[ContextPassage]) -> tuple[str, str, str]:
+def _in_sequence(chosen: Sequence[Unit], context: Sequence[ContextPassage]) -> set[Unit]:
+    """The items that stand beside the next or the last one of their list: the fourth step alone
+    would be shown as the first one.
+    """
+    found: set[Unit] = set()
+    for one, other in pairwise(chosen):
+        between = context[one.passage].passage.text[one.end : other.start]
+        if one.passage == other.passage and marker_before(between, len(between)) == between.strip():
+            found |= {one, other}
+    return found
+
+
+def _framed(unit: Unit, context: Sequence[ContextPassage], numbered: bool) -> tuple[str, str, str]:
     """What stands before the unit's words, the words, and what stands after them."""
     passage = context[unit.passage].passage
     if unit.kind is BlockKind.CODE:
@@ -332,7 +346,8 @@ def _framed(unit: Unit, context: Sequence[ContextPassage]) -> tuple[str, str, st
         fence = "`" * max(3, longest + 1)
         return f"{fence}{passage.language}\n", unit.text, f"\n{fence}"
     if unit.kind is BlockKind.LIST:
-        return f"{marker_before(passage.text, unit.start)} ", unit.text, ""
+        marker = marker_before(passage.text, unit.start) if numbered else "-"
+        return f"{marker} ", unit.text, ""
     if unit.kind is BlockKind.TABLE:
         return "", "\n".join(_with_rule(unit.text)), ""
     return "", unit.text, ""
