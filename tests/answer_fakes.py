@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.sentences import split_sentences
+from app.adapters.stop_words import STOP_WORDS
 from app.domain.answer import Usage
 from app.domain.answering.consulted import Consulted
 from app.domain.answering.extractive import ExtractiveAnswer, extract, quotable
@@ -17,6 +18,7 @@ from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchQuery, Turn
 from app.services.answer import AnswerQuestion
 from app.services.judge import JudgeAnswerability
+from app.services.likeness import LikenessVectors
 from app.services.ports import (
     GeneratedCitation,
     GeneratedEnd,
@@ -165,7 +167,9 @@ class World:
             ceilings=ceilings,
             places=ReadingPlaces(self.index),
             judge=JudgeAnswerability(
-                local_embedder, ceilings, SecondStage(self.sparse, ceilings).terms_of
+                LikenessVectors(local_embedder, STOP_WORDS),
+                ceilings,
+                SecondStage(self.sparse, ceilings).terms_of,
             ),
             links=LinkQuotes(self.index),
             count_tokens=lambda text: len(text.split()),

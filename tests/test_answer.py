@@ -131,9 +131,9 @@ class Listening:
     def __getattr__(self, name: str) -> object:
         return getattr(self.judge, name)
 
-    async def likeness(self, question: str, texts: Sequence[str]) -> list[float]:
+    async def likeness(self, question: str, texts: Sequence[str], language: str) -> list[float]:
         self.heard.append((question, texts))
-        return await self.judge.likeness(question, texts)
+        return await self.judge.likeness(question, texts, language)
 
 
 def test_what_touches_a_follow_up_is_compared_with_it_as_it_was_searched_for() -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from app.adapters.sentences import split_sentences
+from app.adapters.stop_words import STOP_WORDS
 from app.domain.answer import Answer
 from app.domain.answering.request import AskRequest
 from app.domain.answering.scope import Place, Scope, narrowed, page_preferred
@@ -17,6 +18,7 @@ from app.domain.errors import QuestionError
 from app.domain.retrieval.query import Hit, SearchFilter
 from app.services.answer import AnswerQuestion
 from app.services.judge import JudgeAnswerability
+from app.services.likeness import LikenessVectors
 from app.services.quote_links import LinkQuotes
 from app.services.reading_places import ReadingPlaces
 from app.services.retrieve import Retrieve
@@ -60,7 +62,9 @@ class Reader:
             ceilings=ceilings,
             places=self.places,
             judge=JudgeAnswerability(
-                local_embedder, ceilings, SecondStage(sparse, ceilings).terms_of
+                LikenessVectors(local_embedder, STOP_WORDS),
+                ceilings,
+                SecondStage(sparse, ceilings).terms_of,
             ),
             links=LinkQuotes(index),
             count_tokens=lambda text: len(text.split()),

@@ -206,6 +206,8 @@ def test_language_of_a_question_is_told_by_its_common_words(text: str, language:
 
 def test_unknown_words_leave_the_default_language() -> None:
     assert guess_language("mitochondria", "de") == "de"
+    assert refusal_text("mitochondria", 0, "de") == "Das Buch sagt dazu nichts."
+    assert refusal_text("mitochondria", 0, "fi") == refusal_text("mitochondria", 0)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from app.adapters.minilm_embedder import MiniLmEmbedder
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.run_memory import FileRunMemory
 from app.adapters.sentences import split_sentences
+from app.adapters.stop_words import STOP_WORDS
 from app.adapters.tokens import token_counter
 from app.bootstrap.chunking import chunk_book, embed_from_thread
 from app.bootstrap.providers import (
@@ -27,6 +28,7 @@ from app.bootstrap.providers import (
     tariff_of,
 )
 from app.bootstrap.reading import read_source, source_stamp
+from app.domain.answering.languages import COMMON_WORDS
 from app.domain.errors import ConfigError
 from app.services.answer import AnswerQuestion
 from app.services.cite import CiteParagraph
@@ -36,6 +38,7 @@ from app.services.glossary import LookUpTerms
 from app.services.ingest import IngestBook
 from app.services.judge import JudgeAnswerability
 from app.services.lexical import FINGERPRINT as LEXICAL_FINGERPRINT
+from app.services.likeness import LikenessVectors
 from app.services.migrate import MigrateBooks
 from app.services.ports import BookStore, Embedder, Generator
 from app.services.quote_links import LinkQuotes
@@ -110,7 +113,9 @@ async def application(
             ceilings=ceilings,
             places=ReadingPlaces(index),
             judge=JudgeAnswerability(
-                partial(local_embedder, embedder), ceilings, second_stage.terms_of
+                LikenessVectors(partial(local_embedder, embedder), {**COMMON_WORDS, **STOP_WORDS}),
+                ceilings,
+                second_stage.terms_of,
             ),
             links=LinkQuotes(index),
             count_tokens=count_tokens,

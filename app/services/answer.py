@@ -239,7 +239,7 @@ class AnswerQuestion:
             solution=frozenset(
                 passage.paragraph_id for one in solution for passage in one.passages
             ),
-            likeness=self.judge.likeness,
+            likeness=partial(self.judge.likeness, language=language),
             score=1.0
             if both or is_defined(found.hits, term, terms)
             else await self._score(request.question, found, scope, language),

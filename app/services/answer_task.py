@@ -78,7 +78,9 @@ class AnswerTask:
 
     def _refused(self, usage: Usage, hint: str = "") -> Iterator[AnswerEvent]:
         sections = nearest_sections(self.found.hits)
-        text = f"{refusal_text(self.request.question, len(sections))} {hint}".rstrip()
+        language = self.consulted.language
+        plain = refusal_text(self.request.question, len(sections), language)
+        text = f"{plain} {hint}".rstrip()
         answer = Answer(
             answer=text,
             mode=AnswerMode.REFUSED,
@@ -92,7 +94,7 @@ class AnswerTask:
 
     def point(self) -> Iterator[AnswerEvent]:
         """Name the paragraphs to read before the exercise, and no more."""
-        text = read_first(self.request.question)
+        text = read_first(self.request.question, self.consulted.language)
         consulted = tuple(map(_source, to_read(self.consulted)[:READ_FIRST]))
         yield Started(AnswerMode.EXTRACTIVE, consulted)
         yield TextDelta(text)

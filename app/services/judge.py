@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
 from itertools import chain, islice
@@ -19,7 +19,7 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import ChunkTerms, sentences
 from app.domain.retrieval.query import Hit, Vector
-from app.services.ports import Embedder
+from app.services.likeness import LikenessVectors
 from app.services.term_ceilings import TermCeilings
 
 JUDGED_HITS = 8
@@ -34,9 +34,7 @@ _ASKS_ITSELF = frozenset({BlockKind.HEADING, BlockKind.EXERCISE})
 
 @dataclass(frozen=True, slots=True)
 class JudgeAnswerability:
-    embedder: Callable[[], Awaitable[Embedder]]
-    """Gives the local model, even where another one searches: cosines of two models do not compare.
-    Asked for with the first question."""
+    vectors: LikenessVectors
     ceilings: TermCeilings
     chunk_terms: Callable[[Chunk], ChunkTerms]
     _known: dict[tuple[str, ...], Sequence[Vector]] = field(default_factory=dict, compare=False)
@@ -49,7 +47,7 @@ class JudgeAnswerability:
         language = near[0].chunk.language if near else "en"
         asked = self.ceilings.ordered_terms(question, language)
         ceilings = await self.ceilings.of(self.ceilings.terms(question, language), books)
-        title, likest = await self._likest(question, [hit.chunk for hit in near])
+        title, likest = await self._likest(question, [hit.chunk for hit in near], language)
         support: list[Support] = []
         for hit, (paragraph, sentence) in zip(near, likest, strict=True):
             known = self.chunk_terms(hit.chunk)
@@ -64,23 +62,21 @@ class JudgeAnswerability:
             )
         return Evidence(title, support, await self.ceilings.chunks(books))
 
-    async def likeness(self, question: str, texts: Sequence[str]) -> list[float]:
-        """The cosine of the question and each of the texts, -1 to 1."""
-        embedder = await self.embedder()
-        asked = await embedder.embed_query(question)
-        return [_cosine(asked, vector) for vector in await embedder.embed_documents(texts)]
+    async def likeness(self, question: str, texts: Sequence[str], language: str) -> list[float]:
+        """How like the question each of the texts is, -1 to 1."""
+        asked = await self.vectors.question(question, language)
+        return [_cosine(asked, vector) for vector in await self.vectors.texts(texts, language)]
 
     async def _likest(
-        self, question: str, chunks: Sequence[Chunk]
+        self, question: str, chunks: Sequence[Chunk], language: str
     ) -> tuple[float, list[tuple[float, float]]]:
         """The greatest cosine of the question and a title; then for each chunk that of its likest
         paragraph, and of the likest sentence of one that is read closely, else of the paragraph
         again. 0 where there is none.
         """
-        embedder = await self.embedder()
-        asked = await embedder.embed_query(question)
+        asked = await self.vectors.question(question, language)
         vectors = await self._vectors(
-            embedder,
+            language,
             {
                 (chunk.book, chunk.book_version, chunk.chunk_id): [
                     chunk.section,
@@ -99,7 +95,7 @@ class JudgeAnswerability:
         read: dict[tuple[str, ...], Sequence[str]] = {
             (one.kind, one.text): sentences(one) for _, _, one in near
         }
-        closely = dict(zip(read, await self._vectors(embedder, read), strict=True))
+        closely = dict(zip(read, await self._vectors(language, read), strict=True))
         likest = [0.0] * len(chunks)
         for cosine, at, _ in paragraphs:
             likest[at] = max(likest[at], cosine)
@@ -110,17 +106,22 @@ class JudgeAnswerability:
         return title, [(best, said or best) for best, said in zip(likest, told, strict=True)]
 
     async def _vectors(
-        self, embedder: Embedder, texts: Mapping[tuple[str, ...], Sequence[str]]
+        self, language: str, texts: Mapping[tuple[str, ...], Sequence[str]]
     ) -> list[Sequence[Vector]]:
         """The vectors of the texts of each key, remembered."""
-        found = {key: known for key in texts if (known := self._known.get(key)) is not None}
+        keys = {key: (language, *key) for key in texts}
+        found = {
+            key: known for key, own in keys.items() if (known := self._known.get(own)) is not None
+        }
         missing = {key: own for key, own in texts.items() if key not in found}
         if missing:
-            fresh = iter(await embedder.embed_documents([*chain.from_iterable(missing.values())]))
-            found |= {key: [*islice(fresh, len(own))] for key, own in missing.items()}
+            every = [*chain.from_iterable(missing.values())]
+            fresh = iter(await self.vectors.texts(every, language))
+            made = {key: [*islice(fresh, len(own))] for key, own in missing.items()}
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            self._known.update(found)
+            self._known.update({keys[key]: own for key, own in made.items()})
+            found |= made
         return [found[key] for key in texts]
 
 
@@ -130,5 +131,5 @@ def _told(chunk: Chunk) -> list[Passage]:
 
 
 def _cosine(one: Vector, other: Vector) -> float:
-    """Of two vectors of length 1."""
+    """Of two vectors of length 1, as `LikenessVectors` gives them."""
     return float(sum(map(mul, one, other)))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 
 from app.adapters.markdown.documents import PageDraft, build_document, draft_page
@@ -15,7 +16,8 @@ from app.adapters.markdown.references import check_references
 from app.adapters.markdown.sites import docusaurus, mdbook, mkdocs, myst, plain
 from app.adapters.markdown.sites.layout import Layout, Page
 from app.adapters.markdown.source import make_source, read_source
-from app.domain.document import Book, Document, Site
+from app.domain.answering.languages import guess_language
+from app.domain.document import BlockKind, Book, Document, Site
 from app.domain.errors import BookError
 from app.domain.identity import assign_ids
 from app.services.collector import paused_collector
@@ -35,6 +37,8 @@ _LANGUAGES = {
     Site.PLAIN: (plain.DIALECT, plain.STYLE),
 }
 """The dialect and anchors of a single file, for want of a site's configuration."""
+_SAMPLE = 1_000
+"""Paragraphs by which the language is told."""
 
 
 @paused_collector()
@@ -78,18 +82,26 @@ def read_book(
     if not any(draft.pieces for draft in drafts):
         message = "no text found: not a book's folder, or its table of contents is empty"
         raise BookError(message, str(folder))
-    documents = _documents(drafts, layout.language)
+    language = layout.language or _language_of(drafts)
+    documents = _documents(drafts, language)
     return Book(
         book_id or slug_of(folder.stem if folder.is_file() else folder.resolve().name),
         layout.title or documents[0].title,
         layout.site,
         layout.base_url,
-        layout.language,
+        language,
         _version(library.root, {page.file for page in documents} | context.partials),
         documents,
         tuple(page.file for page in left_out),
         (*layout.warnings, *context.warnings, *check_references(drafts, library, layout)),
     )
+
+
+def _language_of(drafts: list[PageDraft]) -> str:
+    """What the prose is written in, by its common words, where the site does not say."""
+    pieces = (piece for draft in drafts for piece in draft.pieces)
+    prose = (piece.text for piece in pieces if piece.kind is BlockKind.PARAGRAPH)
+    return guess_language("\n".join(islice(prose, _SAMPLE)))
 
 
 def _documents(drafts: list[PageDraft], language: str) -> tuple[Document, ...]:
@@ -104,7 +116,7 @@ def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> D
     layout = _single(site, file, "")
     reader = FileReader(_context(Library(None), layout))
     draft = draft_page(layout.pages[0], make_source(text, file), reader)
-    return _documents([draft], layout.language)[0]
+    return _documents([draft], _language_of([draft]))[0]
 
 
 def _single(site: Site, file: str, base_url: str) -> Layout:

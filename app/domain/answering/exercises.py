@@ -103,9 +103,11 @@ def for_solving(
     )
 
 
-def read_first(question: str) -> str:
-    """What is said in place of an answer, in the question's language where that is known."""
-    return _READ_FIRST.get(guess_language(question), _READ_FIRST["en"])
+def read_first(question: str, language: str = "en") -> str:
+    """What is said in place of an answer, in the question's language where that is known, else in
+    `language`, the book's.
+    """
+    return _READ_FIRST.get(guess_language(question, language), _READ_FIRST["en"])
 
 
 def _likeness(asked: frozenset[int], exercise: Passage, terms: Terms) -> float:

@@ -13,7 +13,7 @@ _COMMON = {
     " from had has have how i if in into is it its me my not of on one or should so than that the"
     " their them there these they this to use was we were what when where which who whose why will"
     " with without would you your",
-    "es": "al con cuál cuándo cuántos cómo de del dónde el en entre es está hay la las lo los más"
+    "es": "a al con cuál cuándo cuántos cómo de del dónde el en entre es está hay la las lo los más"
     " me para por porque puede puedo que qué quién se si sin sobre son su un una y hace hacen hago"
     " diferencia",
     "de": "an auf bei das dem den der des die ein eine einen es für ich im in ist kann man mit"
@@ -22,13 +22,14 @@ _COMMON = {
     "fr": "au aux avec ce comment d dans de des du elle en entre est et il je l la le les ne on ou"
     " où par pas pour pourquoi qu quand que quel quelle qui quoi se sont sur un une fait faire"
     " différence",
-    "pt": "ao as com como da das de do dos e ela ele em entre está eu na no o onde os para pela"
+    "pt": "a ao as com como da das de do dos e ela ele em entre está eu na no o onde os para pela"
     " pelo por porque posso qual quando que quem se sem são um uma é faz fazem faço diferença",
-    "it": "che chi come con cosa cui da dei del della di dove e fra gli i il in la le lo nel nella"
-    " per perché posso può quale quali quando si sono su tra un una è fa fanno faccio differenza",
+    "it": "a al che chi come con cosa cui da dei del della di dove e fra gli i il in la le lo nel"
+    " nella per perché posso può quale quali quando si sono su tra un una è fa fanno faccio"
+    " differenza",
     "ur": "اور اس ایک سے میں نے نہیں وہ پر کا کی کے کو کہ کیا کیوں کیسے کون کب کہاں ہیں ہے یہ",
 }
-_WORDS = {code: frozenset(common.split()) for code, common in _COMMON.items()}
+COMMON_WORDS = {code: frozenset(common.split()) for code, common in _COMMON.items()}
 
 _OWN_NAMES = {
     "en": "English", "es": "español", "de": "Deutsch", "fr": "français", "pt": "português",
@@ -73,14 +74,16 @@ def guess_language(text: str, default: str = "en") -> str:
     `default` unless another of seven languages has more of them.
     """
     found = list(words(text))
-    best = max(_WORDS, key=lambda code: _count(found, code))
+    best = max(COMMON_WORDS, key=lambda code: _count(found, code))
     return best if _count(found, best) > _count(found, default) else default
 
 
-def refusal_text(question: str, sections: int) -> str:
-    """The plain "the book does not say", in the question's language where that is known."""
+def refusal_text(question: str, sections: int, language: str = "en") -> str:
+    """The plain "the book does not say", in the question's language where that is known, else in
+    `language`, the book's.
+    """
     texts = _REFUSALS if sections else _NOTHING_NEAR
-    return texts[guess_language(question)]
+    return texts.get(guess_language(question, language), texts["en"])
 
 
 def other_language(question: str, language: str) -> str:
@@ -99,10 +102,10 @@ def bare_question(question: str, language: str) -> str:
     asked_in = guess_language(question, language)
     if asked_in == language:
         return question
-    common = _WORDS[asked_in].union(words(CARRIERS.get(asked_in, "")))
+    common = COMMON_WORDS[asked_in].union(words(CARRIERS.get(asked_in, "")))
     kept = [run for run in question.split() if not common.issuperset(words(run))]
     return " ".join(kept) or question
 
 
 def _count(found: Sequence[str], language: str) -> int:
-    return sum(word in _WORDS.get(language, frozenset()) for word in found)
+    return sum(word in COMMON_WORDS.get(language, frozenset()) for word in found)

@@ -57,6 +57,8 @@ class SiteConfig:
     last_version: str = ""
     math: bool = False
     versions: tuple[str, ...] = ()
+    language: str = ""
+    """Of the default locale, if the site names one."""
 
     @property
     def latest(self) -> str:
@@ -97,7 +99,7 @@ def open_docusaurus(library: Library, base_url: str) -> Layout:
         tuple(page for file, page in pages.items() if file not in taken),
         config.title,
         base,
-        config.locale,
+        config.language,
         tuple(warnings),
         site_root=config.folder,
         pages_root=_under(config.folder, config.docs_path),
@@ -140,6 +142,7 @@ def read_config(library: Library) -> SiteConfig:
         or "remarkMath" in text
         or (path.endswith("site.json") and "math" in text),
         tuple(versions),
+        _string(locale).split("-")[0],
     )
 
 
@@ -281,7 +284,7 @@ def _page(doc: Doc, config: SiteConfig, base: str, built: dict[str, str]) -> Pag
         path = built[source]
         prefix = "/" + config.base_path.strip("/")
         inner = path[len(prefix) :] if prefix != "/" and path.startswith(prefix) else path
-        return Page(doc.file, join_url(base, inner), doc.label, "", doc.locale)
+        return Page(doc.file, join_url(base, inner), doc.label, "", _language(doc, config))
     segments = [] if doc.locale == config.locale else [doc.locale]
     segments += [part for part in config.route.split("/") if part]
     if doc.version != config.latest:
@@ -291,7 +294,11 @@ def _page(doc: Doc, config: SiteConfig, base: str, built: dict[str, str]) -> Pag
         path = path.rstrip("/") + "/"
     elif config.trailing_slash is False:
         path = path.rstrip("/")
-    return Page(doc.file, join_url(base, path), doc.label, "", doc.locale)
+    return Page(doc.file, join_url(base, path), doc.label, "", _language(doc, config))
+
+
+def _language(doc: Doc, config: SiteConfig) -> str:
+    return config.language if doc.locale == config.locale else doc.locale
 
 
 def _is_default(doc: Doc, config: SiteConfig) -> bool:

@@ -45,7 +45,8 @@ class Layout:
     orphans: tuple[Page, ...] = ()
     title: str = ""
     base_url: str = ""
-    language: str = "en"
+    language: str = ""
+    """An ISO 639-1 code; "" where the site does not say."""
     warnings: tuple[SourceWarning, ...] = ()
     site_root: str = ""
     """The folder that `@site/` names, relative to the book's."""

@@ -115,7 +115,7 @@ def _load(text: str, name: str) -> dict[str, object]:
 def _language(config: dict[str, object]) -> str:
     theme = config.get("theme")
     language = theme.get("language") if isinstance(theme, dict) else None
-    return str(language or "en").split("-")[0]
+    return str(language or "").split("-")[0]
 
 
 def _path(file: str, pretty: bool) -> str:

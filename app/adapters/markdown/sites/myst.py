@@ -51,7 +51,7 @@ def open_myst(library: Library, base_url: str) -> Layout:
     text = library.require(config_file) if config_file else ""
     warnings: list[SourceWarning] = []
     mystmd = config_file.endswith("myst.yml")
-    title, language, base = "", "en", base_url
+    title, language, base = "", "", base_url
     entries: list[TocEntry] = []
     as_folders = False
     if config_file.endswith(".yml"):
@@ -65,11 +65,12 @@ def open_myst(library: Library, base_url: str) -> Layout:
             book = _load(library.text(_in(folder, "_config.yml")) or "", _in(folder, "_config.yml"))
             title = str(book.get("title") or "")
             html = _table(book.get("html"))
+            language = str(_table(_table(book.get("sphinx")).get("config")).get("language") or "")
             base = base or str(html.get("baseurl") or "")
     else:
         values = {match["key"]: match[2] for match in _CONF_VALUE.finditer(text)}
         title = values.get("html_title") or values.get("project") or ""
-        language = values.get("language") or "en"
+        language = values.get("language") or ""
         base = base or values.get("html_baseurl") or ""
         entries = toctree_entries(library, folder, warnings)
         as_folders = _builds_folders(library, folder)
@@ -95,7 +96,7 @@ def open_myst(library: Library, base_url: str) -> Layout:
         tuple(Page(file, page_url(file)) for file in files if file not in taken),
         title,
         base.rstrip("/"),
-        language.split("_")[0].split("-")[0] or "en",
+        language.split("_")[0].split("-")[0],
         tuple(warnings),
         pages_root=folder,
     )

@@ -43,7 +43,7 @@ def open_plain(library: Library, base_url: str) -> Layout:
         path.relative_to(library.root).as_posix() for path in library.root.rglob("_toctree.yml")
     )
     warnings: list[SourceWarning] = []
-    language = str(config.get("lang") or config.get("locale") or "en").split("-")[0]
+    language = str(config.get("lang") or config.get("locale") or "").split("-")[0]
     title = str(config.get("title") or "")
     if toctrees:
         pages, language = _by_toctree(library, toctrees, base_url, warnings)
@@ -131,7 +131,7 @@ def _by_toctree(
     languages = [name for name in names if _LANGUAGE_FOLDER.match(name)]
     chosen = "en" if "en" in languages else languages[0] if languages else next(iter(names))
     toctree = names[chosen]
-    language = chosen.split("-")[0].split("_")[0] if chosen in languages else "en"
+    language = chosen.split("-")[0].split("_")[0] if chosen in languages else ""
     folder = folder_of(toctree)
     try:
         loaded = yaml.safe_load(library.require(toctree))

@@ -1,0 +1,56 @@
+"""The language of a book: what its site says, else what its words say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.adapters.markdown import read_book, read_text
+from app.domain.document import Site
+
+SPANISH = "# Uno\n\nLas plantas hacen azúcar de la luz que les llega, y de lo que hay en el aire.\n"
+ENGLISH = "# One\n\nThe plants make sugar of the light that they get, and of what is in the air.\n"
+CODE = "# X\n\n```py\nla = el + los\nque = de + la + en\n```\n"
+LINES = {
+    Site.DOCUSAURUS: (
+        "docusaurus.config.js", "docs/a.md", "export default {{url: 'https://x.org'{}}}",
+        ", i18n: {defaultLocale: 'de'}",
+    ),
+    Site.MDBOOK: ("book.toml", "src/a.md", "[book]\n{}", 'language = "de"'),
+    Site.MKDOCS: ("mkdocs.yml", "docs/a.md", "site_name: x\n{}", "theme: {language: de}"),
+    Site.MYST: ("_config.yml", "a.md", "title: x\n{}", "sphinx: {config: {language: de}}"),
+}  # fmt: skip
+
+
+def language_of(folder: Path) -> set[str]:
+    book = read_book(folder)
+    return {book.language, *(page.language for page in book.documents)}
+
+
+@pytest.mark.parametrize("site", LINES)
+@pytest.mark.parametrize("declared", [False, True])
+def test_what_the_site_says_counts_and_else_its_words(
+    site: Site, declared: bool, tmp_path: Path
+) -> None:
+    config, page, text, line = LINES[site]
+    for file, content in {
+        config: text.format(line if declared else ""),
+        page: SPANISH,
+        "src/SUMMARY.md": "- [Uno](a.md)",
+        "_toc.yml": "format: jb-book\nroot: a",
+    }.items():
+        if site is Site.MDBOOK or file != "src/SUMMARY.md":
+            (tmp_path / file).parent.mkdir(exist_ok=True)
+            (tmp_path / file).write_text(content, encoding="utf-8")
+    if site is not Site.MYST:
+        (tmp_path / "_toc.yml").unlink()
+    assert language_of(tmp_path) == {"de" if declared else "es"}
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [(SPANISH, "es"), (ENGLISH, "en"), (CODE, "en"), (ENGLISH + ENGLISH + SPANISH, "en")],
+)
+def test_prose_tells_the_language_and_code_does_not(text: str, language: str) -> None:
+    assert read_text(text).language == language

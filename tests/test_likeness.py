@@ -1,0 +1,54 @@
+"""How like texts are, in the language that the local model has learnt and in others."""
+
+from __future__ import annotations
+
+import asyncio
+from operator import mul
+
+import pytest
+
+from app.adapters.stop_words import STOP_WORDS
+from app.services.likeness import LikenessVectors
+from tests.retrieval_fakes import local_embedder
+
+QUESTION = "¿Qué es la fotosíntesis y cómo la hacen las plantas?"
+TOLD = "Con la fotosíntesis las plantas hacen azúcar de la luz que les llega."
+FOREIGN = "El equipo que ganó la final de la liga es el que más puntos ha hecho en el año."
+
+
+def likeness(question: str, text: str, language: str) -> float:
+    async def measured() -> float:
+        vectors = LikenessVectors(local_embedder, STOP_WORDS)
+        asked = await vectors.question(question, language)
+        (told,) = await vectors.texts([text], language)
+        return float(sum(map(mul, asked, told)))
+
+    return asyncio.run(measured())
+
+
+def test_what_is_in_one_language_is_not_alike_for_that() -> None:
+    """As far as it goes with a model that has learnt English."""
+    foreign, told = (likeness(QUESTION, text, "es") for text in (FOREIGN, TOLD))
+    foreign_before, told_before = (likeness(QUESTION, text, "en") for text in (FOREIGN, TOLD))
+    assert foreign < foreign_before / 2
+    assert told - foreign > told_before - foreign_before + 0.15
+
+
+@pytest.mark.parametrize("language", ["en", "xx"])
+def test_nothing_is_taken_from_texts_in_the_models_own_language_or_an_unknown_one(
+    language: str,
+) -> None:
+    async def compared() -> None:
+        vectors = LikenessVectors(local_embedder, STOP_WORDS)
+        embedder = await local_embedder()
+        assert await vectors.question("What is it?", language) == await embedder.embed_query(
+            "What is it?"
+        )
+        assert await vectors.texts(["That."], language) == await embedder.embed_documents(["That."])
+
+    asyncio.run(compared())
+
+
+def test_a_text_of_function_words_alone_has_a_vector_all_the_same() -> None:
+    assert -1.0 <= likeness("¿Qué es eso?", "Es lo que es.", "es") <= 1.0
+    assert likeness("", "", "es") == likeness("", "", "es")
