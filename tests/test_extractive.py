@@ -270,6 +270,15 @@ def test_that_something_is_different_does_not_say_what_it_is() -> None:
     assert "is *shadowed* by" in extracted("What is shadowing?", denied, told).text
 
 
+def test_a_long_sentence_is_not_cut_behind_an_initial() -> None:
+    long = f"The song {'and its words ' * 20}in the version of John C. Owl; it was sung a lot. Then"
+    cut = [
+        unit.text
+        for unit in units(context_of(passage(long)), lambda text, _: [(0, len(text))], "en")
+    ]
+    assert [one[-5:] for one in cut] == [" Owl;", " lot.", "Then"]
+
+
 def test_a_short_entry_is_as_good_as_a_long_one() -> None:
     near = passage("It guards the ovule, the part that makes seeds of plants.", "p-near")
     short = entry("ovule", "female gametophyte", "p-entry")
