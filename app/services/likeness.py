@@ -23,6 +23,9 @@ LEARNT = "en"
 OTHERWISE = 0.9
 """Length of a question's vector in another language, so that its cosines are that much smaller:
 with it own and foreign questions of xquad-es come out as those of xquad-en do."""
+UNKNOWN = 0.57
+"""The same in a language whose function words are not known, so that the words themselves decide:
+Spanish without them refuses nearly as it does with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,8 @@ class LikenessVectors:
         embedder = await self.embedder()
         common = self._common(language)
         if not common:
-            return await embedder.embed_query(text)
+            vector = await embedder.embed_query(text)
+            return vector if language == LEARNT else _scaled(vector, UNKNOWN)
         vector = await embedder.embed_query(_telling(text, common))
         return _without(await self._direction(language), vector, length=OTHERWISE)
 
@@ -76,5 +80,8 @@ def _without(direction: Vector, vector: Vector, length: float = 1.0) -> Vector:
     """What of the vector is square to the direction, made so long; zeros if nothing is."""
     along = sum(map(mul, direction, vector))
     rest = [value - along * part for value, part in zip(vector, direction, strict=True)]
-    scale = length / (hypot(*rest) or 1.0)
-    return array(vector.typecode, [value * scale for value in rest])
+    return _scaled(rest, length / (hypot(*rest) or 1.0))
+
+
+def _scaled(vector: Sequence[float], scale: float) -> Vector:
+    return array("f", [value * scale for value in vector])
