@@ -14,13 +14,12 @@ from app.domain.answering.asked import Asked
 from app.domain.answering.definitions import (
     defined_terms,
     definitions_first,
-    mentions,
     name_asked,
-    named_as,
     places_that_define,
     says_what_it_does,
 )
 from app.domain.answering.extractive import MAX_UNITS, MAX_WORDS, ExtractiveAnswer, compose
+from app.domain.answering.names import mentions, named_as
 from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import MAX_UNIT_WORDS, list_items, units
 from app.domain.chunking.chunk import Chunk, Passage

@@ -31,7 +31,7 @@ from app.domain.answering.request import AskRequest
 from app.domain.answering.scope import NEEDS_PAGE, Place, Scope, narrowed, page_preferred
 from app.domain.answering.selection import selected_paragraph
 from app.domain.answering.spelling import long_words, respelled
-from app.domain.answering.terms import Terms
+from app.domain.answering.terms import Terms, words
 from app.domain.answering.units import SplitSentences
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
@@ -303,8 +303,8 @@ class AnswerQuestion:
                 f"{subject.name}?", k=POOL, mode=SearchMode.SPARSE, filter=scope, rerank=False
             )
             hits = (await self.retrieve.search(query)).hits
-            known = self.judge.chunk_terms
-            found = (places_that_define(hits, one, terms, known) for one in subject.readings)
+            known, name = self.judge.chunk_terms, tuple(words(subject.name))
+            found = (places_that_define(hits, one, terms, known, name) for one in subject.readings)
             defining = next(filter(None, found), [])
             if not defining:
                 return []

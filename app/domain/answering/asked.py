@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.domain.answering.comparison import Subject, compared
-from app.domain.answering.definitions import Name, defined_terms, name_asked
+from app.domain.answering.definitions import defined_terms, name_asked
+from app.domain.answering.names import Name
 from app.domain.answering.terms import Terms, words
 
 _ASKS_CODE = re.compile(

@@ -6,13 +6,12 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
+from app.domain.answering.names import Name, named_as
 from app.domain.answering.terms import Terms, words
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.glossary import definition_in
-from app.domain.plurals import other_numbers
 from app.domain.retrieval.chunk_terms import ChunkTerms
 from app.domain.retrieval.definitions import heading_forms, referred_to, term_forms
 from app.domain.retrieval.query import Hit
@@ -21,9 +20,6 @@ POOL = 30
 """Hits among which the place that defines a term is looked for."""
 PLACES = 2
 """Of those, how many are moved to the front."""
-
-Name: TypeAlias = tuple[str, ...]
-"""Words as `words` gives them."""
 
 _PROSE = frozenset({BlockKind.PARAGRAPH, BlockKind.ADMONITION, BlockKind.QUOTE, BlockKind.LIST})
 
@@ -57,8 +53,6 @@ EXPLAINED_ELSEWHERE = re.compile(
     r"\bin (?:(?:chapter|section|appendix) \w|(?:a|the) (?:later|next|following) )",
     re.IGNORECASE,
 )
-_VERB_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|e)$")
-_DOUBLED = re.compile(r"([bdfgmnprt])\1$")
 _ARTICLES = frozenset({"a", "an", "the"})
 _LONGEST_SUBJECT = 80  # characters
 _OWNER = re.compile(r"^\W*(?:(?:the|an?)\s+)?\w+['\u2019]s\s+", re.IGNORECASE)
@@ -106,40 +100,6 @@ def name_asked(question: str) -> Name:
     """The words of X in "what is X?" as they are written; none for other questions."""
     asked = tuple(words(_what(question) or ""))
     return asked[1:] if asked[:1] and asked[0] in _ARTICLES else asked
-
-
-def named_as(term: str, name: Name) -> int:
-    """2 if the term, or its abbreviation, is just these words, 1 if but for the plural, else 0.
-
-    Terms of one stem are told apart by it: hybrid and hybridization, test and testes.
-    """
-    readings = {tuple(words(form)) for form in term_forms(term)}
-    if name in readings:
-        return 2
-    return int(any(_same_but_for_number(name, reading) for reading in readings))
-
-
-def mentions(text: str, name: Name) -> bool:
-    """Whether all the words stand in the text, in the singular or the plural, or as another form of
-    the verb: shadowing and "is shadowed".
-    """
-    said = set(words(text))
-    bare = {_bare(word) for word in said}
-    return all(
-        _bare(word) in bare or not said.isdisjoint({word, *other_numbers(word)}) for word in name
-    )
-
-
-def _bare(word: str) -> str:
-    """A verb without its ending: "cach" of cache, cached and caching, "run" of running."""
-    stem = _VERB_ENDING.sub("", word)
-    return _DOUBLED.sub(r"\1", stem) if stem != word else word
-
-
-def _same_but_for_number(name: Name, other: Name) -> bool:
-    if not name or not other or name[:-1] != other[:-1]:
-        return False
-    return other[-1] in other_numbers(name[-1])
 
 
 def defines(passage: Passage, asked: frozenset[int], terms: Terms) -> bool:

@@ -19,16 +19,14 @@ from app.domain.answering.definitions import (
     EXPLAINED_ELSEWHERE,
     SAYS_SOMETHING,
     SAYS_WHAT_IT_IS,
-    Name,
     defines,
     is_called,
     is_named,
-    mentions,
-    named_as,
     says_what_it_does,
     speaks_of,
 )
 from app.domain.answering.listings import is_result
+from app.domain.answering.names import Name, mentions, named_as
 from app.domain.answering.terms import Terms
 from app.domain.answering.units import Unit, adjoin, begins_entry
 from app.domain.document import BlockKind

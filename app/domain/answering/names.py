@@ -1,0 +1,50 @@
+"""Whether something is named by the very words that were asked for, which one stem may hide."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+
+from app.domain.answering.terms import words
+from app.domain.plurals import other_numbers
+from app.domain.retrieval.definitions import term_forms
+
+Name: TypeAlias = tuple[str, ...]
+"""Words as `words` gives them."""
+
+_VERB_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|e)$")
+_DOUBLED = re.compile(r"([bdfgmnprt])\1$")
+
+
+def named_as(term: str, name: Name) -> int:
+    """2 if the term, or its abbreviation, is just these words, 1 if but for the plural, else 0.
+
+    Terms of one stem are told apart by it: hybrid and hybridization, test and testes.
+    """
+    readings = {tuple(words(form)) for form in term_forms(term)}
+    if name in readings:
+        return 2
+    return int(any(_same_but_for_number(name, reading) for reading in readings))
+
+
+def mentions(text: str, name: Name) -> bool:
+    """Whether all the words stand in the text, in the singular or the plural, or as another form of
+    the verb: shadowing and "is shadowed".
+    """
+    said = set(words(text))
+    bare = {_bare(word) for word in said}
+    return all(
+        _bare(word) in bare or not said.isdisjoint({word, *other_numbers(word)}) for word in name
+    )
+
+
+def _bare(word: str) -> str:
+    """A verb without its ending: "cach" of cache, cached and caching, "run" of running."""
+    stem = _VERB_ENDING.sub("", word)
+    return _DOUBLED.sub(r"\1", stem) if stem != word else word
+
+
+def _same_but_for_number(name: Name, other: Name) -> bool:
+    if not name or not other or name[:-1] != other[:-1]:
+        return False
+    return other[-1] in other_numbers(name[-1])
