@@ -17,7 +17,7 @@ LINES = {
         "docusaurus.config.js", "docs/a.md", "export default {{url: 'https://x.org'{}}}",
         ", i18n: {defaultLocale: 'de'}",
     ),
-    Site.MDBOOK: ("book.toml", "src/a.md", "[book]\n{}", 'language = "de"'),
+    Site.MDBOOK: ("book.toml", "src/a.md", "[book]\n{}", 'language = "de-CH"'),
     Site.MKDOCS: ("mkdocs.yml", "docs/a.md", "site_name: x\n{}", "theme: {language: de}"),
     Site.MYST: ("_config.yml", "a.md", "title: x\n{}", "sphinx: {config: {language: de}}"),
 }  # fmt: skip

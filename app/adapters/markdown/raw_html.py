@@ -121,10 +121,11 @@ def _definitions(source: str, element: RawElement) -> list[Piece]:
         begin = terms[first].start()
         if (not definition and stop < len(inner)) or not (names or definition):
             continue
+        text = "\n".join([*names, definition]).strip()
         pieces.append(
             Piece(
                 BlockKind.GLOSSARY_ENTRY,
-                text := "\n".join([*names, definition]).strip(),
+                text,
                 text,
                 element.inner_start + begin,
                 element.inner_start + begin + len(inner[begin:stop].rstrip()),

@@ -52,7 +52,7 @@ def open_mdbook(library: Library, base_url: str) -> Layout:
         tuple(orphans),
         str(book.get("title") or ""),
         base.rstrip("/"),
-        str(book.get("language") or ""),
+        str(book.get("language") or "").split("-")[0],
         tuple(warnings),
         pages_root=folder,
     )
