@@ -218,11 +218,13 @@ def test_unknown_words_leave_the_default_language() -> None:
         ("Comment fonctionne BERT ?", "en", "BERT"),
         ("What is the Golgi apparatus?", "es", "Golgi apparatus?"),
         ("What does useSelector do?", "en", "What does useSelector do?"),
-        ("¿Qué es la célula?", "es", "¿Qué es la célula?"),
+        ("¿Qué hace la célula?", "es", "célula?"),
+        ("Was machen Mitochondrien?", "de", "Mitochondrien?"),
+        ("Mitä solu tekee?", "fi", "Mitä solu tekee?"),
         ("¿Qué es?", "en", "¿Qué es?"),
     ],
 )
-def test_of_a_question_in_another_language_names_and_terms_are_left(
+def test_of_a_question_the_words_that_tell_are_left(
     question: str, language: str, bare: str
 ) -> None:
     assert bare_question(question, language) == bare

@@ -15,18 +15,20 @@ _COMMON = {
     " with without would you your",
     "es": "a al con cuál cuándo cuántos cómo de del dónde el en entre es está hay la las lo los más"
     " me para por porque puede puedo que qué quién se si sin sobre son su un una y hace hacen hago"
-    " diferencia",
+    " diferencia pasa ocurre cuánto cuántas",
     "de": "an auf bei das dem den der des die ein eine einen es für ich im in ist kann man mit"
     " nicht oder sich sind und von warum was welche welcher wenn wer wie wird wo zu zum zur macht"
-    " machen mache gibt braucht unterschied",
+    " machen mache gibt braucht unterschied bei beim viele wozu wofür dient dienen passiert"
+    " geschieht",
     "fr": "au aux avec ce comment d dans de des du elle en entre est et il je l la le les ne on ou"
     " où par pas pour pourquoi qu quand que quel quelle qui quoi se sont sur un une fait faire"
-    " différence",
+    " différence font passe combien",
     "pt": "a ao as com como da das de do dos e ela ele em entre está eu na no o onde os para pela"
-    " pelo por porque posso qual quando que quem se sem são um uma é faz fazem faço diferença",
+    " pelo por porque posso qual quando que quem se sem são um uma é faz fazem faço diferença"
+    " acontece quantos quantas",
     "it": "a al che chi come con cosa cui da dei del della di dove e fra gli i il in la le lo nel"
     " nella per perché posso può quale quali quando si sono su tra un una è fa fanno faccio"
-    " differenza",
+    " differenza succede quanti quante",
     "ur": "اور اس ایک سے میں نے نہیں وہ پر کا کی کے کو کہ کیا کیوں کیسے کون کب کہاں ہیں ہے یہ",
 }
 COMMON_WORDS = {code: frozenset(common.split()) for code, common in _COMMON.items()}
@@ -95,12 +97,13 @@ def other_language(question: str, language: str) -> str:
 
 
 def bare_question(question: str, language: str) -> str:
-    """A question in another language than `language` without that language's common words.
+    """A question without the common words of its language, "machen" and "faire" among them.
 
-    What is left, names and terms that languages share, may stand in the book.
+    What is left, names and terms that languages share, may stand in a book in another one. English
+    on an English book stays as it is: "do" is a function word, and no book lacks it.
     """
     asked_in = guess_language(question, language)
-    if asked_in == language:
+    if asked_in not in COMMON_WORDS or asked_in == "en" == language:
         return question
     common = COMMON_WORDS[asked_in].union(words(CARRIERS.get(asked_in, "")))
     kept = [run for run in question.split() if not common.issuperset(words(run))]
