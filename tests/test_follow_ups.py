@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -43,7 +44,18 @@ def test_a_heading_that_asks_is_taken_as_it_is() -> None:
 
 @pytest.mark.parametrize(
     "heading",
-    ["Summary", "Review Questions", "1. The", "x" * 90 + " yz", "3D", "Exercise 7.1", "Problem 4b"],
+    [
+        "Summary",
+        "Review Questions",
+        "1. The",
+        "x" * 90 + " yz",
+        "3D",
+        "Exercise 7.1",
+        "Problem 4b",
+        "Section Quiz",
+        "End-of-chapter quiz",
+        "Practical Exercise: Tune a model",
+    ],
 )
 def test_a_heading_that_names_no_subject_is_not_suggested(heading: str) -> None:
     assert suggested("What is rain?", passage("Because.", heading_path=(heading,))) == []
@@ -103,6 +115,22 @@ def test_an_answer_ends_with_them_and_a_refusal_does_not() -> None:
     assert 'What does "Chlorophyll" mean?' in answer.follow_ups
     refusal = asyncio.run(use_case.answer(AskRequest("Who won the hockey cup in Ottawa?")))
     assert (refusal.refused, refusal.follow_ups) == (True, ())
+
+
+def test_what_was_found_on_other_pages_comes_after_what_stands_near_the_citations() -> None:
+    world = World((LIGHT,))
+    other = passage(
+        "A stoma is a pore that lets in light, gas and energy.",
+        "p-stoma",
+        terms=("stoma",),
+        heading_path=("Plants", "Pores of the leaf"),
+    )
+    elsewhere = replace(chunk([other], "c-2"), file="other.md")
+    world.index.stored = [elsewhere, *world.index.stored]
+    asked = AskRequest("What does photosynthesis turn light energy into?")
+    answer = asyncio.run(world.answering().answer(asked))
+    assert {one.file for one in answer.citations} == {"page.md"}
+    assert answer.follow_ups == ('What does "Chlorophyll" mean?', 'What does "stoma" mean?')
 
 
 def after(world: World, hits: list[Hit]) -> tuple[str, ...]:

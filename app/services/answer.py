@@ -144,7 +144,9 @@ class AnswerQuestion:
             return event
         suggest = SuggestFollowUps(self.retrieve, self.ceilings)
         cited = {(one.book, one.file) for one in event.answer.citations}
-        near = [hit for hit in task.found.hits if (hit.chunk.book, hit.chunk.file) in cited]
+        near = sorted(
+            task.found.hits, key=lambda hit: (hit.chunk.book, hit.chunk.file) not in cited
+        )
         asked = task.request.question
         async with self._turns:
             questions = await suggest.after(asked, near, task.scope, task.consulted.language)

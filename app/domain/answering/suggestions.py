@@ -48,6 +48,8 @@ _LONGEST_TERM = 5  # words
 _NO_SUBJECT = re.compile(
     r"^(?:(?:review|discussion|practice) questions?|critical thinking|free response"
     r"|(?:exercise|problem|question|quiz|solution)(?:s|zes)?(?: \d[\d.]*\w?)?"
+    r"|(?:\S+ )?(?:exercise|quiz)(?:s|zes)?(?::.*)?"
+    r"|test your (?:knowledge|understanding)|check your (?:understanding|answers)"
     r"|(?:key|new) (?:terms?|concepts?|ideas?)|(?:section|chapter|lesson) (?:summary|goals|review)"
     r"|learning (?:objectives|outcomes|goals)|further (?:reading|resources|information)"
     r"|what you.(?:ve learned|ll learn)|what.s next|next steps|table of contents|see also"
