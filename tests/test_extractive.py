@@ -278,6 +278,14 @@ def test_a_long_sentence_is_not_cut_behind_an_initial() -> None:
     assert [one[-5:] for one in cut] == [" Owl;", " lot.", "Then"]
 
 
+def test_where_only_the_heading_has_the_questions_words_its_text_answers() -> None:
+    under = passage("One becomes two. Each is whole.", "p-under", heading_path=("Cell division",))
+    other = passage("Some are green.", "p-other", heading_path=("Plants",))
+    found = extracted("What happens in cell division?", other, under)
+    assert found.text.startswith("One becomes two.")
+    assert extracted("What happens in cell division?", other).text == ""
+
+
 def test_a_short_entry_is_as_good_as_a_long_one() -> None:
     near = passage("It guards the ovule, the part that makes seeds of plants.", "p-near")
     short = entry("ovule", "female gametophyte", "p-entry")

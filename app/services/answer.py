@@ -221,9 +221,11 @@ class AnswerQuestion:
         context = await self.retrieve.context(
             [*(Hit(one, 1.0) for one in solution), *hits], self.context_tokens
         )
+        telling = terms(bare_question(request.question, language)) or own
         weights = {
             term: ceiling if term in own else EARLIER_TURN * ceiling
             for term, ceiling in ceilings.items()
+            if term in telling or term not in own
         }
         return AnswerTask(
             request=request,

@@ -77,7 +77,7 @@ _KIND_OF_THING = re.compile(
     r"|trait|package|library|tool|layer|step|process|enzyme|protein|gland|hormone)"
 )
 _DOES = re.compile(r"(?!is$|was$|has$|does$|as$|its$|this$|thus$|always$|looks$)[a-z]{2,}s")
-_POINTS_AT = re.compile(r"\s*(?:this|that|these|those|it|they)\b", re.IGNORECASE)
+_POINTS_AT = re.compile(r"\s*(?:this|that|these|those)\b", re.IGNORECASE)
 _SENTENCE_BEGINS = re.compile(r"[.!?]\s+|\n")
 
 

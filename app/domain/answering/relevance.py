@@ -159,7 +159,22 @@ class Relevance:
             score *= OTHER_FORM if at in other else 1.0
             scores.append(max(0.0, score * _form(unit, own)))
             previous, before = unit.passage, own
-        return scores
+        return scores if any(scores) else self._under_headings(units, headings)
+
+    def _under_headings(
+        self, units: Sequence[Unit], headings: Sequence[frozenset[int]]
+    ) -> list[float]:
+        """One score a unit where none has a word of the question: that of how much the headings
+        have, if it is half at least, for what a paragraph begins with.
+        """
+        shares = [
+            sum(weight for term, weight in self.asked.weights.items() if term in heading)
+            for heading in headings
+        ]
+        return [
+            shares[unit.passage] if unit.start == 0 and shares[unit.passage] >= HEADING else 0.0
+            for unit in units
+        ]
 
     def _changes(self) -> set[int]:
         """Positions of what stands in a log of changes."""

@@ -34,7 +34,7 @@ _PROSE = re.compile(
 _TITLE_WORDS = 12
 _GAP = 80  # characters of mark-up between a sentence that introduces a block and the block
 _INCLUDE = re.compile(r"\s*\{\{#\w*include\b[^}]*\}\}\s*$")
-_JOINT = re.compile(r"(?<=[;!?])[ \t]+|(?<=[^\W_A-Z][^\W_A-Z]\.)[ \t]+|\s*\n\s*")
+_JOINT = re.compile(r"(?<=[;.!?])(?<!\b[^\W\d_]\.)[ \t]+|\s*\n\s*")
 """Not behind the dot of an initial."""
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?P<marker>[-*+\u2022]|\d{1,3}[.)])[ \t]+")
 
