@@ -50,7 +50,21 @@ def test_what_the_site_says_counts_and_else_its_words(
 
 @pytest.mark.parametrize(
     ("text", "language"),
-    [(SPANISH, "es"), (ENGLISH, "en"), (CODE, "en"), (ENGLISH + ENGLISH + SPANISH, "en")],
+    [
+        (SPANISH, "es"),
+        (ENGLISH, "en"),
+        (CODE, "en"),
+        (ENGLISH + ENGLISH + SPANISH, "en"),
+        ("# 一\n\n植物利用光把水和二氧化碳变成糖。API 很有用。\n", "zh"),
+        ("# 一\n\n植物は光を使って水と二酸化炭素から糖を作る。\n", "ja"),
+        ("# 하나\n\n식물은 빛으로 당을 만든다.\n", "ko"),
+        ("# Один\n\nРастения делают сахар из света, и API это знает.\n", "ru"),
+        ("# Ένα\n\nΤα φυτά φτιάχνουν ζάχαρη από το φως.\n", "el"),
+        ("# واحد\n\nالنباتات تصنع السكر من الضوء والماء.\n", "ar"),
+        ("# ایک\n\nپودے روشنی سے شکر بناتے ہیں اور یہ پانی میں ہے۔\n", "ur"),
+        ("# एक\n\nपौधे प्रकाश से शर्करा बनाते हैं।\n", "hi"),
+        ("# 1\n\n1 + 1 = 2.\n", "en"),
+    ],
 )
 def test_prose_tells_the_language_and_code_does_not(text: str, language: str) -> None:
     assert read_text(text).language == language

@@ -16,7 +16,7 @@ from app.adapters.markdown.references import check_references
 from app.adapters.markdown.sites import docusaurus, mdbook, mkdocs, myst, plain
 from app.adapters.markdown.sites.layout import Layout, Page
 from app.adapters.markdown.source import make_source, read_source
-from app.domain.answering.languages import guess_language
+from app.domain.answering.languages import language_of_text
 from app.domain.document import BlockKind, Book, Document, Site
 from app.domain.errors import BookError
 from app.domain.identity import assign_ids
@@ -98,10 +98,10 @@ def read_book(
 
 
 def _language_of(drafts: list[PageDraft]) -> str:
-    """What the prose is written in, by its common words, where the site does not say."""
+    """What the prose is written in, where the site does not say."""
     pieces = (piece for draft in drafts for piece in draft.pieces)
     prose = (piece.text for piece in pieces if piece.kind is BlockKind.PARAGRAPH)
-    return guess_language("\n".join(islice(prose, _SAMPLE)))
+    return language_of_text("\n".join(islice(prose, _SAMPLE)))
 
 
 def _documents(drafts: list[PageDraft], language: str) -> tuple[Document, ...]:

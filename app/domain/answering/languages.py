@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from app.domain.answering.terms import words
@@ -70,6 +71,20 @@ _OTHER_LANGUAGE = {
 }
 
 
+_KANA = re.compile("[\u3040-\u30ff]")
+_SCRIPTS = {
+    "zh": re.compile("[\u4e00-\u9fff\u3040-\u30ff]"),
+    "ko": re.compile("[\uac00-\ud7af]"),
+    "ru": re.compile("[\u0400-\u04ff]"),
+    "el": re.compile("[\u0370-\u03ff]"),
+    "ar": re.compile("[\u0600-\u06ff]"),
+    "hi": re.compile("[\u0900-\u097f]"),
+}
+"""By the commonest language of each."""
+_SOME = 0.1
+"""Share of the characters that are kana in any Japanese text."""
+
+
 def guess_language(text: str, default: str = "en") -> str:
     """The ISO 639-1 code of the language that most common words of `text` belong to.
 
@@ -78,6 +93,20 @@ def guess_language(text: str, default: str = "en") -> str:
     found = list(words(text))
     best = max(COMMON_WORDS, key=lambda code: _count(found, code))
     return best if _count(found, best) > _count(found, default) else default
+
+
+def language_of_text(text: str) -> str:
+    """The language of a long text: one of seven by its words, else the commonest of its script, for
+    Latin letters English.
+    """
+    told = guess_language(text)
+    letters = sum(map(str.isalpha, text))
+    for code, script in _SCRIPTS.items() if told == "en" else ():
+        found = len(script.findall(text))
+        if found > letters / 2:
+            kana = len(_KANA.findall(text)) if code == "zh" else 0
+            return "ja" if kana > _SOME * found else code
+    return told
 
 
 def refusal_text(question: str, sections: int, language: str = "en") -> str:
