@@ -46,7 +46,9 @@ def test_nothing_is_taken_from_texts_in_the_models_own_language() -> None:
 
 
 def test_in_a_language_that_is_not_known_likeness_counts_less() -> None:
-    assert likeness(QUESTION, TOLD, "xx") == pytest.approx(UNKNOWN * likeness(QUESTION, TOLD, "en"))
+    whole = likeness(QUESTION, TOLD, "en")
+    assert likeness(QUESTION, TOLD, "xx") == pytest.approx(UNKNOWN * whole)
+    assert likeness(QUESTION, TOLD, "zh") == whole
 
 
 def test_a_text_of_function_words_alone_has_a_vector_all_the_same() -> None:

@@ -27,6 +27,10 @@ UNKNOWN = 0.57
 """The same in a language whose function words are not known, so that the words themselves decide:
 Spanish without them refuses nearly as it does with them."""
 
+BY_CHARACTERS = frozenset({"zh", "ja", "ko", "th", "lo", "km", "my"})
+"""Languages that the index reads by pairs of characters, most of which say nothing alone: how many
+of a question's are found tells less there, so likeness counts whole, and less is refused."""
+
 
 @dataclass(frozen=True, slots=True)
 class LikenessVectors:
@@ -45,7 +49,7 @@ class LikenessVectors:
         common = self._common(language)
         if not common:
             vector = await embedder.embed_query(text)
-            return vector if language == LEARNT else _scaled(vector, UNKNOWN)
+            return vector if language in (LEARNT, *BY_CHARACTERS) else _scaled(vector, UNKNOWN)
         vector = await embedder.embed_query(_telling(text, common))
         return _without(await self._direction(language), vector, length=OTHERWISE)
 
