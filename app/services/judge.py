@@ -78,7 +78,7 @@ class JudgeAnswerability:
         vectors = await self._vectors(
             language,
             {
-                (chunk.book, chunk.book_version, chunk.chunk_id): [
+                (language, chunk.book, chunk.book_version, chunk.chunk_id): [
                     chunk.section,
                     *(f"{chunk.section} {one.text}" for one in _told(chunk)),
                 ]
@@ -93,7 +93,7 @@ class JudgeAnswerability:
         ]
         near = nlargest(READ_CLOSELY, paragraphs, key=itemgetter(0))
         read: dict[tuple[str, ...], Sequence[str]] = {
-            (one.kind, one.text): sentences(one) for _, _, one in near
+            (language, one.kind, one.text): sentences(one) for _, _, one in near
         }
         closely = dict(zip(read, await self._vectors(language, read), strict=True))
         likest = [0.0] * len(chunks)
@@ -101,7 +101,7 @@ class JudgeAnswerability:
             likest[at] = max(likest[at], cosine)
         told = [0.0] * len(chunks)
         for _, at, one in near:
-            own = (_cosine(asked, vector) for vector in closely[one.kind, one.text])
+            own = (_cosine(asked, vector) for vector in closely[language, one.kind, one.text])
             told[at] = max(told[at], *own, 0.0)
         return title, [(best, said or best) for best, said in zip(likest, told, strict=True)]
 
@@ -109,19 +109,15 @@ class JudgeAnswerability:
         self, language: str, texts: Mapping[tuple[str, ...], Sequence[str]]
     ) -> list[Sequence[Vector]]:
         """The vectors of the texts of each key, remembered."""
-        keys = {key: (language, *key) for key in texts}
-        found = {
-            key: known for key, own in keys.items() if (known := self._known.get(own)) is not None
-        }
+        found = {key: known for key in texts if (known := self._known.get(key)) is not None}
         missing = {key: own for key, own in texts.items() if key not in found}
         if missing:
             every = [*chain.from_iterable(missing.values())]
             fresh = iter(await self.vectors.texts(every, language))
-            made = {key: [*islice(fresh, len(own))] for key, own in missing.items()}
+            found |= {key: [*islice(fresh, len(own))] for key, own in missing.items()}
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            self._known.update({keys[key]: own for key, own in made.items()})
-            found |= made
+            self._known.update(found)
         return [found[key] for key in texts]
 
 

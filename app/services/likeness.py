@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import hypot
 from operator import mul
 
-from app.domain.answering.terms import words
+from app.domain.answering.languages import without_words
 from app.domain.retrieval.query import Vector
 from app.services.ports import Embedder
 
@@ -50,7 +50,7 @@ class LikenessVectors:
         if not common:
             vector = await embedder.embed_query(text)
             return vector if language in (LEARNT, *BY_CHARACTERS) else _scaled(vector, UNKNOWN)
-        vector = await embedder.embed_query(_telling(text, common))
+        vector = await embedder.embed_query(without_words(text, common))
         return _without(await self._direction(language), vector, length=OTHERWISE)
 
     async def texts(self, texts: Sequence[str], language: str) -> list[Vector]:
@@ -59,7 +59,7 @@ class LikenessVectors:
         common = self._common(language)
         if not common:
             return await embedder.embed_documents(texts)
-        vectors = await embedder.embed_documents([_telling(text, common) for text in texts])
+        vectors = await embedder.embed_documents([without_words(text, common) for text in texts])
         direction = await self._direction(language)
         return [_without(direction, vector) for vector in vectors]
 
@@ -72,12 +72,6 @@ class LikenessVectors:
             said = " ".join(sorted(self.common_words[language]))
             (self._shared[language],) = await embedder.embed_documents([said])
         return self._shared[language]
-
-
-def _telling(text: str, common: Collection[str]) -> str:
-    """The text without function words; as it is if it has nothing else."""
-    kept = [run for run in text.split() if not all(word in common for word in words(run))]
-    return " ".join(kept) or text
 
 
 def _without(direction: Vector, vector: Vector, length: float = 1.0) -> Vector:

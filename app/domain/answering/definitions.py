@@ -67,8 +67,9 @@ _INTERJECTED = re.compile(
     re.IGNORECASE,
 )
 _CALLED = re.compile(
-    r"\b(?:called|termed|named|dubbed|known as|referred to as)\s+(?:an?\s+|the\s+)?"
-    r"(?P<name>[^\s,;:.()]+(?:\s+[^\s,;:.()]+){0,3})",
+    r"\b(?:called|named|termed|dubbed|known as|referred to as|by the name of|llama[dns]*|genannt"
+    r"|heißt|appelée?s?)\s+(?:(?:an?|the|un[ae]?|eine?)\s+)?"
+    r"(?P<name>[^\s,;:.()]+(?:\s+[^\s,;:.()]+){0,4})",
     re.IGNORECASE,
 )
 _KIND_OF_THING = re.compile(

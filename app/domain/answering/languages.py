@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from app.domain.answering.terms import words
 from app.domain.retrieval.definitions import CARRIERS
@@ -135,8 +135,13 @@ def bare_question(question: str, language: str) -> str:
     if asked_in not in COMMON_WORDS or asked_in == "en" == language:
         return question
     common = COMMON_WORDS[asked_in].union(words(CARRIERS.get(asked_in, "")))
-    kept = [run for run in question.split() if not common.issuperset(words(run))]
-    return " ".join(kept) or question
+    return without_words(question, common)
+
+
+def without_words(text: str, common: Collection[str]) -> str:
+    """The text without what has no other words; as it is if nothing else is in it."""
+    kept = [run for run in text.split() if not all(word in common for word in words(run))]
+    return " ".join(kept) or text
 
 
 def _count(found: Sequence[str], language: str) -> int:

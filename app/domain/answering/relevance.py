@@ -41,6 +41,8 @@ HEADING = 0.5
 PASSAGE = 0.3
 NAMED = 0.6
 """How far the first sentence under a heading that is just the term defines it without its name."""
+NAMED_ABOVE = 0.5
+"""Share of the question that the headings must have where no text has any of it."""
 CALLED = 0.5
 """How far a sentence that says "this is called so" defines it, where none defines it better."""
 DOES = 0.5
@@ -165,14 +167,14 @@ class Relevance:
         self, units: Sequence[Unit], headings: Sequence[frozenset[int]]
     ) -> list[float]:
         """One score a unit where none has a word of the question: that of how much the headings
-        have, if it is half at least, for what a paragraph begins with.
+        have, if it is enough, for what a paragraph begins with.
         """
         shares = [
             sum(weight for term, weight in self.asked.weights.items() if term in heading)
             for heading in headings
         ]
         return [
-            shares[unit.passage] if unit.start == 0 and shares[unit.passage] >= HEADING else 0.0
+            shares[unit.passage] if unit.start == 0 and shares[unit.passage] >= NAMED_ABOVE else 0.0
             for unit in units
         ]
 

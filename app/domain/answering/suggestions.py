@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.domain.answering.definitions import says_what_it_is
+from app.domain.answering.definitions import is_called, says_what_it_is
 from app.domain.answering.languages import guess_language
 from app.domain.answering.terms import Terms
 from app.domain.chunking.chunk import Chunk, Passage
@@ -34,11 +34,6 @@ _SAYS = {
     "pt": "O que diz o livro sobre «{}»?",
     "it": "Che cosa dice il libro su «{}»?",
 }
-_CALLED = re.compile(
-    r"\b(?:called|named|termed|known as|by the name of|llama[dns]*|genannt|heißt|appelée?s?)"
-    r"(?:\s+(?:an?|the|un[ae]?|eine?)\b)?\W{0,3}",
-    re.IGNORECASE,
-)
 _AFTER_LABEL = re.compile(r"\W{0,3}(?::|[\u2013\u2014]|\s-\s)\s*(\w+)")
 _BEGIN_DEFINITIONS = frozenset(
     "a an the any one when how what un una el la le eine ein der die das um uma".split()
@@ -121,11 +116,8 @@ def _explained(term: str, passage: Passage, terms: Terms) -> bool:
     """Whether the passage tells what the term is: words are marked for stress, too."""
     if passage.kind is BlockKind.GLOSSARY_ENTRY:
         return True
-    for called in _CALLED.finditer(passage.text):
-        named = passage.text[called.end() :][: len(term) + 1]
-        if named[: len(term)].casefold() == term.casefold() and not named[len(term) :].isalnum():
-            return True
-    return says_what_it_is(passage.text, terms(term), terms)
+    about = terms(term)
+    return is_called(about, passage.text, terms) or says_what_it_is(passage.text, about, terms)
 
 
 def _is_label(term: str, passage: Passage) -> bool:

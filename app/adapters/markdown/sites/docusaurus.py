@@ -53,12 +53,15 @@ class SiteConfig:
     route: str = "docs"
     sidebars: str = ""
     trailing_slash: bool | None = None
-    locale: str = "en"
+    language: str = ""
+    """Of the default locale, if the site names one."""
     last_version: str = ""
     math: bool = False
     versions: tuple[str, ...] = ()
-    language: str = ""
-    """Of the default locale, if the site names one."""
+
+    @property
+    def locale(self) -> str:
+        return self.language or "en"
 
     @property
     def latest(self) -> str:
@@ -136,13 +139,12 @@ def read_config(library: Library) -> SiteConfig:
         _string(docs.get("routeBasePath")) if "routeBasePath" in docs else "docs",
         _string(docs.get("sidebarPath")) or _scan(text, "sidebarPath"),
         trailing if isinstance(trailing, bool) else None,
-        (_string(locale) or "en").split("-")[0],
+        _string(locale).split("-")[0],
         _string(docs.get("lastVersion")),
         "remark-math" in text
         or "remarkMath" in text
         or (path.endswith("site.json") and "math" in text),
         tuple(versions),
-        _string(locale).split("-")[0],
     )
 
 
