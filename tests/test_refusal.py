@@ -10,12 +10,7 @@ from math import log
 import pytest
 
 from app.domain.answering.history import recent
-from app.domain.answering.languages import (
-    bare_question,
-    guess_language,
-    other_language,
-    refusal_text,
-)
+from app.domain.answering.languages import bare_question, other_language, refusal_text
 from app.domain.answering.refusal import (
     GENERATOR_THRESHOLD,
     THRESHOLD,
@@ -27,6 +22,7 @@ from app.domain.answering.refusal import (
     share_of_ceilings,
 )
 from app.domain.answering.request import AskRequest
+from app.domain.languages import guess_language
 from app.domain.retrieval.chunk_terms import chunk_terms
 from app.domain.retrieval.query import Turn
 from app.services.term_ceilings import TermCeilings

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.answering.terms import words
 from app.domain.retrieval.query import SparseVector, Turn
 from app.domain.retrieval.standalone import (
     ASSISTANT_WEIGHT,
@@ -14,6 +13,7 @@ from app.domain.retrieval.standalone import (
     blend,
     standalone,
 )
+from app.domain.terms import words
 
 HISTORY = (
     Turn("user", "What is a stack?"),

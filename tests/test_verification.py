@@ -6,10 +6,10 @@ import pytest
 
 from app.adapters.sentences import split_sentences
 from app.domain.answering.draft import Draft, coverage
-from app.domain.answering.terms import names, numbers
 from app.domain.answering.verification import CitationList, Verifier, by_paragraph
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
+from app.domain.terms import names, numbers
 from tests.answer_fakes import context_of, in_order, passage, terms
 
 EYES = passage(

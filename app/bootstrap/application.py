@@ -28,8 +28,8 @@ from app.bootstrap.providers import (
     tariff_of,
 )
 from app.bootstrap.reading import read_source, source_stamp
-from app.domain.answering.languages import COMMON_WORDS
 from app.domain.errors import ConfigError
+from app.domain.languages import COMMON_WORDS
 from app.services.answer import AnswerQuestion
 from app.services.cite import CiteParagraph
 from app.services.collector import heap_set_aside

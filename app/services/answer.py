@@ -25,17 +25,18 @@ from app.domain.answering.definitions import (
 )
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining, for_solving
 from app.domain.answering.history import recent
-from app.domain.answering.languages import bare_question, guess_language
+from app.domain.answering.languages import bare_question
 from app.domain.answering.refusal import GENERATOR_THRESHOLD, THRESHOLD, answerability
 from app.domain.answering.request import AskRequest
 from app.domain.answering.scope import NEEDS_PAGE, Place, Scope, narrowed, page_preferred
 from app.domain.answering.selection import selected_paragraph
 from app.domain.answering.spelling import long_words, respelled
-from app.domain.answering.terms import Terms, words
 from app.domain.answering.units import SplitSentences
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
+from app.domain.languages import guess_language
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchMode, SearchQuery
+from app.domain.terms import Terms, words
 from app.services.answer_task import AnswerTask
 from app.services.follow_ups import SuggestFollowUps
 from app.services.judge import JUDGED_HITS, JudgeAnswerability

@@ -25,11 +25,12 @@ from app.domain.answering.consulted import Consulted
 from app.domain.answering.draft import Draft, coverage
 from app.domain.answering.exercises import read_first
 from app.domain.answering.extractive import ExtractiveAnswer, extract, quotable, to_read, whole
-from app.domain.answering.languages import guess_language, other_language, refusal_text
+from app.domain.answering.languages import other_language, refusal_text
 from app.domain.answering.request import AskRequest
 from app.domain.answering.scope import Scope
 from app.domain.answering.verification import CitationList, Quote, Verifier, by_paragraph
 from app.domain.errors import ProviderAuthError, ProviderError, ProviderUnavailable
+from app.domain.languages import guess_language
 from app.domain.prompting import NO_ANSWER
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter
 from app.services.ports import (

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import hypot
 from operator import mul
 
-from app.domain.answering.languages import without_words
+from app.domain.languages import without_words
 from app.domain.retrieval.query import Vector
 from app.services.ports import Embedder
 

@@ -24,9 +24,9 @@ from dev_sets import DEV_SETS, dev_sets_parser, indexed
 
 from app.domain.answer import Answer, Citation
 from app.domain.answering.request import AskRequest
-from app.domain.answering.terms import Terms
 from app.domain.retrieval.query import SearchFilter
 from app.domain.retrieval.question import GoldSpan
+from app.domain.terms import Terms
 
 Measure: TypeAlias = tuple[str, float]
 

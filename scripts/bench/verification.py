@@ -22,9 +22,9 @@ from extraction import Known, known
 from app.adapters.sentences import split_sentences
 from app.bootstrap import Application
 from app.domain.answering import verification
-from app.domain.answering.terms import Terms
 from app.domain.answering.verification import MIN_COVERAGE, Verifier, by_paragraph
 from app.domain.retrieval.query import ContextPassage, SearchFilter, SearchQuery
+from app.domain.terms import Terms
 
 SET = "clapnq-dev"
 OTHERS = 6

@@ -16,10 +16,10 @@ from app.adapters.markdown.references import check_references
 from app.adapters.markdown.sites import docusaurus, mdbook, mkdocs, myst, plain
 from app.adapters.markdown.sites.layout import Layout, Page
 from app.adapters.markdown.source import make_source, read_source
-from app.domain.answering.languages import language_of_text
 from app.domain.document import BlockKind, Book, Document, Site
 from app.domain.errors import BookError
 from app.domain.identity import assign_ids
+from app.domain.languages import language_of_text
 from app.services.collector import paused_collector
 
 _OPENERS: dict[Site, Callable[[Library, str], Layout]] = {

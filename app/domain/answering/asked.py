@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from app.domain.answering.comparison import Subject, compared
 from app.domain.answering.definitions import defined_terms, name_asked
 from app.domain.answering.names import Name
-from app.domain.answering.terms import Terms, words
+from app.domain.terms import Terms, words
 
 _ASKS_CODE = re.compile(
     r"\b(?:code|snippet|listing|syntax|program|command|example)s?\b|```"

@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 
 from app.domain.answering.listings import is_running_text, is_to_be_done
 from app.domain.answering.relevance import HIT, LIKENESS, Relevance
-from app.domain.answering.terms import Terms
 from app.domain.answering.units import WHOLE, Unit, adjoin
 from app.domain.document import BlockKind
+from app.domain.terms import Terms
 
 NEAR = 0.8
 AFTER = 0.3

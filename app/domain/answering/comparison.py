@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from app.domain.answering.terms import Terms
+from app.domain.terms import Terms
 
 _LONGEST = 300
 """Characters of a question that is taken apart: the forms are not to run long on a hostile one."""

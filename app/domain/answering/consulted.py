@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.domain.answering.terms import Terms
 from app.domain.answering.units import SplitSentences
 from app.domain.retrieval.query import ContextPassage
+from app.domain.terms import Terms
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from app.domain.answering.names import Name, named_as
-from app.domain.answering.terms import Terms, words
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.glossary import definition_in
 from app.domain.retrieval.chunk_terms import ChunkTerms
 from app.domain.retrieval.definitions import heading_forms, referred_to, term_forms
 from app.domain.retrieval.query import Hit
+from app.domain.terms import Terms, words
 
 POOL = 30
 """Hits among which the place that defines a term is looked for."""

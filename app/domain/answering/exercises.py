@@ -7,12 +7,12 @@ from dataclasses import replace
 from enum import StrEnum
 from itertools import pairwise
 
-from app.domain.answering.languages import guess_language
-from app.domain.answering.terms import Terms
 from app.domain.answering.units import NEVER_QUOTED
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
+from app.domain.languages import guess_language
 from app.domain.retrieval.query import ContextPassage, Hit
+from app.domain.terms import Terms
 
 SAME_TERMS = 0.75
 """Share of the terms of question and exercise, taken together, that both must have."""

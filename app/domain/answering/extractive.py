@@ -14,10 +14,10 @@ from app.domain.answering.consulted import Consulted
 from app.domain.answering.relevance import Relevance, enumerates
 from app.domain.answering.side_by_side import contrasted, side_by_side, table_of_both
 from app.domain.answering.steps_told import steps_told
-from app.domain.answering.terms import Terms, words
 from app.domain.answering.units import BLOCKS, WHOLE, Unit, marker_before, units
 from app.domain.document import BlockKind, Span
 from app.domain.retrieval.query import ContextPassage
+from app.domain.terms import Terms, words
 
 MAX_WORDS = 120
 """Of the sentences of an answer."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
-from app.domain.answering.terms import words
 from app.domain.plurals import other_numbers
 from app.domain.retrieval.definitions import term_forms
+from app.domain.terms import words
 
 Name: TypeAlias = tuple[str, ...]
 """Words as `words` gives them."""

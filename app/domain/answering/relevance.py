@@ -27,10 +27,10 @@ from app.domain.answering.definitions import (
 )
 from app.domain.answering.listings import is_result
 from app.domain.answering.names import Name, mentions, named_as
-from app.domain.answering.terms import Terms
 from app.domain.answering.units import Unit, adjoin, begins_entry
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
+from app.domain.terms import Terms
 
 HIT = 0.4
 LIKENESS = 0.5

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from app.domain.answering.terms import words
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import Hit
+from app.domain.terms import words
 
 SEARCHED_CHARS = 1_000
 """Of a long selection, what a search is made with."""

@@ -9,9 +9,9 @@ from functools import partial
 
 from app.domain.answering.comparison import Subject
 from app.domain.answering.relevance import Relevance
-from app.domain.answering.terms import words
 from app.domain.answering.units import Unit
 from app.domain.document import BlockKind
+from app.domain.terms import words
 
 LEAST = 0.5
 """How far a unit must say what a thing is."""

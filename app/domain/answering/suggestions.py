@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.domain.answering.definitions import is_called, says_what_it_is
-from app.domain.answering.languages import guess_language
-from app.domain.answering.terms import Terms
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
+from app.domain.languages import guess_language
 from app.domain.retrieval.query import Hit
+from app.domain.terms import Terms
 
 _LONGEST = 80  # characters of a term or heading
 _SAME = 0.6

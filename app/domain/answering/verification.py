@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from app.domain.answer import Citation
-from app.domain.answering.terms import Terms, names, numbers, words
 from app.domain.answering.units import WHOLE, SplitSentences
 from app.domain.document import Span
 from app.domain.retrieval.query import ContextPassage
+from app.domain.terms import Terms, names, numbers, words
 
 MIN_COVERAGE = 0.5
 MAX_QUOTE_SENTENCES = 3
