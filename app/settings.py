@@ -85,7 +85,7 @@ class Settings(BaseSettings):
 
     qdrant_url: str | None = Field(None, validation_alias="QDRANT_URL")
     qdrant_api_key: SecretStr | None = Field(None, validation_alias="QDRANT_API_KEY")
-    qdrant_collection_prefix: str = "textbook"
+    qdrant_collection_prefix: str = Field("textbook", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
     qdrant_shards: int = Field(1, ge=1)
     """Of each collection; this and what follows counts for collections made from now on."""
     qdrant_replicas: int = Field(1, ge=1)

@@ -13,6 +13,7 @@ from app.domain.answer import Usage
 from app.domain.answering.consulted import Consulted
 from app.domain.answering.extractive import ExtractiveAnswer, extract, quotable
 from app.domain.answering.refusal import THRESHOLD
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchQuery, Turn
@@ -68,7 +69,7 @@ def chunk(passages: Sequence[Passage], chunk_id: str = "c-1", language: str = "e
     text = "\n\n".join(one.text for one in passages)
     return Chunk(
         chunk_id=chunk_id,
-        book="book",
+        book=BookId("book"),
         book_version="v1",
         chunk_index=0,
         file="page.md",
@@ -93,7 +94,7 @@ def context_of(*passages: Passage, score: float = 1.0) -> list[ContextPassage]:
     return [
         ContextPassage(
             passage=one,
-            book="book",
+            book=BookId("book"),
             file="page.md",
             chapter="Book",
             section=one.heading_path[-1],

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
+from app.domain.book_id import BookId
 from app.domain.chunking import ChunkingTools
 from app.domain.document import Block, BlockKind, Book, Document, Part, Site
 
@@ -176,7 +177,7 @@ def place(
 
 def book_of(*documents: Document) -> Book:
     placed = tuple(replace(document, position=at) for at, document in enumerate(documents))
-    return Book("book", "Book", Site.PLAIN, "", "en", "v1", placed)
+    return Book(BookId("book"), "Book", Site.PLAIN, "", "en", "v1", placed)
 
 
 @st.composite

@@ -19,6 +19,7 @@ import cohere.client_v2  # noqa: F401 - else every child would import it
 import httpcore  # noqa: F401
 
 from app.bootstrap import application, chunk_book, read_source, source_stamp
+from app.domain.book_id import BookId
 from app.services.ingest import IngestRequest
 from app.settings import Settings
 from tests.ingesting import BOOK, URL, make_book
@@ -40,7 +41,7 @@ def say(word: object) -> None:
 
 
 async def ingest(folder: str, settings: dict[str, object]) -> None:
-    request = IngestRequest(Path(folder), book=BOOK, base_url=URL)
+    request = IngestRequest(Path(folder), book=BookId(BOOK), base_url=URL)
     async with application(Settings.model_validate(settings)) as app:
         await app.ingest.run(request, Telling())
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import SparseVector, Vector
@@ -54,7 +55,7 @@ def chunk(book: str, number: int, passages: Sequence[Passage] = (), version: str
     held = tuple(passages) or (replace(only, kind=kind),)
     return Chunk(
         chunk_id=chunk_id(book, number),
-        book=book,
+        book=BookId(book),
         book_version=version,
         chunk_index=number,
         file=f"docs/{number % 5}.md",
@@ -104,7 +105,7 @@ def points(book: str, numbers: Sequence[int], version: str = "v1") -> list[Index
 
 def manifest(book: str, chunks: int, dimension: int = DIMENSION) -> BookManifest:
     return BookManifest(
-        book=book,
+        book=BookId(book),
         title=f"The book {book}",
         book_version="v1",
         model="test-model",
@@ -123,7 +124,7 @@ def manifest(book: str, chunks: int, dimension: int = DIMENSION) -> BookManifest
 
 async def publish(index: VectorIndex, book: str, made: Sequence[IndexPoint]) -> BookManifest:
     dimension = len(made[0].dense)
-    writer = await index.begin(book, dimension)
+    writer = await index.begin(BookId(book), dimension)
     for start in range(0, len(made), 100):
         await writer.write(made[start : start + 100])
     return await writer.publish(manifest(book, len(made), dimension))

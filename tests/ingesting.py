@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from app.bootstrap import Application, application
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import ProviderUnavailable
 from app.domain.retrieval.query import Vector
@@ -23,7 +24,7 @@ WORDS = (
     "anchor beam coast dawn engine flame gale harbour island jetty keel lantern mirror night "
     "ocean paraffin quay reef signal tower urchin vessel wave yard zenith"
 ).split()
-BOOK = "lamps"
+BOOK = BookId("lamps")
 URL = "https://book"
 
 
@@ -104,10 +105,10 @@ class Bench:
         )
         return await self.use_case.run(request, Silent())
 
-    async def chunks(self, book: str = BOOK) -> list[Chunk]:
+    async def chunks(self, book: BookId = BOOK) -> list[Chunk]:
         return await self.app.index.fetch(book, list(await self.app.index.chunks(book)))
 
-    async def points(self, book: str = BOOK) -> list[IndexPoint]:
+    async def points(self, book: BookId = BOOK) -> list[IndexPoint]:
         return [point async for page in self.app.index.points(book) for point in page]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from app.domain.book_id import BookId
 from app.domain.document import Site
 from app.services.ingest import IngestRequest
 from tests.serving import ScriptedGenerator, ingest, offline_settings, serving
@@ -50,7 +51,7 @@ def owl_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("book")
     (folder / "owls.md").write_text(BOOK, encoding="utf-8")
     home = tmp_path_factory.mktemp("home") / "rag"
-    request = IngestRequest(folder, book="owls", site=Site.PLAIN, base_url=ORIGIN)
+    request = IngestRequest(folder, book=BookId("owls"), site=Site.PLAIN, base_url=ORIGIN)
     ingest(offline_settings(home), request)
     return home
 

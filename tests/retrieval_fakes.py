@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import sqrt
 
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.links import page_key
@@ -32,7 +33,7 @@ def make_chunk(text: str, *, file: str = "a.md", index: int = 0, book: str = "bo
     )
     return Chunk(
         chunk_id=f"{book}-{file}-{index}",
-        book=book,
+        book=BookId(book),
         book_version="v1",
         chunk_index=index,
         file=file,
@@ -57,7 +58,7 @@ def make_manifest(
     book: str = "book", *, model: str = "fake", dimension: int = DIMENSION, language: str = "en"
 ) -> BookManifest:
     return BookManifest(
-        book=book,
+        book=BookId(book),
         title=book,
         book_version="v1",
         model=model,
@@ -161,21 +162,21 @@ class FakeIndex:
         by_sparse = [] if sparse is None else [(_overlap(sparse, chunk), chunk) for chunk in chunks]
         return Candidates(_top(by_dense, limit), _top([x for x in by_sparse if x[0] > 0], limit))
 
-    async def best_scores(self, terms: Sequence[int], books: Sequence[str] = ()) -> list[float]:
+    async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
         chunks = [one for one in self.stored if not books or one.book in books]
         return [
             max((_overlap(SparseVector((term,), (1.0,)), one) for one in chunks), default=0.0)
             for term in terms
         ]
 
-    async def fetch(self, book: str, chunk_ids: Sequence[str]) -> list[Chunk]:
+    async def fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
         by_id = {chunk.chunk_id: chunk for chunk in self.stored if chunk.book == book}
         return [by_id[one] for one in chunk_ids if one in by_id and one not in self.gone]
 
-    async def begin(self, book: str, dimension: int) -> GenerationWriter:
+    async def begin(self, book: BookId, dimension: int) -> GenerationWriter:
         raise NotImplementedError
 
-    async def chunks(self, book: str) -> Mapping[str, tuple[str, ...]]:
+    async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
         return {one.chunk_id: one.paragraph_ids for one in self.stored if one.book == book}
 
     async def matching(self, filter: SearchFilter) -> list[Chunk]:
@@ -195,17 +196,17 @@ class FakeIndex:
             (one for one in self.stored if leaves(one)), key=lambda one: (one.book, one.chunk_id)
         )
 
-    async def next_chapter(self, book: str, chapter: str, position: int) -> int | None:
+    async def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
         others = [one for one in self.stored if one.book == book and one.chapter != chapter]
         return min((one.position for one in others if one.position > position), default=None)
 
-    async def find_paragraph(self, paragraph_id: str, book: str = "") -> Passage | None:
+    async def find_paragraph(self, paragraph_id: str, book: BookId | None = None) -> Passage | None:
         every = (one for chunk in self.stored if chunk.book == book for one in chunk.passages)
         pieces = [one for one in every if one.paragraph_id == paragraph_id]
         text = "\n".join(piece.text for piece in pieces)
         return replace(pieces[0], text=text, end=pieces[-1].end) if pieces else None
 
-    async def remove(self, book: str) -> None:
+    async def remove(self, book: BookId) -> None:
         raise NotImplementedError
 
     async def check(self) -> None:

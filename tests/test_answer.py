@@ -19,6 +19,7 @@ from app.domain.answer import (
     TextDelta,
 )
 from app.domain.answering.request import AskRequest
+from app.domain.book_id import BookId
 from app.domain.errors import (
     ProviderAuthError,
     ProviderError,
@@ -106,7 +107,7 @@ def test_empty_or_oversized_question_is_an_error_before_any_search(question: str
 
 def test_the_filter_reaches_retrieval() -> None:
     world = World((LIGHT,))
-    scope = SearchFilter(books=("book",), files=("page.md",))
+    scope = SearchFilter(books=(BookId("book"),), files=("page.md",))
     asyncio.run(world.answering().answer(AskRequest(QUESTION, scope)))
     assert world.retriever.asked[0].filter == scope
 

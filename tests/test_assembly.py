@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.assembly import assemble, may_be_parts
@@ -45,7 +46,7 @@ def passage(
 def chunk(*passages: Passage, index: int = 0, file: str = "a.md", book: str = "book") -> Chunk:
     return Chunk(
         chunk_id=f"{file}-{index}-{passages[0].start}",
-        book=book,
+        book=BookId(book),
         book_version="v",
         chunk_index=index,
         file=file,

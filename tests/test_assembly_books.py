@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from app.adapters.tokens import token_counter
 from app.bootstrap import SAMPLE_BOOK, chunk_book, read_source
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.assembly import SECTION_SHARE, assemble
@@ -37,10 +38,10 @@ class Chunked:
 
 @cache
 def chunked() -> Chunked:
-    request = IngestRequest(SAMPLE_BOOK, book="sample")
+    request = IngestRequest(SAMPLE_BOOK, book=BookId("sample"))
     book = read_source(request)
     made = {
-        name: chunk_book(book, IngestRequest(SAMPLE_BOOK, book="sample", strategy=name))
+        name: chunk_book(book, IngestRequest(SAMPLE_BOOK, book=BookId("sample"), strategy=name))
         for name in STRATEGIES
     }
     return Chunked(

@@ -23,6 +23,7 @@ from app.domain.answer import (
     Statement,
     TextDelta,
 )
+from app.domain.book_id import BookId
 from tests.serving import ingest, offline_settings, serving
 
 _CHROMIUM = next(
@@ -194,7 +195,17 @@ def test_markup_in_an_answer_stays_text_and_offsets_count_code_points(
     claim = "🦉🦉 <img src=x onerror=alert(1)> Owls hunt."
     text = f"{claim} <b>Bold</b>\n\n```python\nhunt('<i>')\n```\n\nDone."
     citation = Citation(
-        1, 0, len(claim), "p-1", "javascript:alert(1)", "T", ("T",), "<u>q</u>", "b", "f.md", ()
+        1,
+        0,
+        len(claim),
+        "p-1",
+        "javascript:alert(1)",
+        "T",
+        ("T",),
+        "<u>q</u>",
+        BookId("b"),
+        "f.md",
+        (),
     )
     answer = Answer(text, AnswerMode.GENERATED, False, (citation,))
     fulfill(page, Started(AnswerMode.GENERATED, ()), TextDelta(text), Finished(answer))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from app.domain.book_id import BookId
 from app.domain.document import Site
 from app.domain.identity import content_id
 from app.services.ingest import IngestRequest
@@ -25,7 +26,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     folder = tmp_path_factory.mktemp("book")
     home = tmp_path_factory.mktemp("home") / "rag"
     settings = offline_settings(home)
-    request = IngestRequest(folder, book="lamps", site=Site.PLAIN, base_url=SITE)
+    request = IngestRequest(folder, book=BookId("lamps"), site=Site.PLAIN, base_url=SITE)
     for first, second in ((FIRST, GONE), (EDITED, "")):
         page = PAGE.format(first=first, second=second)
         (folder / "lamps.md").write_text(page, encoding="utf-8")

@@ -10,6 +10,7 @@ from typing import cast
 import pytest
 
 from app.adapters.cohere.generator import CohereGenerator
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.errors import (
@@ -37,7 +38,7 @@ def double() -> Iterator[CohereDouble]:
 def passage(paragraph_id: str, text: str, *path: str) -> ContextPassage:
     return ContextPassage(
         Passage(paragraph_id, BlockKind.PARAGRAPH, text, 0, len(text), "u", path or ("Cells",)),
-        book="biology",
+        book=BookId("biology"),
         file="a.md",
         chapter="Cells",
         section="Light",

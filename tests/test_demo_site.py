@@ -15,6 +15,7 @@ import pytest
 from app.adapters.page_renderer import render_pages
 from app.api.demo import build_site
 from app.bootstrap import SAMPLE_BOOK, SAMPLE_BOOK_ID, application, sample_pages
+from app.domain.book_id import BookId
 from app.domain.document import Block, BlockKind, Book, Document, Site
 from app.services.ingest import IngestRequest
 from tests.html_page import Page
@@ -39,7 +40,7 @@ def make_book(
         )
         for position, (file, source) in enumerate(pages.items())
     )
-    return Book("book", "The Book", Site.DOCUSAURUS, BASE, "en", "v", documents)
+    return Book(BookId("book"), "The Book", Site.DOCUSAURUS, BASE, "en", "v", documents)
 
 
 def render(source: str, folder: Path, *, blocks: tuple[Block, ...] = ()) -> str:

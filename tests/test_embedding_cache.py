@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.adapters.embedding_cache import SqliteEmbeddingCache
+from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import Vector
 from tests.conftest import ROOT
@@ -106,7 +106,7 @@ WRITER = """
 import asyncio, sys
 from array import array
 from pathlib import Path
-from app.adapters.embedding_cache import SqliteEmbeddingCache
+from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 
 cache = SqliteEmbeddingCache(Path(sys.argv[1]))
 for batch in range(20):
@@ -162,7 +162,7 @@ def test_a_full_disk_is_a_clear_error_and_keeps_what_was_there(path: Path) -> No
 import asyncio, resource
 from array import array
 from pathlib import Path
-from app.adapters.embedding_cache import SqliteEmbeddingCache
+from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.domain.errors import StorageError
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000,) * 2)

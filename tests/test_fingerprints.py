@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from app.adapters.fingerprints import folder_fingerprint, program_fingerprint
-from app.adapters.ledger_store import SqliteLedgers
 from app.adapters.run_memory import FileRunMemory
+from app.adapters.sqlite.ledgers import SqliteLedgers
+from app.domain.book_id import BookId
 from app.domain.ledger import Ledger, renew
 from tests.test_ledger import paragraph
 
@@ -91,14 +92,14 @@ def test_the_program_is_itself() -> None:
 def test_a_ledgers_revision_changes_when_it_does(tmp_path: Path) -> None:
     async def scenario() -> None:
         ledgers = SqliteLedgers(tmp_path)
-        assert await ledgers.revision("lamps") == ""
+        assert await ledgers.revision(BookId("lamps")) == ""
         _, ledger = renew(Ledger(), [paragraph("one"), paragraph("two")])
-        await ledgers.save("lamps", ledger)
-        first = await ledgers.revision("lamps")
-        await ledgers.load("lamps")
-        assert await ledgers.revision("lamps") == first != ""
-        await ledgers.save("lamps", renew(ledger, [paragraph("one")])[1])
-        assert await ledgers.revision("lamps") != first
+        await ledgers.save(BookId("lamps"), ledger)
+        first = await ledgers.revision(BookId("lamps"))
+        await ledgers.load(BookId("lamps"))
+        assert await ledgers.revision(BookId("lamps")) == first != ""
+        await ledgers.save(BookId("lamps"), renew(ledger, [paragraph("one")])[1])
+        assert await ledgers.revision(BookId("lamps")) != first
 
     asyncio.run(scenario())
 
@@ -106,11 +107,11 @@ def test_a_ledgers_revision_changes_when_it_does(tmp_path: Path) -> None:
 def test_a_memory_is_kept_by_book_and_may_be_lost(tmp_path: Path) -> None:
     async def scenario() -> None:
         memory = FileRunMemory(tmp_path / "runs")
-        assert await memory.recall("lamps") == ""
-        await memory.remember("lamps", "first")
-        await memory.remember("lamps", "Lámparas\n")
-        await memory.remember("other", "x")
-        assert await memory.recall("lamps") == "Lámparas\n"
+        assert await memory.recall(BookId("lamps")) == ""
+        await memory.remember(BookId("lamps"), "first")
+        await memory.remember(BookId("lamps"), "Lámparas\n")
+        await memory.remember(BookId("other"), "x")
+        assert await memory.recall(BookId("lamps")) == "Lámparas\n"
         assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == [
             "lamps.json",
             "other.json",
@@ -123,5 +124,5 @@ def test_a_memory_that_cannot_be_kept_is_no_error(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "runs").write_text("a file")
-    asyncio.run(FileRunMemory(tmp_path / "runs").remember("lamps", "x"))
+    asyncio.run(FileRunMemory(tmp_path / "runs").remember(BookId("lamps"), "x"))
     assert caplog.messages == ["ingest.not_remembered"]

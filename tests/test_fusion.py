@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.domain.book_id import BookId
 from app.domain.retrieval.fusion import RRF_K, Fusion, fuse
 from app.domain.retrieval.query import Candidates, ScoredId
 from app.settings import Settings
 
 
 def scored(**scores: float) -> tuple[ScoredId, ...]:
-    return tuple(ScoredId("book", chunk, score) for chunk, score in scores.items())
+    return tuple(ScoredId(BookId("book"), chunk, score) for chunk, score in scores.items())
 
 
 def ranking(
@@ -70,7 +71,8 @@ def test_raw_scores_are_kept_and_none_where_a_list_does_not_hold_the_chunk() -> 
 
 
 def test_the_same_chunk_id_in_two_books_is_two_chunks() -> None:
-    candidates = Candidates(dense=(ScoredId("x", "1", 0.9), ScoredId("y", "1", 0.8)))
+    x, y = BookId("x"), BookId("y")
+    candidates = Candidates(dense=(ScoredId(x, "1", 0.9), ScoredId(y, "1", 0.8)))
     assert [(one.book, one.chunk_id) for one in fuse(candidates)] == [("x", "1"), ("y", "1")]
 
 

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from app.adapters.markdown import read_text
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.errors import BookNotFound
@@ -174,7 +175,7 @@ class CountingIndex(FakeIndex):
         return await super().matching(filter)
 
 
-def look_up(terms: LookUpTerms, page: str, book: str = "") -> PageGlossary | None:
+def look_up(terms: LookUpTerms, page: str, book: BookId | None = None) -> PageGlossary | None:
     return asyncio.run(terms.on_page(page, book))
 
 
@@ -220,10 +221,12 @@ def test_a_url_asks_the_book_of_its_site_first() -> None:
     terms = LookUpTerms(FakeIndex(stored, manifests))
     assert definitions(look_up(terms, "https://two.example/a")) == [("valve", "in two")]
     assert definitions(look_up(terms, "/a")) == [("valve", "in one")]
-    assert definitions(look_up(terms, "https://one.example/a", "two")) == [("valve", "in two")]
+    assert definitions(look_up(terms, "https://one.example/a", BookId("two"))) == [
+        ("valve", "in two")
+    ]
     assert look_up(terms, "/nothing") is None
     with pytest.raises(BookNotFound, match="'three'"):
-        look_up(terms, "/a", "three")
+        look_up(terms, "/a", BookId("three"))
 
 
 # --- over the wire ------------------------------------------------------------------------------

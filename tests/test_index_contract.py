@@ -8,7 +8,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import pytest
 from hypothesis import given, settings
@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from qdrant_client import AsyncQdrantClient
 
 from app.adapters.qdrant.edge import EdgeIndex
-from app.adapters.qdrant.names import check_book_id
 from app.adapters.qdrant.payload import from_payload, to_payload
 from app.adapters.qdrant.server import ServerIndex
+from app.domain.book_id import PATTERN, BookId, is_book_id
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.errors import (
@@ -111,14 +111,14 @@ def test_an_empty_index_has_no_books_and_finds_nothing(run: Run) -> None:
         assert await index.books() == []
         assert await index.search(vector(1.0), None, 5, ALL) == Candidates()
         assert await index.find_paragraph("p-1") is None
-        assert await index.manifest("book") is None
+        assert await index.manifest(BookId("book")) is None
         with pytest.raises(BookNotFound):
-            await anext(aiter(index.points("book")))
-        await fails(BookNotFound, index.fetch("book", []), "'book'")
-        await fails(BookNotFound, index.chunks("book"), "'book'")
-        await fails(BookNotFound, index.remove("book"), "'book'")
-        await fails(BookNotFound, index.rollback("book"), "'book'")
-        await fails(BookNotFound, index.find_paragraph("p-1", "book"), "'book'")
+            await anext(aiter(index.points(BookId("book"))))
+        await fails(BookNotFound, index.fetch(BookId("book"), []), "'book'")
+        await fails(BookNotFound, index.chunks(BookId("book")), "'book'")
+        await fails(BookNotFound, index.remove(BookId("book")), "'book'")
+        await fails(BookNotFound, index.rollback(BookId("book")), "'book'")
+        await fails(BookNotFound, index.find_paragraph("p-1", BookId("book")), "'book'")
 
     run(scenario)
 
@@ -129,14 +129,14 @@ def test_a_published_book_is_listed_and_gives_its_chunks_back_exactly(run: Run) 
         published = await publish(index, "book", made)
         assert published.generation == 1
         assert await index.books() == [published]
-        assert await index.manifest("book") == published
+        assert await index.manifest(BookId("book")) == published
         assert replace(published, generation=0, size_bytes=0) == manifest("book", 20)
-        assert await index.chunks("book") == {
+        assert await index.chunks(BookId("book")) == {
             point.chunk.chunk_id: point.chunk.paragraph_ids for point in made
         }
         chunks = [point.chunk for point in made]
         asked = [chunks[7].chunk_id, chunk_id("other", 1), chunks[3].chunk_id]
-        assert await index.fetch("book", asked) == [chunks[7], chunks[3]]
+        assert await index.fetch(BookId("book"), asked) == [chunks[7], chunks[3]]
         await index.check()
 
     run(scenario)
@@ -146,7 +146,7 @@ def test_more_points_than_a_page_are_all_written_and_listed(run: Run) -> None:
     async def scenario(index: BookStore) -> None:
         made = points("book", range(1_100))
         await publish(index, "book", made)
-        assert len(await index.chunks("book")) == 1_100
+        assert len(await index.chunks(BookId("book"))) == 1_100
 
     run(scenario)
 
@@ -156,7 +156,7 @@ def test_points_come_in_pages_by_id_with_vectors_of_length_one(run: Run) -> None
         made = points("book", range(300))
         made[7] = replace(made[7], sparse=SparseVector((), ()))
         await publish(index, "book", made)
-        got = [point async for page in index.points("book") for point in page]
+        got = [point async for page in index.points(BookId("book")) for point in page]
         made.sort(key=lambda point: point.chunk.chunk_id)
         assert [point.chunk for point in got] == [point.chunk for point in made]
         for one, other in zip(got, made, strict=True):
@@ -170,13 +170,13 @@ def test_points_come_in_pages_by_id_with_vectors_of_length_one(run: Run) -> None
 
 def test_readers_see_nothing_of_a_generation_before_it_is_published(run: Run) -> None:
     async def scenario(index: BookStore) -> None:
-        writer = await index.begin("book", DIMENSION)
+        writer = await index.begin(BookId("book"), DIMENSION)
         await writer.write(points("book", range(3)))
         assert await index.books() == []
-        await fails(BookNotFound, index.chunks("book"))
+        await fails(BookNotFound, index.chunks(BookId("book")))
         await writer.publish(manifest("book", 3))
         old = await found(index)
-        writer = await index.begin("book", DIMENSION)
+        writer = await index.begin(BookId("book"), DIMENSION)
         await writer.write(points("book", range(3, 9)))
         assert await found(index) == old
         await writer.publish(manifest("book", 6))
@@ -191,7 +191,7 @@ def test_a_question_that_began_before_a_switch_gets_its_chunks_after_it(run: Run
         before = await index.search(vector(*[1.0] * DIMENSION), None, 4, ALL)
         await publish(index, "book", points("book", range(2, 9), version="v2"))
         ids = [hit.chunk_id for hit in before.dense]
-        chunks = await index.fetch("book", ids)
+        chunks = await index.fetch(BookId("book"), ids)
         assert [one.chunk_id for one in chunks] == ids
         versions = {one.chunk_index: one.book_version for one in chunks}
         assert versions == {0: "v1", 1: "v1", 2: "v2", 3: "v2"}
@@ -202,17 +202,17 @@ def test_a_question_that_began_before_a_switch_gets_its_chunks_after_it(run: Run
 def test_rollback_goes_to_the_generation_before_and_forth_again(run: Run) -> None:
     async def scenario(index: BookStore) -> None:
         await publish(index, "book", points("book", [1]))
-        await fails(InputError, index.rollback("book"), "'book'")
+        await fails(InputError, index.rollback(BookId("book")), "'book'")
         await publish(index, "book", points("book", [2]))
         await publish(index, "book", points("book", [3]))
-        assert (await index.rollback("book")).generation == 2
+        assert (await index.rollback(BookId("book"))).generation == 2
         assert await found(index) == {chunk_id("book", 2)}
         assert [one.generation for one in await index.books()] == [2]
-        assert (await index.rollback("book")).generation == 3
+        assert (await index.rollback(BookId("book"))).generation == 3
         assert await found(index) == {chunk_id("book", 3)}
-        assert (await index.rollback("book")).generation == 2
+        assert (await index.rollback(BookId("book"))).generation == 2
         assert (await publish(index, "book", points("book", [4]))).generation == 4
-        assert (await index.rollback("book")).generation == 2
+        assert (await index.rollback(BookId("book"))).generation == 2
 
     run(scenario)
 
@@ -222,7 +222,7 @@ def test_only_the_current_generation_and_the_one_before_are_kept(run: Run) -> No
         for number in range(4):
             await publish(index, "book", points("book", [number]))
         ids = [chunk_id("book", number) for number in range(4)]
-        assert [one.chunk_index for one in await index.fetch("book", ids)] == [2, 3]
+        assert [one.chunk_index for one in await index.fetch(BookId("book"), ids)] == [2, 3]
 
     run(scenario)
 
@@ -230,7 +230,7 @@ def test_only_the_current_generation_and_the_one_before_are_kept(run: Run) -> No
 def test_a_wrong_count_is_not_published_and_the_old_generation_stays(run: Run) -> None:
     async def scenario(index: BookStore) -> None:
         await publish(index, "book", points("book", [1]))
-        writer = await index.begin("book", DIMENSION)
+        writer = await index.begin(BookId("book"), DIMENSION)
         await writer.write(points("book", [2, 3, 3]))
         await fails(StorageError, writer.publish(manifest("book", 3)), "2 chunks", "has 3")
         await writer.abandon()
@@ -242,12 +242,12 @@ def test_a_wrong_count_is_not_published_and_the_old_generation_stays(run: Run) -
 
 def test_an_abandoned_generation_leaves_the_book_as_it_was(run: Run) -> None:
     async def scenario(index: BookStore) -> None:
-        writer = await index.begin("book", DIMENSION)
+        writer = await index.begin(BookId("book"), DIMENSION)
         await writer.write(points("book", [1]))
         await writer.abandon()
         await writer.abandon()
         assert await index.books() == []
-        writer = await index.begin("book", DIMENSION)
+        writer = await index.begin(BookId("book"), DIMENSION)
         await writer.write(points("book", [2]))
         await writer.publish(manifest("book", 1))
         await writer.abandon()
@@ -260,13 +260,17 @@ def test_a_second_writer_of_a_book_is_refused_with_the_name_of_the_first(run: Ru
     async def scenario(index: BookStore) -> None:
         await publish(index, "book", points("book", [1]))
         await publish(index, "book", points("book", [2]))
-        writer = await index.begin("book", DIMENSION)
-        for call in (index.begin("book", DIMENSION), index.rollback("book"), index.remove("book")):
+        writer = await index.begin(BookId("book"), DIMENSION)
+        for call in (
+            index.begin(BookId("book"), DIMENSION),
+            index.rollback(BookId("book")),
+            index.remove(BookId("book")),
+        ):
             await fails(IndexBusy, call, "'book'", "process ", "started 20")
-        other = await index.begin("other", DIMENSION)
+        other = await index.begin(BookId("other"), DIMENSION)
         await other.abandon()
         await writer.abandon()
-        await (await index.begin("book", DIMENSION)).abandon()
+        await (await index.begin(BookId("book"), DIMENSION)).abandon()
 
     run(scenario)
 
@@ -276,12 +280,12 @@ def test_a_removed_book_is_gone_and_may_come_back(run: Run) -> None:
         for book in ("book", "other"):
             await publish(index, book, points(book, [1]))
         await publish(index, "book", points("book", [2]))
-        await index.remove("book")
+        await index.remove(BookId("book"))
         assert [one.book for one in await index.books()] == ["other"]
         assert await found(index) == {chunk_id("other", 1)}
-        await fails(BookNotFound, index.chunks("book"))
+        await fails(BookNotFound, index.chunks(BookId("book")))
         await publish(index, "book", points("book", [5]))
-        assert await found(index, SearchFilter(books=("book",))) == {chunk_id("book", 5)}
+        assert await found(index, SearchFilter(books=(BookId("book"),))) == {chunk_id("book", 5)}
 
     run(scenario)
 
@@ -290,20 +294,24 @@ def test_a_removed_book_is_gone_and_may_come_back(run: Run) -> None:
     "book", ["", "..", "a/b", "Book", "é", "-a", ".a", "a b", "a\n", "a" * 65, "course_v2"]
 )
 def test_a_book_id_that_cannot_name_a_folder_or_collection_is_refused(run: Run, book: str) -> None:
+    unchecked = cast("BookId", book)  # as a caller that mypy does not check
+
     async def scenario(index: BookStore) -> None:
-        await fails(InputError, index.begin(book, DIMENSION), "book id")
-        await fails(InputError, index.fetch(book, []), "book id")
-        await fails(InputError, index.remove(book), "book id")
+        await fails(InputError, index.begin(unchecked, DIMENSION), "book id")
+        await fails(InputError, index.fetch(unchecked, []), "book id")
+        await fails(InputError, index.remove(unchecked), "book id")
         if book:
-            named = SearchFilter(books=(book,))
+            named = SearchFilter(books=(unchecked,))
             await fails(InputError, index.search(vector(1.0), None, 1, named), "book id")
 
+    with pytest.raises(InputError):
+        BookId(book)
     run(scenario)
 
 
 @pytest.mark.parametrize("book", ["a", "9", "rust-book.2_quizzes", "a" * 64, "a_v2.1", "x_value"])
 def test_every_other_book_id_is_accepted(book: str) -> None:
-    assert check_book_id(book) == book
+    assert BookId(book) == book
 
 
 def test_a_vector_of_another_dimension_is_refused_with_both_dimensions(run: Run) -> None:
@@ -311,7 +319,7 @@ def test_a_vector_of_another_dimension_is_refused_with_both_dimensions(run: Run)
         await publish(index, "book", points("book", range(3)))
         query = vector(*[1.0] * (DIMENSION + 1))
         await fails(IndexMismatch, index.search(query, None, 5, ALL), "8", "9", "test-model")
-        writer = await index.begin("book", DIMENSION + 1)
+        writer = await index.begin(BookId("book"), DIMENSION + 1)
         await fails(IndexMismatch, writer.write(points("book", [1])), "8", "9")
         await writer.abandon()
 
@@ -324,7 +332,7 @@ def test_books_of_different_dimensions_live_side_by_side(run: Run) -> None:
         point = IndexPoint(chunk("large", 1), vector(*[0.5] * 16), SparseVector((1,), (1.0,)))
         await publish(index, "large", [point])
         query = vector(*[1.0] * 16)
-        hits = (await index.search(query, None, 5, SearchFilter(books=("large",)))).dense
+        hits = (await index.search(query, None, 5, SearchFilter(books=(BookId("large"),)))).dense
         assert [(hit.book, hit.chunk_id) for hit in hits] == [("large", chunk_id("large", 1))]
         assert hits[0].score == pytest.approx(1.0, abs=1e-6)
 
@@ -342,7 +350,7 @@ FILTERS = {
     "kind of a passage": SearchFilter(kinds=(BlockKind.CODE, BlockKind.TABLE)),
     "paragraph": SearchFilter(paragraph_ids=("p-book-7", "p-book-9")),
     "all of them": SearchFilter(
-        books=("book",), content_types=("code",), languages=("en",), max_position=3
+        books=(BookId("book"),), content_types=("code",), languages=("en",), max_position=3
     ),
     "nothing": SearchFilter(files=("no such file",)),
 }
@@ -367,7 +375,8 @@ def test_the_best_score_of_each_term_is_that_of_a_search_for_it_alone(run: Run) 
         await publish(index, "a", made)
         await publish(index, "b", points("b", range(12)))
         terms = [*made[0].sparse.indices, 4_000_000_001]
-        for books in ((), ("a",), ("b",)):
+        every: tuple[tuple[BookId, ...], ...] = ((), (BookId("a"),), (BookId("b"),))
+        for books in every:
             scope = SearchFilter(books=books)
             alone = [
                 (await index.search(None, SparseVector((term,), (1.0,)), 1, scope)).sparse
@@ -377,7 +386,7 @@ def test_the_best_score_of_each_term_is_that_of_a_search_for_it_alone(run: Run) 
             assert await index.best_scores(terms, books) == pytest.approx(expected)
             assert expected[-1] == 0.0
         with pytest.raises(BookNotFound):
-            await index.best_scores(terms, ["missing"])
+            await index.best_scores(terms, [BookId("missing")])
 
     run(scenario)
 
@@ -403,10 +412,11 @@ def test_chunks_that_match_come_book_by_book(run: Run) -> None:
     async def scenario(index: BookStore) -> None:
         for book in ("b", "a", "c"):
             await publish(index, book, points(book, range(12)))
-        for books, expected in (((), "abc"), (("c", "a", "c"), "ac")):
-            found = await index.matching(SearchFilter(books=books, files=("docs/1.md",)))
+        for books, expected in (("", "abc"), ("cac", "ac")):
+            named = tuple(map(BookId, books))
+            found = await index.matching(SearchFilter(books=named, files=("docs/1.md",)))
             assert [one.book for one in found] == [one for one in expected for _ in range(3)]
-        await fails(BookNotFound, index.matching(SearchFilter(books=("d",))), "'d'")
+        await fails(BookNotFound, index.matching(SearchFilter(books=(BookId("d"),))), "'d'")
 
     run(scenario)
 
@@ -422,9 +432,9 @@ def test_a_chapter_ends_where_the_next_page_of_another_one_begins(run: Run) -> N
             )
         ]
         await publish(index, "book", made)
-        found = {at: await index.next_chapter("book", chapters[at], at) for at in chapters}
+        found = {at: await index.next_chapter(BookId("book"), chapters[at], at) for at in chapters}
         assert found == {0: 2, 2: 5, 3: 5, 5: 9, 9: None}
-        await fails(BookNotFound, index.next_chapter("other", "One", 0), "'other'")
+        await fails(BookNotFound, index.next_chapter(BookId("other"), "One", 0), "'other'")
 
     run(scenario)
 
@@ -438,15 +448,17 @@ def test_a_search_over_no_named_book_merges_all_by_score(run: Run) -> None:
         merged = await index.search(dense, sparse, 12, ALL)
         alone: list[ScoredId] = []
         for book in ("a", "b", "c"):
-            alone += (await index.search(dense, None, 12, SearchFilter(books=(book,)))).dense
+            alone += (
+                await index.search(dense, None, 12, SearchFilter(books=(BookId(book),)))
+            ).dense
         alone.sort(key=lambda hit: -hit.score)
         assert [hit.chunk_id for hit in merged.dense] == [hit.chunk_id for hit in alone[:12]]
         scores = [hit.score for hit in merged.sparse]
         assert scores == sorted(scores, reverse=True)
         assert {hit.book for hit in merged.sparse} == {"a", "b", "c"}
-        some = await index.search(dense, None, 30, SearchFilter(books=("c", "a", "c")))
+        some = await index.search(dense, None, 30, SearchFilter(books=tuple(map(BookId, "cac"))))
         assert len(some.dense) == 20
-        missing = SearchFilter(books=("a", "nobook"))
+        missing = SearchFilter(books=(BookId("a"), BookId("nobook")))
         await fails(BookNotFound, index.search(dense, None, 5, missing), "'nobook'")
 
     run(scenario)
@@ -471,7 +483,7 @@ def test_a_chunk_without_terms_or_with_a_zero_vector_is_stored(run: Run) -> None
     async def scenario(index: BookStore) -> None:
         empty = IndexPoint(chunk("book", 1), vector(*[0.0] * DIMENSION), SparseVector((), ()))
         await publish(index, "book", [empty, *points("book", [2])])
-        assert await index.fetch("book", [chunk_id("book", 1)]) == [empty.chunk]
+        assert await index.fetch(BookId("book"), [chunk_id("book", 1)]) == [empty.chunk]
         assert len(await found(index)) == 2
 
     run(scenario)
@@ -488,10 +500,10 @@ def test_a_paragraph_is_found_whole_in_its_book_or_in_any(run: Run) -> None:
         made[1] = replace(made[1], chunk=chunk("book", 2, [second, third]))
         await publish(index, "book", made)
         await publish(index, "other", points("other", [7]))
-        whole = await index.find_paragraph("p-split", "book")
+        whole = await index.find_paragraph("p-split", BookId("book"))
         expected = replace(first, text="First sentence. Second one. Third.", end=34)
         assert whole == await index.find_paragraph("p-split") == expected
-        assert await index.find_paragraph("p-split", "other") is None
+        assert await index.find_paragraph("p-split", BookId("other")) is None
         assert await index.find_paragraph("p-other-7") == chunk("other", 7).passages[0]
         assert await index.find_paragraph("p-nowhere") is None
 
@@ -549,7 +561,7 @@ passages = st.builds(
 chunks = st.builds(
     Chunk,
     chunk_id=st.uuids().map(str),
-    book=text,
+    book=st.from_regex(PATTERN, fullmatch=True).filter(is_book_id).map(BookId),
     book_version=text,
     chunk_index=number,
     file=text,
@@ -584,7 +596,7 @@ def test_a_chunk_survives_the_way_through_either_store(made: list[Chunk]) -> Non
         async with opener() as index:
             sparse = SparseVector((1,), (1.0,))
             await publish(index, "book", [IndexPoint(one, vector(1, 2), sparse) for one in made])
-            return await index.fetch("book", [one.chunk_id for one in made])
+            return await index.fetch(BookId("book"), [one.chunk_id for one in made])
 
     assert asyncio.run(through(embedded)) == made
     assert asyncio.run(through(server)) == made

@@ -15,6 +15,7 @@ import pytest
 from app.adapters.qdrant import edge_writer
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_shard import load_shard
+from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, StorageError
 from app.domain.retrieval.query import SearchFilter
 from tests.conftest import ROOT
@@ -108,7 +109,7 @@ def test_a_book_too_large_to_compare_all_vectors_gets_a_graph(
     async def scenario() -> None:
         index = EdgeIndex(home, segment=100)
         await publish(index, "book", points("book", range(350)))
-        assert len(await index.chunks("book")) == 350
+        assert len(await index.chunks(BookId("book"))) == 350
         assert len(await found(index)) == 100
 
     asyncio.run(scenario())
@@ -127,7 +128,7 @@ def test_a_running_reader_takes_up_a_new_generation_half_a_second_later(home: Pa
         assert await found(reader) == ids(1)
         clock.now = 0.6
         assert await found(reader) == ids(2, 3)
-        await writer.rollback("book")
+        await writer.rollback(BookId("book"))
         clock.now = 1.2
         assert await found(reader) == ids(1)
 
@@ -148,7 +149,7 @@ def test_a_search_sees_one_generation_whole_while_others_are_published(home: Pat
             while not done.is_set():
                 clock.now += 0.3
                 hits = {hit.chunk_id for hit in (await reader.search(QUERY, None, 9, ALL)).dense}
-                chunks = await reader.fetch("book", sorted(hits))
+                chunks = await reader.fetch(BookId("book"), sorted(hits))
                 assert {one.chunk_id for one in chunks} == hits
                 seen.append(hits)
 
@@ -195,7 +196,7 @@ def test_a_killed_writer_leaves_the_old_generation_and_no_lock(home: Path) -> No
     assert process.stdout is not None
     assert process.stdout.readline() == "written\n"
     with pytest.raises(IndexBusy, match=rf"process {process.pid}, started 20.*Z"):
-        asyncio.run(index.begin("book", DIMENSION))
+        asyncio.run(index.begin(BookId("book"), DIMENSION))
     process.send_signal(signal.SIGKILL)
     output(process)
     assert "000002.building" in book_entries(home)

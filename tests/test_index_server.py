@@ -21,6 +21,7 @@ from app.adapters.qdrant.server import ServerIndex, server_client
 from app.adapters.qdrant.server_errors import public_address
 from app.adapters.qdrant.server_lease import LEASE_SECONDS, Lease, new_lease
 from app.adapters.qdrant.server_options import ServerOptions
+from app.domain.book_id import BookId
 from app.domain.errors import ConfigError, IndexBusy, RagError, StorageError
 from app.domain.retrieval.query import SearchFilter, SparseVector
 from app.services.ports import IndexPoint
@@ -159,7 +160,7 @@ def test_a_generation_is_a_collection_whose_alias_is_switched_in_one_request(
 
     async def scenario() -> None:
         async with index_at(double.url) as index:
-            writer = await index.begin("book", DIMENSION)
+            writer = await index.begin(BookId("book"), DIMENSION)
             await writer.write(points("book", range(300)))
             assert (await writer.publish(manifest("book", 300))).generation == 4
 
@@ -222,7 +223,7 @@ def test_what_cannot_be_read_back_is_not_published(double: QdrantDouble, fault: 
 
     async def scenario() -> None:
         async with index_at(double.url) as index:
-            writer = await index.begin("book", DIMENSION)
+            writer = await index.begin(BookId("book"), DIMENSION)
             await writer.write(written)
             with pytest.raises(StorageError, match=r"textbook_book_v2: .*: not published"):
                 await writer.publish(manifest("book", 20))
@@ -249,7 +250,7 @@ def test_a_run_that_writes_nothing_for_long_keeps_its_lease(
 
     async def scenario() -> None:
         async with index_at(double.url) as index:
-            writer = await index.begin("book", DIMENSION)
+            writer = await index.begin(BookId("book"), DIMENSION)
             assert await asyncio.to_thread(renewed.wait, 10)
             await writer.abandon()
 
@@ -265,7 +266,7 @@ def test_a_point_carries_both_vectors_and_the_whole_chunk(double: QdrantDouble) 
 
     async def scenario() -> None:
         async with index_at(double.url) as index:
-            writer = await index.begin("book", 2)
+            writer = await index.begin(BookId("book"), 2)
             point = points("book", [1])[0]
             sparse = SparseVector((7, 4_294_967_295), (0.5, 1.5))
             await writer.write([type(point)(point.chunk, vector(0.25, 0.5), sparse)])
@@ -299,7 +300,7 @@ def test_payload_indexes_and_limits_are_set_before_the_first_point(double: Qdran
 
     async def scenario() -> None:
         async with index_at(double.url, options) as index:
-            await index.begin("book", 1_024)
+            await index.begin(BookId("book"), 1_024)
 
     asyncio.run(scenario())
     created, *indexes = double.bodies("PUT ")
@@ -349,7 +350,7 @@ def test_without_strict_mode_and_quantization_neither_is_asked_for(double: Qdran
 
     async def scenario() -> None:
         async with index_at(double.url, ServerOptions(strict_mode=False)) as index:
-            await index.begin("book", 8)
+            await index.begin(BookId("book"), 8)
 
     asyncio.run(scenario())
     created = double.bodies("PUT ")[0]
@@ -360,7 +361,7 @@ def test_without_strict_mode_and_quantization_neither_is_asked_for(double: Qdran
 def test_both_searches_go_in_one_request_without_payload(double: QdrantDouble) -> None:
     serve(double, {"textbook_book_v1": metadata(1)}, {"textbook_book": "textbook_book_v1"})
     asked = SearchFilter(
-        books=("book",), files=("a.md",), content_types=("code", "table"), max_position=4
+        books=(BookId("book"),), files=("a.md",), content_types=("code", "table"), max_position=4
     )
     sparse = SparseVector((7, 9), (1.0, 2.0))
 
@@ -450,8 +451,8 @@ def test_collections_of_other_programs_are_neither_listed_nor_touched(
     async def scenario() -> None:
         async with index_at(double.url) as index:
             assert await index.books() == []
-            await index.begin("x_book", 8)
-            await index.begin("plain", 8)
+            await index.begin(BookId("x_book"), 8)
+            await index.begin(BookId("plain"), 8)
 
     asyncio.run(scenario())
     assert not [line for line in double.lines() if line.startswith("DELETE")]
@@ -528,7 +529,7 @@ def test_losing_the_race_for_a_collection_is_index_busy(double: QdrantDouble) ->
 
     async def scenario() -> None:
         async with index_at(double.url) as index:
-            await index.begin("book", 8)
+            await index.begin(BookId("book"), 8)
 
     with pytest.raises(IndexBusy, match="'book' is being written"):
         asyncio.run(scenario())
@@ -569,7 +570,7 @@ def test_an_unfinished_collection_is_cleared_away_only_when_its_writer_is_dead(
 
     async def scenario() -> None:
         async with index_at(double.url) as index:
-            await index.begin("book", 8)
+            await index.begin(BookId("book"), 8)
 
     if held:
         with pytest.raises(IndexBusy, match=f"process {writer.pid} on {writer.host}, started 20"):
@@ -599,7 +600,7 @@ def test_another_process_sees_a_switch_half_a_second_later() -> None:
         assert await seen() == {chunk_id("book", 1)}
         now = 0.6
         assert await seen() == {chunk_id("book", 2)}
-        await writer.remove("book")
+        await writer.remove(BookId("book"))
         await publish(writer, "book", points("book", [3]))
         now = 20.0
         assert [one.chunks for one in await reader.books()] == [1]

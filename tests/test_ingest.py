@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_writer import EdgeWriter
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind, Book
 from app.domain.errors import BookError, IndexBusy, ProviderUnavailable
@@ -120,7 +121,7 @@ def test_a_change_of_request_program_or_ledger_is_looked_at(home: Path, book: Pa
         assert "read" in (await run.ingest(book)).phases
         run.use_case = replace(ours, encoder="another one")
         assert not (await run.ingest(book)).unchanged
-        await run.app.ledgers.save(BOOK, Ledger())
+        await run.app.ledgers.save(BookId(BOOK), Ledger())
         assert "read" in (await run.ingest(book)).phases
 
     play(home, scenario)
@@ -176,11 +177,11 @@ def test_removed_paragraphs_leave_the_index(home: Path, book: Path) -> None:
             for passage in held[0].passages
             if passage.text.startswith(gone[:40])
         )
-        assert await run.app.index.find_paragraph(paragraph_id, BOOK)
+        assert await run.app.index.find_paragraph(paragraph_id, BookId(BOOK))
         edit(book / "page3.md", gone, "")
         assert (await run.ingest(book)).removed > 0
         assert not any(gone[:40] in one.text_content for one in await run.chunks())
-        assert await run.app.index.find_paragraph(paragraph_id, BOOK) is None
+        assert await run.app.index.find_paragraph(paragraph_id, BookId(BOOK)) is None
         hits = (await run.app.retrieve.search(SearchQuery("page3 part1", k=20))).hits
         assert not any(gone[:40] in hit.chunk.text_content for hit in hits)
 
@@ -197,11 +198,11 @@ def test_what_was_embedded_once_is_never_embedded_again(home: Path, book: Path) 
         run.embedder.texts.clear()
         await run.ingest(book, base_url="https://moved")
         assert (await run.chunks())[0].deep_link_url.startswith("https://moved/")
-        await run.app.index.rollback(BOOK)
+        await run.app.index.rollback(BookId(BOOK))
         await run.ingest(book)
         edit(book / "page0.md", "Edited now", "Page0 part0")
         await run.ingest(book)
-        await run.app.index.remove(BOOK)
+        await run.app.index.remove(BookId(BOOK))
         report = await run.ingest(book)
         assert (report.embedded, report.reused) == (0, report.chunks)
         await run.ingest(book, book="another")
@@ -273,7 +274,7 @@ def test_a_second_ingest_of_a_book_is_refused_and_another_book_goes_on(
     home: Path, book: Path
 ) -> None:
     async def scenario(run: Bench) -> None:
-        holding = await run.app.index.begin(BOOK, run.embedder.dimension)
+        holding = await run.app.index.begin(BookId(BOOK), run.embedder.dimension)
         with pytest.raises(IndexBusy, match=rf"'{BOOK}' is being written .*process \d+, started "):
             await run.ingest(book)
         assert not run.embedder.texts
@@ -316,7 +317,7 @@ def test_a_ledger_that_was_replaced_meanwhile_is_not_overwritten(home: Path, boo
         def chunk_slowly(
             book: Book, request: IngestRequest, advance: Advance = ignore
         ) -> Sequence[Chunk]:
-            saving = run.app.ledgers.save(BOOK, imported)
+            saving = run.app.ledgers.save(BookId(BOOK), imported)
             asyncio.run_coroutine_threadsafe(saving, loop).result()
             return quick.chunk_book(book, request)
 
@@ -324,7 +325,7 @@ def test_a_ledger_that_was_replaced_meanwhile_is_not_overwritten(home: Path, boo
         run.use_case = replace(quick, chunk_book=chunk_slowly)
         with pytest.raises(IndexBusy, match="written by another run while this one read it"):
             await run.ingest(book)
-        assert await run.app.ledgers.load(BOOK) == imported
+        assert await run.app.ledgers.load(BookId(BOOK)) == imported
 
     play(home, scenario)
 
@@ -336,8 +337,8 @@ class Died(Exception):
 class DyingIndex(EdgeIndex):
     """Its writers die just before the switch."""
 
-    async def begin(self, book: str, dimension: int) -> EdgeWriter:
-        writer = await super().begin(book, dimension)
+    async def begin(self, book: BookId, dimension: int) -> EdgeWriter:
+        writer = await super().begin(BookId(book), dimension)
 
         async def publish(manifest: BookManifest) -> BookManifest:
             raise Died
@@ -357,13 +358,13 @@ def test_ids_are_the_same_after_a_crash_between_ledger_and_switch(home: Path, bo
         run.use_case = replace(whole, index=DyingIndex(home))
         with pytest.raises(Died):
             await run.ingest(book)
-        known = await run.app.ledgers.load(BOOK)
+        known = await run.app.ledgers.load(BookId(BOOK))
         assert await run.chunks() == old
         run.use_case = whole
         await run.ingest(book)
         new = await run.chunks()
         assert new != old
-        assert await run.app.ledgers.load(BOOK) == known
+        assert await run.app.ledgers.load(BookId(BOOK)) == known
         assert ids_of(new) == ids_of(old) <= set(known.entries)
 
     play(home, scenario)

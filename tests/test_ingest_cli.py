@@ -11,6 +11,7 @@ import pytest
 
 from app.adapters.qdrant.edge import EdgeIndex
 from app.cli.output import TerminalProgress, duration, remark_each
+from app.domain.book_id import BookId
 from tests.command_line import Run
 from tests.ingesting import edit, make_book
 from tests.qdrant_double import Reply, qdrant_double
@@ -103,7 +104,7 @@ def test_a_short_list_is_told_whole(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_second_ingest_is_told_who_runs_the_first(run: Run, book: Path, home: Path) -> None:
     async def hold() -> None:
-        writer = await EdgeIndex(home / "state").begin("lamps", 8)
+        writer = await EdgeIndex(home / "state").begin(BookId("lamps"), 8)
         refused = await asyncio.to_thread(run, "ingest", book)
         assert refused.code == 2
         line = refused.err.splitlines()[-1]

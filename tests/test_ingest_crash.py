@@ -20,10 +20,11 @@ from pathlib import Path
 import pytest
 
 from app.adapters.bm25 import Bm25Encoder
-from app.adapters.embedding_cache import SqliteEmbeddingCache
 from app.adapters.qdrant.edge import EdgeIndex
+from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.tokens import token_counter
 from app.bootstrap import chunk_book, read_source
+from app.domain.book_id import BookId
 from app.domain.retrieval.query import SearchFilter
 from app.services.ingest import IngestRequest
 from app.services.ports import IndexPoint
@@ -53,7 +54,7 @@ def write_version(folder: Path, version: int) -> frozenset[str]:
     for number in range(PAGES if version else 0):
         old = f"Page{number} part1"
         edit(folder / f"page{number}.md", old, f"Version{version} {old.lower()}")
-    request = IngestRequest(folder, book=BOOK, base_url=URL)
+    request = IngestRequest(folder, book=BookId(BOOK), base_url=URL)
     return frozenset(one.embedding_text for one in chunk_book(read_source(request), request))
 
 
@@ -151,8 +152,8 @@ class Reader:
 
 
 async def ask(index: EdgeIndex) -> frozenset[str]:
-    found = await index.search(None, QUERY, 1_000, SearchFilter(books=(BOOK,)))
-    chunks = await index.fetch(BOOK, [hit.chunk_id for hit in found.sparse])
+    found = await index.search(None, QUERY, 1_000, SearchFilter(books=(BookId(BOOK),)))
+    chunks = await index.fetch(BookId(BOOK), [hit.chunk_id for hit in found.sparse])
     return frozenset(one.embedding_text for one in chunks)
 
 
@@ -162,7 +163,7 @@ def cached(home: Path, texts: frozenset[str]) -> frozenset[str]:
 
 
 async def points(home: Path) -> list[IndexPoint]:
-    return [point async for page in EdgeIndex(home).points(BOOK) for point in page]
+    return [point async for page in EdgeIndex(home).points(BookId(BOOK)) for point in page]
 
 
 def test_fifty_kills_lose_nothing_and_cost_nothing_twice(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx
 
+from app.domain.book_id import BookId
 from app.services.ingest import IngestRequest
 from tests.ingesting import BOOK, edit, make_book
 from tests.serving import ingest, offline_settings, serving
@@ -46,7 +47,7 @@ def test_a_running_server_answers_from_the_new_generation_and_never_from_both(
 ) -> None:
     book = make_book(tmp_path / "lamps", pages=3)
     settings = offline_settings(home)
-    request = IngestRequest(book, book=BOOK, base_url="https://book")
+    request = IngestRequest(book, book=BookId(BOOK), base_url="https://book")
     ingest(settings, request)
     with serving(settings) as address:
         asking = Asking(address)

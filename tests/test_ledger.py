@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.ledger_store import SqliteLedgers, from_lines, to_lines
+from app.adapters.sqlite.ledgers import SqliteLedgers, from_lines, to_lines
+from app.domain.book_id import BookId
 from app.domain.errors import InputError, StorageError
 from app.domain.ledger import Ledger, Paragraph, renew
 
+BOOK = BookId("book")
+TEXTS = [f"text {number}" for number in range(16)]
 LONG = "theindexmapseverytermtothelistofdocumentsthatholditinorderofnumber"
 
 
@@ -100,15 +107,71 @@ def test_a_ledger_survives_the_disk(tmp_path: Path) -> None:
     _, ledger = renew(Ledger(), [paragraph(LONG), paragraph("two", author_id="mine")])
     _, ledger = renew(ledger, [paragraph("three")])
     store = SqliteLedgers(tmp_path / "ledger")
-    asyncio.run(store.save("book", ledger))
-    assert asyncio.run(store.load("book")) == ledger
-    assert asyncio.run(store.load("another")) == Ledger()
+    asyncio.run(store.save(BookId("book"), ledger))
+    assert asyncio.run(store.load(BookId("book"))) == ledger
+    assert asyncio.run(store.load(BookId("another"))) == Ledger()
+
+
+@given(
+    st.lists(st.sampled_from(TEXTS), max_size=12, unique=True),
+    st.lists(st.sampled_from(TEXTS), max_size=12, unique=True),
+    st.data(),
+)
+def test_one_id_is_located_on_disk_as_in_memory(
+    tmp_path_factory: pytest.TempPathFactory,
+    before: list[str],
+    after: list[str],
+    data: st.DataObject,
+) -> None:
+    files, paths = st.sampled_from(("a.md", "b.md")), st.sampled_from((("One",), ("Two",)))
+
+    def drawn(texts: list[str]) -> list[Paragraph]:
+        read = [paragraph(text, data.draw(files)) for text in texts]
+        return [replace(one, heading_path=data.draw(paths)) for one in read]
+
+    _, ledger = renew(Ledger(), drawn(before))
+    _, ledger = renew(ledger, drawn(after))
+    store = SqliteLedgers(tmp_path_factory.mktemp("ledger"))
+    asyncio.run(store.save(BOOK, ledger))
+    for known in [*ledger.entries, *ledger.aliases, "p-unknown"]:
+        assert asyncio.run(store.locate(BOOK, known)) == ledger.locate(known)
+
+
+def test_reading_changes_nothing_and_makes_no_file(tmp_path: Path) -> None:
+    store = SqliteLedgers(tmp_path)
+    foreign = tmp_path / "book.sqlite"
+    sqlite3.connect(foreign).execute("create table mine (x)").connection.close()
+    before = foreign.read_bytes()
+    for call in (store.load(BOOK), store.locate(BOOK, "p-1")):
+        with pytest.raises(StorageError, match="no such table"):
+            asyncio.run(call)
+    assert asyncio.run(store.locate(BookId("other"), "p-1")) is None
+    assert foreign.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["book.sqlite"]
+
+
+def test_a_reader_sees_the_ledger_as_it_was_before_a_save_that_died(tmp_path: Path) -> None:
+    store = SqliteLedgers(tmp_path)
+    _, ledger = renew(Ledger(), [paragraph(f"{LONG} {number}") for number in range(400)])
+    asyncio.run(store.save(BOOK, ledger))
+    path = tmp_path / "book.sqlite"
+    script = f"""
+import os, sqlite3
+connection = sqlite3.connect({str(path)!r})
+connection.execute("pragma cache_size = 1")
+connection.execute("delete from entry")
+connection.execute("create table more as select randomblob(1000000)")
+os._exit(0)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+    assert (tmp_path / "book.sqlite-journal").stat().st_size > 0
+    assert asyncio.run(store.load(BOOK)) == ledger
 
 
 def test_a_damaged_ledger_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "book.sqlite").write_bytes(b"not a database, not at all, whatever it says" * 50)
     with pytest.raises(StorageError, match=r"book\.sqlite: the ledger"):
-        asyncio.run(SqliteLedgers(tmp_path).load("book"))
+        asyncio.run(SqliteLedgers(tmp_path).load(BookId("book")))
 
 
 def test_a_line_that_is_no_ledger_line_is_named() -> None:

@@ -15,6 +15,7 @@ from qdrant_client import AsyncQdrantClient
 
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.server import ServerIndex
+from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, StorageError
 from app.domain.retrieval.query import SearchFilter, SparseVector
 from app.services.migrate import MigrateBooks, Migrated
@@ -59,7 +60,7 @@ def play(scenario: Scenario, sizes: Mapping[str, int] = SIZES) -> None:
 
 
 async def all_points(index: EdgeIndex | ServerIndex, book: str) -> list[IndexPoint]:
-    return [point async for page in index.points(book) for point in page]
+    return [point async for page in index.points(BookId(book)) for point in page]
 
 
 def test_points_come_back_in_pages_by_id_with_their_vectors() -> None:
@@ -82,14 +83,16 @@ def test_points_come_back_in_pages_by_id_with_their_vectors() -> None:
 def test_every_book_arrives_whole_and_finds_the_same() -> None:
     async def scenario(source: EdgeIndex, target: ServerIndex) -> None:
         done = await MigrateBooks(source, target).run([], phases())
-        assert done == [Migrated(book, size, 1, copied=True) for book, size in sizes.items()]
+        assert done == [
+            Migrated(BookId(book), size, 1, copied=True) for book, size in sizes.items()
+        ]
         chance = random.Random(4)
         for book in sizes:
             here, there = await all_points(source, book), await all_points(target, book)
             assert [one.chunk for one in here] == [one.chunk for one in there]
             for _ in range(10):
                 query = random_vector(chance), random_sparse(chance)
-                asked = SearchFilter(books=(book,))
+                asked = SearchFilter(books=(BookId(book),))
                 ours = await source.search(*query, 10, asked)
                 theirs = await target.search(*query, 10, asked)
                 assert [hit.chunk_id for hit in ours.dense] == [
@@ -98,7 +101,7 @@ def test_every_book_arrives_whole_and_finds_the_same() -> None:
                 assert [hit.score for hit in ours.sparse] == pytest.approx(
                     [hit.score for hit in theirs.sparse], abs=1e-4
                 )
-        manifests = [await source.manifest("lamps"), await target.manifest("lamps")]
+        manifests = [await source.manifest(BookId("lamps")), await target.manifest(BookId("lamps"))]
         assert None not in manifests
         mine, its = (replace(one, size_bytes=0) for one in manifests if one)
         assert mine == its
@@ -110,8 +113,10 @@ def test_every_book_arrives_whole_and_finds_the_same() -> None:
 def test_a_book_that_is_there_already_is_compared_and_not_copied() -> None:
     async def scenario(source: EdgeIndex, target: ServerIndex) -> None:
         use_case = MigrateBooks(source, target)
-        await use_case.run(["other"], phases())
-        assert await use_case.run(["other"], phases()) == [Migrated("other", 20, 1, copied=False)]
+        await use_case.run([BookId("other")], phases())
+        assert await use_case.run([BookId("other")], phases()) == [
+            Migrated(BookId("other"), 20, 1, copied=False)
+        ]
         assert [one.book for one in await target.books()] == ["other"]
 
     play(scenario)
@@ -120,8 +125,8 @@ def test_a_book_that_is_there_already_is_compared_and_not_copied() -> None:
 def test_a_copy_that_differs_on_the_server_is_made_again() -> None:
     async def scenario(source: EdgeIndex, target: ServerIndex) -> None:
         await publish(target, "other", points("other", range(20), version="v2"))
-        done = await MigrateBooks(source, target).run(["other"], phases())
-        assert done == [Migrated("other", 20, 2, copied=True)]
+        done = await MigrateBooks(source, target).run([BookId("other")], phases())
+        assert done == [Migrated(BookId("other"), 20, 2, copied=True)]
         assert {one.chunk.book_version for one in await all_points(target, "other")} == {"v1"}
 
     play(scenario)
@@ -130,7 +135,7 @@ def test_a_copy_that_differs_on_the_server_is_made_again() -> None:
 def test_an_unknown_book_is_refused_before_anything_is_copied() -> None:
     async def scenario(source: EdgeIndex, target: ServerIndex) -> None:
         with pytest.raises(BookNotFound, match=r"'nobook'.*lamps, other"):
-            await MigrateBooks(source, target).run(["other", "nobook"], phases())
+            await MigrateBooks(source, target).run([BookId("other"), BookId("nobook")], phases())
         assert await target.books() == []
 
     play(scenario)
@@ -141,8 +146,8 @@ class Lossy(ServerIndex):
 
     change: Callable[[list[IndexPoint]], list[IndexPoint]]
 
-    async def points(self, book: str) -> AsyncIterator[list[IndexPoint]]:
-        async for page in super().points(book):
+    async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
+        async for page in super().points(BookId(book)):
             yield self.change(page)
 
 
@@ -173,7 +178,7 @@ def test_a_difference_leaves_the_server_as_it_was(loss: str, had: bool) -> None:
         lossy = Lossy(target._client, "textbook", "http://localhost:6333")
         lossy.change = LOSSES[loss]
         with pytest.raises(StorageError, match=r"'other': chunk .* server .*run migrate again"):
-            await MigrateBooks(source, lossy).run(["other"], phases())
+            await MigrateBooks(source, lossy).run([BookId("other")], phases())
         assert [one.chunks for one in await target.books()] == ([5] if had else [])
 
     play(scenario)

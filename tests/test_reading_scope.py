@@ -13,6 +13,7 @@ from app.domain.answer import Answer
 from app.domain.answering.request import AskRequest
 from app.domain.answering.scope import Place, Scope, narrowed, page_preferred
 from app.domain.answering.selection import Selection
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import Hit, SearchFilter
@@ -27,7 +28,7 @@ from app.services.term_ceilings import TermCeilings
 from tests.answer_fakes import FakeGenerator, SpyRetriever
 from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, local_embedder, make_chunk
 
-PLACE = Place("book", "b.md", "Two", 1)
+PLACE = Place(BookId("book"), "b.md", "Two", 1)
 
 
 def page(name: str, position: int, chapter: str, text: str) -> Chunk:
@@ -90,7 +91,7 @@ class Reader:
     ],
 )
 def test_a_page_is_found_by_its_address_however_it_is_written(url: str) -> None:
-    assert asyncio.run(Reader().places.page(url)) == Place("book", "b.md", "Two", 1)
+    assert asyncio.run(Reader().places.page(url)) == Place(BookId("book"), "b.md", "Two", 1)
 
 
 @pytest.mark.parametrize("url", ["/book/z", "https://example.org/", "/b", "\x00"])
@@ -102,10 +103,10 @@ def test_an_address_that_is_no_page_of_the_book_is_no_place(url: str) -> None:
     ("scope", "expected"),
     [
         (None, SearchFilter()),
-        (Scope.BOOK, SearchFilter(books=("book",))),
-        (Scope.PAGE, SearchFilter(books=("book",), files=("b.md",))),
-        (Scope.CHAPTER, SearchFilter(books=("book",), chapters=("Two",))),
-        (Scope.SO_FAR, SearchFilter(books=("book",), max_position=2)),
+        (Scope.BOOK, SearchFilter(books=(BookId("book"),))),
+        (Scope.PAGE, SearchFilter(books=(BookId("book"),), files=("b.md",))),
+        (Scope.CHAPTER, SearchFilter(books=(BookId("book"),), chapters=("Two",))),
+        (Scope.SO_FAR, SearchFilter(books=(BookId("book"),), max_position=2)),
     ],
 )
 def test_the_scope_narrows_what_is_searched(scope: Scope | None, expected: SearchFilter) -> None:
@@ -116,7 +117,7 @@ def test_the_scope_narrows_what_is_searched(scope: Scope | None, expected: Searc
 
 def test_a_page_without_a_chapter_is_its_own_chapter() -> None:
     found = narrowed(SearchFilter(), Scope.CHAPTER, replace(PLACE, chapter=""))
-    assert found == SearchFilter(books=("book",), files=("b.md",))
+    assert found == SearchFilter(books=(BookId("book"),), files=("b.md",))
 
 
 def test_the_readers_page_decides_between_near_equals_only() -> None:

@@ -22,6 +22,7 @@ from app.domain.answering.refusal import (
     share_of_ceilings,
 )
 from app.domain.answering.request import AskRequest
+from app.domain.book_id import BookId
 from app.domain.languages import guess_language
 from app.domain.retrieval.chunk_terms import chunk_terms
 from app.domain.retrieval.query import Turn
@@ -139,12 +140,14 @@ class CountingIndex(FakeIndex):
 
     asked = 0
 
-    async def best_scores(self, terms: Sequence[int], books: Sequence[str] = ()) -> list[float]:
+    async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
         self.asked += len(terms)
         return await super().best_scores(terms, books)
 
 
-def ceilings_of(ceilings: TermCeilings, text: str, books: Sequence[str] = ()) -> dict[int, float]:
+def ceilings_of(
+    ceilings: TermCeilings, text: str, books: Sequence[BookId] = ()
+) -> dict[int, float]:
     return asyncio.run(ceilings.of(ceilings.terms(text, "en"), books))
 
 
@@ -175,7 +178,7 @@ def test_ceilings_of_one_book_leave_out_the_others() -> None:
     chunks = [make_chunk("owl"), make_chunk("owl owl", book="other")]
     manifests = [make_manifest(), make_manifest("other")]
     ceilings = TermCeilings(CountingIndex(chunks, manifests), FakeSparse())
-    assert list(ceilings_of(ceilings, "owl", ["book"]).values()) == [1.0]
+    assert list(ceilings_of(ceilings, "owl", [BookId("book")]).values()) == [1.0]
     assert list(ceilings_of(ceilings, "owl").values()) == [2.0]
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.domain.errors import (
@@ -46,7 +47,7 @@ CHUNKS = [
 class CountingIndex(FakeIndex):
     terms: int = 0
 
-    async def best_scores(self, terms: Sequence[int], books: Sequence[str] = ()) -> list[float]:
+    async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
         self.terms += len(terms)
         return await super().best_scores(terms, books)
 
@@ -136,12 +137,12 @@ def test_an_index_made_by_another_model_is_an_error_that_names_both() -> None:
 
 def test_a_book_that_was_not_asked_for_may_have_another_model() -> None:
     index = FakeIndex(CHUNKS, [make_manifest(), make_manifest("old", model="other")])
-    query = SearchQuery("queues", filter=SearchFilter(books=("book",)))
+    query = SearchQuery("queues", filter=SearchFilter(books=(BookId("book"),)))
     assert ids(search(retrieve(index=index), query))[0] == "book-a.md-1"
 
 
 def test_an_unknown_book_is_named_with_those_there_are() -> None:
-    query = SearchQuery("queues", filter=SearchFilter(books=("nope",)))
+    query = SearchQuery("queues", filter=SearchFilter(books=(BookId("nope"),)))
     with pytest.raises(BookNotFound, match="'nope' in the index; there are: book"):
         search(retrieve(), query)
 

@@ -7,6 +7,7 @@ import sys
 from types import ModuleType
 
 from app.domain.answer import Answer, AnswerMode, Citation
+from app.domain.book_id import BookId
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "specs/001-textbook-rag/transcripts.md").read_text("utf-8")
@@ -42,7 +43,7 @@ def test_a_number_stands_where_a_claim_ends_and_each_link_stands_once() -> None:
             title="Owls",
             heading_path=("Birds", "Owls"),
             quote=quote,
-            book="b",
+            book=BookId("b"),
             file="a.md",
             spans=((0, 9),),
         )

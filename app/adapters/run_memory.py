@@ -7,6 +7,8 @@ import logging
 import os
 from pathlib import Path
 
+from app.domain.book_id import BookId
+
 _log = logging.getLogger(__name__)
 
 
@@ -16,19 +18,19 @@ class FileRunMemory:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    async def recall(self, book: str) -> str:
+    async def recall(self, book: BookId) -> str:
         return await asyncio.to_thread(self._recall, book)
 
-    async def remember(self, book: str, text: str) -> None:
+    async def remember(self, book: BookId, text: str) -> None:
         await asyncio.to_thread(self._remember, book, text)
 
-    def _recall(self, book: str) -> str:
+    def _recall(self, book: BookId) -> str:
         try:
             return (self._folder / f"{book}.json").read_text("utf-8")
         except (OSError, UnicodeDecodeError):
             return ""
 
-    def _remember(self, book: str, text: str) -> None:
+    def _remember(self, book: BookId, text: str) -> None:
         new = self._folder / f"{book}.{os.getpid()}.new"
         try:
             self._folder.mkdir(parents=True, exist_ok=True)

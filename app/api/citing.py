@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.api.problems import problem_response, request_id
+from app.api.requests import BookName
 from app.api.routes import Rag, problems
 
 router = APIRouter()
@@ -28,10 +29,10 @@ async def cite(
     paragraph_id: ParagraphId,
     request: Request,
     rag: Rag,
-    book: Annotated[str | None, Query(max_length=64)] = None,
+    book: BookName | None = None,
 ) -> Response:
     """Redirect to where the paragraph is now, also by an alias; 410 names the nearest section."""
-    place = await rag.cite.find(paragraph_id, book or "")
+    place = await rag.cite.find(paragraph_id, book)
     if place is None:
         detail = f"no indexed book has a paragraph {paragraph_id!r}"
         return problem_response(404, "paragraph_not_found", detail, request_id(request))

@@ -8,13 +8,17 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    PlainValidator,
     StringConstraints,
+    WithJsonSchema,
     model_validator,
 )
 
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.scope import Scope
 from app.domain.answering.selection import Selection
+from app.domain.book_id import PATTERN, BookId
+from app.domain.errors import InputError
 from app.domain.retrieval.query import SearchMode, Turn
 
 MAX_TURNS = 40
@@ -33,12 +37,29 @@ Question = Annotated[
         examples=["What is an inverted index?"],
     ),
 ]
-BookId = Annotated[
-    str,
-    StringConstraints(min_length=1, max_length=200),
-    Field(
-        description="Search this book only; without it, every book.",
-        examples=["small-book-of-search"],
+
+
+def _book_id(text: object) -> BookId:
+    if not isinstance(text, str):
+        message = "a book id is a string"
+        raise ValueError(message)
+    try:
+        return BookId(text)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
+BookName = Annotated[
+    BookId,
+    PlainValidator(_book_id),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": f"^{PATTERN}$",
+            "description": "The id of an indexed book, which alone is asked; without it, every "
+            "book is.",
+            "examples": ["small-book-of-search"],
+        }
     ),
 ]
 
@@ -74,7 +95,7 @@ class SelectionBody(_Request):
 
 class ChatRequest(_Request):
     question: Question
-    book: BookId | None = None
+    book: BookName | None = None
     page_url: Annotated[
         str,
         StringConstraints(max_length=2_000),
@@ -130,7 +151,7 @@ class ChatRequest(_Request):
 
 class SearchRequest(_Request):
     question: Question
-    book: BookId | None = None
+    book: BookName | None = None
     k: Annotated[int, Field(ge=1, le=MAX_RESULTS, description="How many chunks to return.")] = 5
     mode: SearchMode = SearchMode.HYBRID
 

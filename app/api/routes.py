@@ -13,7 +13,7 @@ from app.api.answer_runs import AnswerRuns
 from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
 from app.api.problems import problem_response, request_id, title_of
 from app.api.rate_limit import within_rate_limit
-from app.api.requests import BookId, ChatRequest, SearchRequest
+from app.api.requests import BookName, ChatRequest, SearchRequest
 from app.api.responses import (
     AnswerBody,
     BookBody,
@@ -132,7 +132,7 @@ def _bounded(question: str, rag: Application) -> str:
     return question
 
 
-def _filter(book: str | None) -> SearchFilter:
+def _filter(book: BookName | None) -> SearchFilter:
     return SearchFilter(books=(book,) if book else ())
 
 
@@ -201,10 +201,10 @@ async def books(rag: Rag) -> BooksBody:
     responses=problems(404, 422, 503),
 )
 async def glossary(
-    page: PageAddress, request: Request, rag: Rag, book: BookId | None = None
+    page: PageAddress, request: Request, rag: Rag, book: BookName | None = None
 ) -> Response | GlossaryBody:
     """What to show when a reader points at a term: its definition and where the book gives it."""
-    found = await rag.glossary.on_page(page, book or "")
+    found = await rag.glossary.on_page(page, book)
     if found is None:
         detail = f"no such page in {f'book {book!r}' if book else 'any indexed book'}: {page!r}"
         return problem_response(404, "page_not_found", detail, request_id(request))

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from app.adapters.bm25 import Bm25Encoder
-from app.adapters.embedding_cache import SqliteEmbeddingCache
-from app.adapters.ledger_store import SqliteLedgers
 from app.adapters.minilm_embedder import MiniLmEmbedder
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.run_memory import FileRunMemory
 from app.adapters.sentences import split_sentences
+from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
+from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.stop_words import STOP_WORDS
 from app.adapters.tokens import token_counter
 from app.bootstrap.chunking import chunk_book, embed_from_thread

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from app.adapters.book_settings import read_book_settings
 from app.adapters.fingerprints import folder_fingerprint, program_fingerprint
-from app.adapters.ledger_store import SqliteLedgers
 from app.adapters.markdown import read_book
+from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.document import Book
 from app.services.ingest import IngestRequest
 from app.services.paragraph_ids import keep_ids

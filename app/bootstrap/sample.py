@@ -10,13 +10,14 @@ from pathlib import Path
 from app.adapters.page_renderer import render_pages
 from app.bootstrap.application import Application
 from app.bootstrap.reading import read_identified
+from app.domain.book_id import BookId
 from app.domain.document import Book, Site
 from app.domain.errors import RagError
 from app.services.ingest import IngestRequest
 from app.settings import Settings
 
 SAMPLE_BOOK = Path(__file__).parents[1] / "sample_book"
-SAMPLE_BOOK_ID = "small-book-of-search"
+SAMPLE_BOOK_ID = BookId("small-book-of-search")
 
 
 async def sample_pages(app: Application) -> tuple[Book, Mapping[str, str]]:

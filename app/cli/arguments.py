@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from app.cli import books, comparing, evaluating, ingesting, keeping, ledgers, questions, serving
+from app.domain.book_id import BookId
 from app.domain.chunking import StrategyName
 from app.domain.document import BlockKind, Site
 from app.domain.retrieval.query import SearchMode
@@ -29,7 +30,9 @@ def parser() -> argparse.ArgumentParser:
 def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     ingest = commands.add_parser("ingest", help="bring the index up to date with a book's folder")
     _source(ingest, "BOOK_DIR")
-    ingest.add_argument("--book", metavar="ID", help="the book's name in the index (folder's name)")
+    ingest.add_argument(
+        "--book", type=BookId, metavar="ID", help="the book's name in the index (folder's name)"
+    )
     ingest.add_argument("--strategy", metavar="NAME", help="chunking strategy (structure)")
     ingest.add_argument("--exclude-kinds", type=_kinds, default=frozenset(), metavar="KIND,...")
     ingest.add_argument("--dry-run", action="store_true", help="say what would change and its cost")
@@ -66,7 +69,7 @@ def _asking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 def _measuring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser("eval", help="measure on questions with known answers")
     command.add_argument("questions", type=Path, nargs="?", metavar="QUESTIONS.jsonl")
-    command.add_argument("--book", metavar="ID")
+    command.add_argument("--book", type=BookId, metavar="ID", help="ask this book only")
     command.add_argument(
         "--answers", action="store_true", help="measure citations and refusals, not retrieval"
     )
@@ -115,17 +118,19 @@ def _keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     listing.set_defaults(run=keeping.listing)
 
     remove = commands.add_parser("remove", help="remove a book from the index")
-    remove.add_argument("book", metavar="BOOK")
+    remove.add_argument("book", type=BookId, metavar="BOOK")
     remove.add_argument("--json", action="store_true")
     remove.set_defaults(run=keeping.remove)
 
     rollback = commands.add_parser("rollback", help="go back to a book's generation before")
-    rollback.add_argument("book", metavar="BOOK")
+    rollback.add_argument("book", type=BookId, metavar="BOOK")
     rollback.add_argument("--json", action="store_true")
     rollback.set_defaults(run=keeping.rollback)
 
     migrate = commands.add_parser("migrate", help="copy the embedded index to QDRANT_URL's server")
-    migrate.add_argument("books", metavar="BOOK", nargs="*", help="all when none is named")
+    migrate.add_argument(
+        "books", type=BookId, metavar="BOOK", nargs="*", help="all when none is named"
+    )
     migrate.add_argument("--quiet", action="store_true", help="no progress on stderr")
     migrate.add_argument("--json", action="store_true")
     migrate.set_defaults(run=keeping.migrate)
@@ -153,11 +158,11 @@ def _ledger(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     ledger = commands.add_parser("ledger", help="carry a book's paragraph ids elsewhere")
     actions = ledger.add_subparsers(metavar="ACTION", required=True)
     export = actions.add_parser("export", help="write the ids as JSON lines")
-    export.add_argument("book", metavar="BOOK")
+    export.add_argument("book", type=BookId, metavar="BOOK")
     export.add_argument("file", metavar="FILE", nargs="?", type=Path, help="stdout when left out")
     export.set_defaults(run=ledgers.export)
     load = actions.add_parser("import", help="take over ids that were exported")
-    load.add_argument("book", metavar="BOOK")
+    load.add_argument("book", type=BookId, metavar="BOOK")
     load.add_argument("file", metavar="FILE", type=Path)
     load.set_defaults(run=ledgers.load)
 
@@ -173,7 +178,12 @@ def _source(command: argparse.ArgumentParser, name: str) -> None:
 def _question(command: argparse.ArgumentParser) -> None:
     command.add_argument("question")
     command.add_argument(
-        "--book", metavar="ID", action="append", default=[], help="ask this book only; repeatable"
+        "--book",
+        type=BookId,
+        metavar="ID",
+        action="append",
+        default=[],
+        help="ask this book only; repeatable",
     )
     command.add_argument("--k", type=_positive, default=5, help="chunks to retrieve")
     command.add_argument("--json", action="store_true")

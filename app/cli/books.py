@@ -12,6 +12,7 @@ from app.bootstrap import application, chunk_book, chunk_report, index_only, rea
 from app.cli.ingesting import ingest_request
 from app.cli.keeping import naming_the_books
 from app.cli.output import print_json, remark
+from app.domain.book_id import BookId
 from app.domain.chunking import StrategyName
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.report import Report
@@ -139,7 +140,7 @@ async def links(arguments: argparse.Namespace, settings: Settings) -> None:
             print_json(asdict(link))
     else:
         async with index_only(settings) as index, naming_the_books(index):
-            for link in await _links_of_index(index, arguments.book):
+            for link in await _links_of_index(index, BookId(arguments.book)):
                 print_json(asdict(link))
 
 
@@ -159,7 +160,7 @@ def _links_of_source(book: Book) -> Iterator[_Link]:
                 yield _Link(block.paragraph_id, url, block.kind.value, block.file, block.start)
 
 
-async def _links_of_index(index: VectorIndex, book: str) -> list[_Link]:
+async def _links_of_index(index: VectorIndex, book: BookId) -> list[_Link]:
     """In reading order; a paragraph that several chunks hold stands once."""
     chunks = await index.fetch(book, list(await index.chunks(book)))
     chunks.sort(key=lambda chunk: (chunk.position, chunk.file, chunk.chunk_index))

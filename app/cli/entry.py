@@ -15,8 +15,8 @@ from app.settings import Settings
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Every error of ours is one line on stderr."""
-    arguments = parser().parse_args(argv)
     try:
+        arguments = parser().parse_args(argv)
         return int(asyncio.run(arguments.run(arguments, _settings())) or 0)
     except RagError as error:
         line = "; ".join([str(error), *getattr(error, "__notes__", [])])

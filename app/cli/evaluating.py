@@ -103,7 +103,7 @@ async def _retrieval(
     advance: Callable[[int], None],
 ) -> Evaluation:
     request = EvaluationRequest(
-        book=arguments.book or "",
+        book=arguments.book,
         k=arguments.k or STANDARD_DEPTH,
         mode=arguments.mode,
         rerank=arguments.rerank,
@@ -119,8 +119,8 @@ async def _answers(
     advance: Callable[[int], None],
 ) -> AnswerEvaluation:
     use_case = EvaluateAnswers(app.answer)
-    book, k = arguments.book or "", arguments.k or ANSWER_CHUNKS
-    return await use_case.run(questions, book, k, advance)
+    k = arguments.k or ANSWER_CHUNKS
+    return await use_case.run(questions, arguments.book, k, advance)
 
 
 def _print(summary: Mapping[str, float], refusal: RefusalCurve | None) -> None:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from app.adapters.ledger_store import SqliteLedgers, from_lines, to_lines
+from app.adapters.sqlite.ledgers import SqliteLedgers, from_lines, to_lines
 from app.cli.output import remark, write_text
 from app.domain.errors import InputError
 from app.settings import Settings

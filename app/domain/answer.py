@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
+from app.domain.book_id import BookId
+
 
 class AnswerMode(StrEnum):
     GENERATED = "generated"
@@ -30,7 +32,7 @@ class Citation:
     """Title of the section the paragraph stands in."""
     heading_path: tuple[str, ...]
     quote: str
-    book: str
+    book: BookId
     file: str
     spans: tuple[tuple[int, int], ...]
     """The paragraph's code-point spans in `file`."""

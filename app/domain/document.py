@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
+from app.domain.book_id import BookId
 from app.domain.record import record
 
 Span: TypeAlias = tuple[int, int]
@@ -154,7 +155,7 @@ def _count_nonblank(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    id: str
+    id: BookId
     title: str
     site: Site
     base_url: str

@@ -65,6 +65,14 @@ class Alias:
 
 
 @dataclass(frozen=True, slots=True)
+class Located:
+    """What a ledger knows of one paragraph; `nearest` is a live entry near a tombstone."""
+
+    entry: Entry
+    nearest: Entry | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Ledger:
     """Entries by paragraph id; aliases by alias."""
 
@@ -77,6 +85,13 @@ class Ledger:
         if (entry is None or not entry.live) and paragraph_id in self.aliases:
             return self.entries.get(self.aliases[paragraph_id].paragraph_id)
         return entry
+
+    def locate(self, paragraph_id: str) -> Located | None:
+        """Where a paragraph is now, or what is nearest to where it was."""
+        entry = self.resolve(paragraph_id)
+        if entry is None:
+            return None
+        return Located(entry, None if entry.live else self.nearest(entry))
 
     def nearest(self, gone: Entry) -> Entry | None:
         """Return the live entry nearest to a tombstone: same section, page, then place."""

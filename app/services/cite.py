@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.domain.book_id import BookId
 from app.domain.ledger import Entry
 from app.services.ports import LedgerStore, VectorIndex
 
@@ -12,7 +13,7 @@ from app.services.ports import LedgerStore, VectorIndex
 class Place:
     """`gone` is True when the paragraph left the book: `url` then is the nearest section's."""
 
-    book: str
+    book: BookId
     paragraph_id: str
     url: str
     gone: bool = False
@@ -25,32 +26,31 @@ class CiteParagraph:
     index: VectorIndex
     ledgers: LedgerStore
 
-    async def find(self, paragraph_id: str, book: str = "") -> Place | None:
-        """Look in this book, or in every indexed one; None if the id was never known there.
+    async def find(self, paragraph_id: str, book: BookId | None = None) -> Place | None:
+        """Look in this indexed book, or in every one; None if the id was never known there.
 
         A paragraph that lives in one book is preferred to a tombstone in another.
         """
-        books = [book] if book else [manifest.book for manifest in await self.index.books()]
+        indexed = [manifest.book for manifest in await self.index.books()]
         gone: Place | None = None
-        for name in books:
+        for name in [book] if book in indexed else [] if book else indexed:
             place = await self._in_book(name, paragraph_id)
             if place is not None and not place.gone:
                 return place
             gone = gone or place
         return gone
 
-    async def _in_book(self, book: str, paragraph_id: str) -> Place | None:
-        ledger = await self.ledgers.load(book)
-        entry = ledger.resolve(paragraph_id)
-        if entry is None:
+    async def _in_book(self, book: BookId, paragraph_id: str) -> Place | None:
+        found = await self.ledgers.locate(book, paragraph_id)
+        if found is None:
             return None
+        entry, nearest = found.entry, found.nearest
         if entry.live:
             return Place(book, entry.paragraph_id, await self._link(book, entry))
-        nearest = ledger.nearest(entry)
         url = nearest.paragraph.url if nearest else ""
         return Place(book, entry.paragraph_id, url, gone=True)
 
-    async def _link(self, book: str, entry: Entry) -> str:
+    async def _link(self, book: BookId, entry: Entry) -> str:
         """Return the link to the paragraph itself; its section's if no chunk holds it."""
         passage = await self.index.find_paragraph(entry.paragraph_id, book)
         return passage.url if passage else entry.paragraph.url

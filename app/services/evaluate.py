@@ -10,6 +10,7 @@ from typing import Protocol
 from app.domain.answering.refusal import THRESHOLD
 from app.domain.answering.request import AskRequest
 from app.domain.answering.thresholds import RefusalCurve, refusal_curve
+from app.domain.book_id import BookId
 from app.domain.document import Span
 from app.domain.retrieval.metrics import (
     NDCG_DEPTH,
@@ -31,7 +32,7 @@ PARAGRAPHS = "paragraphs."
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    book: str = ""
+    book: BookId | None = None
     """Ask this book only; "" for all."""
     k: int = STANDARD_DEPTH
     mode: SearchMode = SearchMode.HYBRID
@@ -164,15 +165,15 @@ class Evaluate:
         )
 
 
-def scope_of(question: Question, book: str) -> SearchFilter:
-    """Where a question is asked: in `book`, or in all when it is ""; in its own file if it has."""
+def scope_of(question: Question, book: BookId | None) -> SearchFilter:
+    """Where a question is asked: in `book` or in all; in its own file if it has one."""
     return SearchFilter(
         books=(book,) if book else (),
         files=(question.filter_file,) if question.filter_file else (),
     )
 
 
-def asked(question: Question, book: str) -> AskRequest:
+def asked(question: Question, book: BookId | None) -> AskRequest:
     """The question as a reader would ask it."""
     return AskRequest(question.question, filter=scope_of(question, book), history=question.history)
 

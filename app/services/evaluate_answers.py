@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from app.domain.answer import Answer, AnswerMode, Citation
 from app.domain.answering.request import ANSWER_CHUNKS
 from app.domain.answering.thresholds import RefusalCurve, refusal_curve
+from app.domain.book_id import BookId
 from app.domain.retrieval.metrics import Retrieved, score_ranking
 from app.domain.retrieval.paired_bootstrap import Share
 from app.domain.retrieval.question import Question
@@ -95,7 +96,7 @@ class EvaluateAnswers:
     async def run(
         self,
         questions: Sequence[Question],
-        book: str = "",
+        book: BookId | None = None,
         k: int = ANSWER_CHUNKS,
         advance: Callable[[int], None] = lambda _: None,
     ) -> AnswerEvaluation:

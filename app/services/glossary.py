@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.errors import BookNotFound
 from app.domain.glossary import (
@@ -22,7 +23,7 @@ from app.services.ports import BookManifest, VectorIndex
 
 @dataclass(frozen=True, slots=True)
 class PageGlossary:
-    book: str
+    book: BookId
     terms: tuple[TermOnPage, ...]
     """In the order in which they first appear on the page."""
 
@@ -47,7 +48,7 @@ class LookUpTerms:
     _read: dict[str, _Generation] = field(default_factory=dict, compare=False)
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False)
 
-    async def on_page(self, page: str, book: str = "") -> PageGlossary | None:
+    async def on_page(self, page: str, book: BookId | None = None) -> PageGlossary | None:
         """Return the terms on a page, given by URL or path; None if no book has that page.
 
         Raises BookNotFound when `book` is not indexed, StorageError.
@@ -104,7 +105,7 @@ def _by_term(entry: GlossaryTerm) -> tuple[str, str]:
     return entry.term.casefold(), entry.paragraph_id
 
 
-def _in_scope(books: Sequence[BookManifest], page: str, book: str) -> list[BookManifest]:
+def _in_scope(books: Sequence[BookManifest], page: str, book: BookId | None) -> list[BookManifest]:
     """The books to look in; the one whose site the URL is of first."""
     if book and book not in {manifest.book for manifest in books}:
         message = f"no book {book!r} in the index"

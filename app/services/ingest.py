@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
+from app.domain.book_id import BookId
 from app.domain.changes import Changes, compare, fingerprint
 from app.domain.chunking.chunk import Chunk
 from app.domain.cost import FREE, Tariff
@@ -161,7 +162,7 @@ class IngestBook:
         return chunks
 
     async def _indexed(
-        self, book: str, digest: str
+        self, book: BookId, digest: str
     ) -> tuple[BookManifest | None, Mapping[str, tuple[str, ...]]]:
         """What readers see now: manifest and, if it is not this, chunks with paragraph ids."""
         try:

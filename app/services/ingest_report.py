@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Site
 
 
@@ -14,7 +15,7 @@ class IngestRequest:
     """`site` and `book` are found out from the folder when None."""
 
     folder: Path
-    book: str | None = None
+    book: BookId | None = None
     site: Site | None = None
     base_url: str = ""
     strategy: str = "structure"
@@ -27,7 +28,7 @@ class IngestRequest:
 class IngestReport:
     """What a run did; with `dry_run` what it would do."""
 
-    book: str
+    book: BookId
     book_version: str
     files: int
     blocks: dict[str, int]

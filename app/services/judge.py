@@ -15,6 +15,7 @@ from app.domain.answering.refusal import (
     phrases,
     share_of_ceilings,
 )
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import ChunkTerms, sentences
@@ -40,7 +41,7 @@ class JudgeAnswerability:
     _known: dict[tuple[str, ...], Sequence[Vector]] = field(default_factory=dict, compare=False)
 
     async def evidence(
-        self, question: str, hits: Sequence[Hit], books: Sequence[str] = ()
+        self, question: str, hits: Sequence[Hit], books: Sequence[BookId] = ()
     ) -> Evidence:
         """Weigh the best hits of a search in these books, or in all. Raises StorageError."""
         near = hits[:JUDGED_HITS]

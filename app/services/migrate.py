@@ -6,6 +6,7 @@ import math
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
+from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, StorageError
 from app.domain.retrieval.query import SparseVector, Vector
 from app.services.phases import Phases
@@ -19,7 +20,7 @@ _TOLERANCE = 1e-5
 class Migrated:
     """`copied` is False when the target had this very generation's content already."""
 
-    book: str
+    book: BookId
     chunks: int
     generation: int
     copied: bool
@@ -32,7 +33,7 @@ class MigrateBooks:
     source: BookStore
     target: BookStore
 
-    async def run(self, books: Sequence[str], phases: Phases) -> list[Migrated]:
+    async def run(self, books: Sequence[BookId], phases: Phases) -> list[Migrated]:
         """Copy these books, or all when none is named.
 
         BookNotFound before anything is copied when one is missing; StorageError, and the target's

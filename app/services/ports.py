@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from app.domain.answer import Usage
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.ledger import Ledger
+from app.domain.ledger import Ledger, Located
 from app.domain.retrieval.query import (
     Candidates,
     ContextPassage,
@@ -76,15 +77,19 @@ class EmbeddingCache(Protocol):
 class LedgerStore(Protocol):
     """The ledgers of paragraph ids, one a book."""
 
-    async def load(self, book: str) -> Ledger:
+    async def load(self, book: BookId) -> Ledger:
         """Return an empty ledger for a book that has none."""
         ...
 
-    async def save(self, book: str, ledger: Ledger) -> None:
+    async def locate(self, book: BookId, paragraph_id: str) -> Located | None:
+        """One id or alias, without reading the rest; None if it was never known."""
+        ...
+
+    async def save(self, book: BookId, ledger: Ledger) -> None:
         """Replace the book's ledger in one transaction."""
         ...
 
-    async def revision(self, book: str) -> str:
+    async def revision(self, book: BookId) -> str:
         """Changes when the stored ledger does; "" for a book that has none."""
         ...
 
@@ -92,11 +97,11 @@ class LedgerStore(Protocol):
 class RunMemory(Protocol):
     """What the last ingest of each book saw and said: only ever a short cut, so it may be lost."""
 
-    async def recall(self, book: str) -> str:
+    async def recall(self, book: BookId) -> str:
         """Return "" when nothing is remembered."""
         ...
 
-    async def remember(self, book: str, text: str) -> None:
+    async def remember(self, book: BookId, text: str) -> None:
         """Failing to is not an error."""
         ...
 
@@ -117,7 +122,7 @@ class SparseEncoder(Protocol):
 class BookManifest:
     """What an index knows of a book's generation."""
 
-    book: str
+    book: BookId
     title: str
     book_version: str
     model: str
@@ -168,11 +173,11 @@ class VectorIndex(Protocol):
         """The current generation of each book, by book id."""
         ...
 
-    async def begin(self, book: str, dimension: int) -> GenerationWriter:
+    async def begin(self, book: BookId, dimension: int) -> GenerationWriter:
         """Start a generation. IndexBusy when another process is writing this book."""
         ...
 
-    async def chunks(self, book: str) -> Mapping[str, tuple[str, ...]]:
+    async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
         """Of the current generation: chunk id to its paragraph ids. BookNotFound if none."""
         ...
 
@@ -186,14 +191,14 @@ class VectorIndex(Protocol):
         """The best `limit` chunks by each vector that is given; no payload is read."""
         ...
 
-    async def best_scores(self, terms: Sequence[int], books: Sequence[str] = ()) -> list[float]:
+    async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
         """The best BM25 score that a chunk of these books, or of any, has by each term alone.
 
         0 for a term that no chunk has.
         """
         ...
 
-    async def fetch(self, book: str, chunk_ids: Sequence[str]) -> list[Chunk]:
+    async def fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
         """In the order of `chunk_ids`; ids that are not in the index are left out.
 
         Chunks of the generation before are found too: a question whose search came before a
@@ -208,15 +213,15 @@ class VectorIndex(Protocol):
         """
         ...
 
-    async def next_chapter(self, book: str, chapter: str, position: int) -> int | None:
+    async def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
         """The first position after this one that is of another chapter; None if none follows."""
         ...
 
-    async def find_paragraph(self, paragraph_id: str, book: str = "") -> Passage | None:
+    async def find_paragraph(self, paragraph_id: str, book: BookId | None = None) -> Passage | None:
         """The passage with this id, in this book or in any."""
         ...
 
-    async def remove(self, book: str) -> None:
+    async def remove(self, book: BookId) -> None:
         """All generations of the book. BookNotFound if there is none."""
         ...
 
@@ -228,11 +233,11 @@ class VectorIndex(Protocol):
 class BookStore(VectorIndex, Protocol):
     """The index as those who keep the books in it see it."""
 
-    async def manifest(self, book: str) -> BookManifest | None:
+    async def manifest(self, book: BookId) -> BookManifest | None:
         """Of the current generation. IndexUnreadable if it was written by another version."""
         ...
 
-    async def rollback(self, book: str) -> BookManifest:
+    async def rollback(self, book: BookId) -> BookManifest:
         """Switch readers to the generation before; a second rollback switches forth again.
 
         BookNotFound if there is no such book, InputError if it has only one generation, IndexBusy
@@ -240,7 +245,7 @@ class BookStore(VectorIndex, Protocol):
         """
         ...
 
-    def points(self, book: str) -> AsyncIterator[list[IndexPoint]]:
+    def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
         """All of the current generation in pages, ascending by chunk id. BookNotFound if none.
 
         Dense vectors come as the store keeps them: scaled to length 1.

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.domain.answer import Answer, AnswerEvent, Citation, CitationFound, Finished
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Passage
 from app.domain.errors import RagError
 from app.domain.links import PageText
@@ -47,7 +48,7 @@ class LinkQuotes:
             return citation
         return replace(citation, url=page.link(citation.url, citation.quote))
 
-    async def _page(self, book: str, file: str) -> PageText:
+    async def _page(self, book: BookId, file: str) -> PageText:
         manifest = next(one for one in await self.index.books() if one.book == book)
         key = (book, manifest.generation, file)
         if key not in self._pages:

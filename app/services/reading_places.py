@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from app.domain.answering.exercises import solutions_by_place
 from app.domain.answering.scope import Place
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
@@ -19,7 +20,7 @@ class ReadingPlaces:
 
     index: VectorIndex
 
-    async def page(self, url: str, books: Sequence[str] = ()) -> Place | None:
+    async def page(self, url: str, books: Sequence[BookId] = ()) -> Place | None:
         """Return the place of a page given by URL or path, in these books or in any."""
         key = page_key(url)
         manifests = await self._manifests(books)
@@ -39,7 +40,7 @@ class ReadingPlaces:
         following = await self.index.next_chapter(place.book, place.chapter, place.position)
         return None if following is None else following - 1
 
-    async def chunks_of(self, paragraph_id: str, books: Sequence[str] = ()) -> list[Chunk]:
+    async def chunks_of(self, paragraph_id: str, books: Sequence[BookId] = ()) -> list[Chunk]:
         """Return the chunks that hold a paragraph; empty when no book has it."""
         for manifest in await self._manifests(books):
             wanted = SearchFilter(books=(manifest.book,), paragraph_ids=(paragraph_id,))
@@ -47,7 +48,7 @@ class ReadingPlaces:
                 return chunks
         return []
 
-    async def solution_of(self, exercise_id: str, books: Sequence[str] = ()) -> list[Chunk]:
+    async def solution_of(self, exercise_id: str, books: Sequence[BookId] = ()) -> list[Chunk]:
         """Return chunks with the solution that stands with an exercise and nothing else."""
         exercise = await self.chunks_of(exercise_id, books)
         if not exercise:
@@ -60,7 +61,7 @@ class ReadingPlaces:
         held = [_only(chunk, wanted) for chunk in chunks]
         return [chunk for chunk in held if chunk.passages]
 
-    async def _manifests(self, books: Sequence[str]) -> list[BookManifest]:
+    async def _manifests(self, books: Sequence[BookId]) -> list[BookManifest]:
         return [one for one in await self.index.books() if not books or one.book in books]
 
 

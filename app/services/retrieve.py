@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import (
     BookNotFound,
@@ -196,7 +197,7 @@ class Retrieve:
         limit: int,
     ) -> Candidates:
         """Search once per language, since a language has its own stems and stop words."""
-        by_language: dict[str, list[str]] = {}
+        by_language: dict[str, list[BookId]] = {}
         for manifest in books:
             by_language.setdefault(manifest.language, []).append(manifest.book)
         found: list[Candidates] = []
@@ -233,7 +234,7 @@ class Retrieve:
         return await second_stage.order(query, hits)
 
     async def _fetch(self, fused: Sequence[Fused]) -> tuple[Hit, ...]:
-        by_book: dict[str, list[str]] = {}
+        by_book: dict[BookId, list[str]] = {}
         for one in fused:
             by_book.setdefault(one.book, []).append(one.chunk_id)
         chunks: dict[tuple[str, str], Chunk] = {}

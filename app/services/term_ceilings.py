@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import log
 
+from app.domain.book_id import BookId
 from app.services.ports import BookManifest, SparseEncoder, VectorIndex
 
 _REMEMBERED = 50_000
@@ -33,12 +34,12 @@ class TermCeilings:
         """The ids of the text's terms as they come, repeats kept."""
         return self.sparse.terms(text, language)
 
-    async def chunks(self, books: Sequence[str] = ()) -> int:
+    async def chunks(self, books: Sequence[BookId] = ()) -> int:
         """The number of chunks in these books, or in all."""
         manifests = await self.index.books()
         return sum(one.chunks for one in manifests if not books or one.book in books)
 
-    async def of(self, terms: Collection[int], books: Sequence[str] = ()) -> dict[int, float]:
+    async def of(self, terms: Collection[int], books: Sequence[BookId] = ()) -> dict[int, float]:
         """Each term's ceiling in these books, or in all; StorageError if the index fails.
 
         A term that is in no book gets what the rarest possible term would have.
@@ -54,7 +55,7 @@ class TermCeilings:
         self._known.update({(scope, term): ceiling for term, ceiling in fresh.items()})
         return {term: fresh[term] if known is None else known for term, known in ceilings.items()}
 
-    async def missing(self, terms: Sequence[int], books: Sequence[str] = ()) -> set[int]:
+    async def missing(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> set[int]:
         """Those that no chunk of these books has, or of all. StorageError if the index fails."""
         scores = await self.index.best_scores(terms, books)
         return {term for term, score in zip(terms, scores, strict=True) if not score}

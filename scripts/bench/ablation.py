@@ -21,6 +21,7 @@ from dev_sets import DEV_SETS, DevSet, dev_sets_parser, indexed
 
 from app.adapters.questions import read_questions
 from app.bootstrap import Application
+from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.retrieval.fusion import Fusion
 from app.domain.retrieval.query import SearchMode
@@ -36,7 +37,7 @@ SETS = (
         for one in DEV_SETS
         if one.questions
     ),
-    DevSet("xquad-es", "qa/xquad-es/corpus", "xquad-es"),
+    DevSet(BookId("xquad-es"), "qa/xquad-es/corpus", "xquad-es"),
 )
 
 
@@ -99,7 +100,7 @@ async def measured(
     if not variant.history:
         questions = [replace(question, history=()) for question in questions]
     evaluate = Evaluate(variant.of(app.retrieve), time.perf_counter)
-    request = EvaluationRequest(book=book, mode=variant.mode)
+    request = EvaluationRequest(book=BookId(book), mode=variant.mode)
     return (await evaluate.run(questions, request)).summary()
 
 

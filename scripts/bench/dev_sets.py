@@ -10,6 +10,7 @@ from pathlib import Path
 
 from app.adapters.questions import read_questions
 from app.bootstrap import Application, application
+from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Site
 from app.domain.retrieval.question import Question
 from app.services.ingest_report import IngestRequest
@@ -20,7 +21,7 @@ from app.settings import Settings
 class DevSet:
     """A book and, unless `questions` is empty, the questions about it; paths below the data."""
 
-    book: str
+    book: BookId
     folder: str
     questions: str = ""
     exclude: frozenset[BlockKind] = frozenset()
@@ -31,11 +32,16 @@ class DevSet:
 _ANSWER_KINDS = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.GLOSSARY_ENTRY})
 _CORPORA = ("xquad-en", "clapnq-dev", "fairytaleqa-val", "chroma-dev", "mtrag-un-dev")
 DEV_SETS = (
-    DevSet("openstax-biology", "books/openstax-biology", "openstax-biology", _ANSWER_KINDS),
-    DevSet("rust-book-quizzes", "books/rust-book-quizzes", "rust-book-quizzes", site=Site.MDBOOK),
-    DevSet("hf-course", "books/hf-course", "hf-course-quizzes"),
-    DevSet("redux-docs", "books/redux-docs", site=Site.DOCUSAURUS),
-    *(DevSet(name, f"qa/{name}/corpus", name) for name in _CORPORA),
+    DevSet(BookId("openstax-biology"), "books/openstax-biology", "openstax-biology", _ANSWER_KINDS),
+    DevSet(
+        BookId("rust-book-quizzes"),
+        "books/rust-book-quizzes",
+        "rust-book-quizzes",
+        site=Site.MDBOOK,
+    ),
+    DevSet(BookId("hf-course"), "books/hf-course", "hf-course-quizzes"),
+    DevSet(BookId("redux-docs"), "books/redux-docs", site=Site.DOCUSAURUS),
+    *(DevSet(BookId(name), f"qa/{name}/corpus", name) for name in _CORPORA),
 )
 
 

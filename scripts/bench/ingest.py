@@ -38,9 +38,10 @@ from unittest.mock import patch
 from qdrant_edge import EdgeShard
 
 from app.adapters.bm25 import Bm25Encoder
-from app.adapters.embedding_cache import SqliteEmbeddingCache
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_shard import seal
+from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import Vector
@@ -136,7 +137,7 @@ def made_up_chunk(number: int, texts: list[str]) -> Chunk:
     path = ("Book", f"Chapter {number // 200}", f"Section {number // 20}")
     return Chunk(
         chunk_id=str(uuid.uuid5(uuid.NAMESPACE_URL, f"bench/{number}")),
-        book="synthetic",
+        book=BookId("synthetic"),
         book_version="0" * 16,
         chunk_index=number % 20,
         file=file,
@@ -208,7 +209,7 @@ async def write_synthetic(
     count: int, dimension: int, home: Path, stopwatch: Stopwatch
 ) -> BookManifest:
     cache = SqliteEmbeddingCache(home / "embeddings.sqlite")
-    writer = await EdgeIndex(home).begin("synthetic", dimension)
+    writer = await EdgeIndex(home).begin(BookId("synthetic"), dimension)
     sparse, pool = Bm25Encoder(), vectors(500, dimension, random.Random(2))
     batch: list[Chunk] = []
     for number, chunk in enumerate(made_up(count), 1):
@@ -258,7 +259,7 @@ def tell(stopwatch: Stopwatch, count: int, dimension: int) -> None:
 
 def manifest(chunks: int, dimension: int) -> BookManifest:
     return BookManifest(
-        book="synthetic",
+        book=BookId("synthetic"),
         title="Synthetic",
         book_version="0" * 16,
         model="synthetic",

@@ -40,6 +40,7 @@ from app.domain.answering.refusal import (
     Support,
 )
 from app.domain.answering.request import AskRequest
+from app.domain.book_id import BookId
 from app.domain.document import Site
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.services.judge import JUDGED_HITS
@@ -53,7 +54,7 @@ ROUNDS = 8
 
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-SAMPLE = DevSet("sample", str(ROOT / "app/sample_book"), "sample", site=Site.DOCUSAURUS)
+SAMPLE = DevSet(BookId("sample"), str(ROOT / "app/sample_book"), "sample", site=Site.DOCUSAURUS)
 BOOKS = (*DEV_SETS, SAMPLE)
 
 
@@ -123,7 +124,7 @@ async def judged(app: Application, data: Path) -> list[Judged]:
 
 
 async def _judge(app: Application, book: str, asked: Asked) -> Judged:
-    scope = SearchFilter(books=(book,))
+    scope = SearchFilter(books=(BookId(book),))
     query = SearchQuery(asked.question, k=JUDGED_HITS, filter=scope)
     hits = (await app.retrieve.search(query)).hits
     seen = await app.answer.judge.evidence(asked.question, hits, scope.books)

@@ -18,6 +18,7 @@ from dev_sets import DevSet, dev_sets_parser, indexed, single_questions
 
 from app.domain.answering.refusal import THRESHOLD
 from app.domain.answering.request import AskRequest
+from app.domain.book_id import BookId
 from app.domain.retrieval.query import SearchFilter
 
 SETS = ("xquad-en", "xquad-es")
@@ -41,12 +42,12 @@ def auroc(own: list[float], foreign: list[float]) -> float:
 async def run(data: Path, home: Path) -> None:
     halves = {name: half_of(data / "qa" / name / "corpus", home / name) for name in SETS}
     # A path from the root stays as it is where it is joined to the data's.
-    sets = [DevSet(name, str((home / name).resolve())) for name in SETS]
+    sets = [DevSet(BookId(name), str((home / name).resolve())) for name in SETS]
     async with indexed(data, home / "rag", sets) as app:
         print(f"\n{'set':12}{'own refused':>14}{'foreign refused':>18}{'AUROC':>8}")
         for name, files in halves.items():
             every = single_questions(data, name)
-            scope = SearchFilter(books=(name,))
+            scope = SearchFilter(books=(BookId(name),))
             scores: list[list[float]] = []
             for own in (True, False):
                 these = [one for one in every if (one.gold[0].file in files) is own]

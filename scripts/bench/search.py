@@ -44,6 +44,7 @@ from app.adapters.qdrant.names import DENSE, SPARSE
 from app.adapters.questions import read_questions
 from app.bootstrap import Application, application
 from app.domain.answering.request import AskRequest
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.retrieval.query import Hit, SearchQuery
 from app.services.ports import IndexPoint
@@ -175,7 +176,7 @@ def measure_peers(home: Path, asked: Sequence[str]) -> None:
 
 
 async def stored(home: Path) -> list[IndexPoint]:
-    return [one async for page in EdgeIndex(home).points(BOOK) for one in page]
+    return [one async for page in EdgeIndex(home).points(BookId(BOOK)) for one in page]
 
 
 def bare_engine(home: Path, queries: Sequence[tuple[list[float], list[int]]]) -> list[float]:

@@ -19,6 +19,7 @@ from app.adapters.bm25 import Bm25Encoder
 from app.adapters.local_embedder import DIMENSION, MODEL, LocalEmbedder
 from app.adapters.qdrant.edge import EdgeIndex
 from app.bootstrap import chunk_book, read_source
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import Site
 from app.services.ingest_report import IngestRequest
@@ -46,7 +47,7 @@ def varied_book(real: Sequence[Chunk], count: int) -> list[Chunk]:
 def real_chunks(data: Path) -> list[Chunk]:
     chunks: list[Chunk] = []
     for name, site in _BOOKS:
-        asked = IngestRequest(data / "books" / name, book=name, site=site)
+        asked = IngestRequest(data / "books" / name, book=BookId(name), site=site)
         chunks += chunk_book(read_source(asked), asked)
     return chunks
 
@@ -92,7 +93,7 @@ def renamed(chunk: Chunk, number: int, words: Mapping[str, str]) -> Chunk:
     return replace(
         chunk,
         chunk_id=str(uuid.uuid5(uuid.NAMESPACE_URL, f"{file}/{chunk.chunk_id}")),
-        book=BOOK,
+        book=BookId(BOOK),
         book_version="0" * 16,
         file=file,
         position=chunk.position + 1_000 * number,
@@ -107,7 +108,7 @@ def renamed(chunk: Chunk, number: int, words: Mapping[str, str]) -> Chunk:
 async def build(chunks: Sequence[Chunk], home: Path) -> None:
     """Index them as ingest does, by the local model in the embedded engine."""
     embedder, sparse = LocalEmbedder.load(), Bm25Encoder()
-    writer = await EdgeIndex(home).begin(BOOK, DIMENSION)
+    writer = await EdgeIndex(home).begin(BookId(BOOK), DIMENSION)
     for start in range(0, len(chunks), _BATCH):
         batch = chunks[start : start + _BATCH]
         vectors = await embedder.embed_documents([one.embedding_text for one in batch])
@@ -121,7 +122,7 @@ async def build(chunks: Sequence[Chunk], home: Path) -> None:
 
 def manifest(chunks: Sequence[Chunk]) -> BookManifest:
     return BookManifest(
-        book=BOOK,
+        book=BookId(BOOK),
         title="Bench",
         book_version="0" * 16,
         model=MODEL,

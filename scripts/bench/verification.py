@@ -23,6 +23,7 @@ from app.adapters.sentences import split_sentences
 from app.bootstrap import Application
 from app.domain.answering import verification
 from app.domain.answering.verification import MIN_COVERAGE, Verifier, by_paragraph
+from app.domain.book_id import BookId
 from app.domain.retrieval.query import ContextPassage, SearchFilter, SearchQuery
 from app.domain.terms import Terms
 
@@ -59,7 +60,7 @@ def passed(question: Known, context: Sequence[ContextPassage], claim: str, terms
 
 async def contexts(app: Application, question: Known) -> tuple[list[ContextPassage], ...]:
     """The gold paragraphs and each of some others."""
-    scope = SearchFilter(books=(SET,))
+    scope = SearchFilter(books=(BookId(SET),))
     hits = (await app.retrieve.search(SearchQuery(question.question, k=20, filter=scope))).hits
     found = await app.retrieve.context(hits, 20_000)
     gold = [one for one in found if is_gold(question, one)]

@@ -16,6 +16,7 @@ from app.adapters.markdown.references import check_references
 from app.adapters.markdown.sites import docusaurus, mdbook, mkdocs, myst, plain
 from app.adapters.markdown.sites.layout import Layout, Page
 from app.adapters.markdown.source import make_source, read_source
+from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book, Document, Site
 from app.domain.errors import BookError
 from app.domain.identity import assign_ids
@@ -37,6 +38,8 @@ _LANGUAGES = {
     Site.PLAIN: (plain.DIALECT, plain.STYLE),
 }
 """The dialect and anchors of a single file, for want of a site's configuration."""
+_SLUG = 48
+"""Characters of a folder's name in the id that is made of it."""
 _SAMPLE = 1_000
 """Paragraphs by which the language is told."""
 
@@ -45,7 +48,7 @@ _SAMPLE = 1_000
 def read_book(
     folder: Path,
     *,
-    book_id: str | None = None,
+    book_id: BookId | None = None,
     site: Site | None = None,
     base_url: str = "",
     include_orphans: bool = False,
@@ -85,7 +88,7 @@ def read_book(
     language = layout.language or _language_of(drafts)
     documents = _documents(drafts, language)
     return Book(
-        book_id or slug_of(folder.stem if folder.is_file() else folder.resolve().name),
+        book_id or book_id_of(folder.stem if folder.is_file() else folder.resolve().name),
         layout.title or documents[0].title,
         layout.site,
         layout.base_url,
@@ -147,9 +150,16 @@ def detect_site(folder: Path) -> Site:
     return Site.MYST if myst.find_config(library) else Site.PLAIN
 
 
-def slug_of(name: str) -> str:
-    """Return a name that is fit for an id: lower case, letters, digits and dashes."""
-    return re.sub(r"[^\w]+|_", "-", name.lower()).strip("-") or "book"
+def book_id_of(name: str) -> BookId:
+    """Make an id of a folder's name: lower case, with dashes for what an id may not have.
+
+    A name that loses letters or its end keeps a hash, so that two such books stay two.
+    """
+    words = re.sub(r"[^\w]+|_", "-", name.lower()).strip("-") or "book"
+    slug = re.sub(r"[^a-z0-9]+", "-", words).strip("-")[:_SLUG]
+    if slug != words:
+        slug = f"{slug or 'book'}-{sha256(name.encode(errors='surrogateescape')).hexdigest()[:8]}"
+    return BookId(slug)
 
 
 def _version(root: Path, files: set[str]) -> str:

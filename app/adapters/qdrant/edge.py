@@ -24,9 +24,10 @@ from app.adapters.qdrant.edge_shard import (
 from app.adapters.qdrant.edge_writer import EdgeWriter
 from app.adapters.qdrant.folder import BookFolder, Current
 from app.adapters.qdrant.lock import BookLock
-from app.adapters.qdrant.names import check_book_id, check_dimension
+from app.adapters.qdrant.names import check_dimension
 from app.adapters.qdrant.paragraph import find_passage
 from app.adapters.qdrant.ranking import best
+from app.domain.book_id import BookId, is_book_id
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.errors import BookNotFound, InputError
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
@@ -51,10 +52,10 @@ class EdgeIndex:
         listed = self._books.listed()
         return await asyncio.to_thread(self._manifests) if listed is None else listed
 
-    async def manifest(self, book: str) -> BookManifest | None:
+    async def manifest(self, book: BookId) -> BookManifest | None:
         return await asyncio.to_thread(self._manifest, self._folder(book))
 
-    async def begin(self, book: str, dimension: int) -> EdgeWriter:
+    async def begin(self, book: BookId, dimension: int) -> EdgeWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
         folder = self._folder(book)
         return await asyncio.to_thread(
@@ -65,7 +66,7 @@ class EdgeIndex:
             lambda: self._books.look_again(book),
         )
 
-    async def chunks(self, book: str) -> Mapping[str, tuple[str, ...]]:
+    async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
         return await asyncio.to_thread(self._chunks, book)
 
     async def search(
@@ -77,10 +78,10 @@ class EdgeIndex:
     ) -> Candidates:
         return await asyncio.to_thread(self._search, dense, sparse, limit, filter)
 
-    async def best_scores(self, terms: Sequence[int], books: Sequence[str] = ()) -> list[float]:
+    async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
         return await asyncio.to_thread(self._best_scores, terms, books)
 
-    async def fetch(self, book: str, chunk_ids: Sequence[str]) -> list[Chunk]:
+    async def fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
         """Chunks of the current generation, or else of the one that it replaced.
 
         So a question whose search came before a switch still gets its chunks after it.
@@ -90,17 +91,17 @@ class EdgeIndex:
     async def matching(self, filter: SearchFilter) -> list[Chunk]:
         return await asyncio.to_thread(self._matching, filter)
 
-    async def next_chapter(self, book: str, chapter: str, position: int) -> int | None:
+    async def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
         return await asyncio.to_thread(self._next_chapter, book, chapter, position)
 
-    async def find_paragraph(self, paragraph_id: str, book: str = "") -> Passage | None:
+    async def find_paragraph(self, paragraph_id: str, book: BookId | None = None) -> Passage | None:
         return await asyncio.to_thread(self._find_paragraph, paragraph_id, book)
 
-    async def remove(self, book: str) -> None:
+    async def remove(self, book: BookId) -> None:
         """IndexBusy when the book is being written."""
         await asyncio.to_thread(self._remove, self._folder(book))
 
-    async def rollback(self, book: str) -> BookManifest:
+    async def rollback(self, book: BookId) -> BookManifest:
         """Switch readers to the generation before; a second rollback switches back again.
 
         BookNotFound if there is no such book, InputError if it has only one generation, IndexBusy
@@ -108,7 +109,7 @@ class EdgeIndex:
         """
         return await asyncio.to_thread(self._rollback, self._folder(book))
 
-    async def points(self, book: str) -> AsyncIterator[list[IndexPoint]]:
+    async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
         """Pages of the generation that is current at the first one."""
         opened = await asyncio.to_thread(self._books.get, self._folder(book))
         generation, offset = opened.generation, None
@@ -121,14 +122,15 @@ class EdgeIndex:
     async def check(self) -> None:
         await asyncio.to_thread(self._check)
 
-    def _folder(self, book: str) -> BookFolder:
-        return BookFolder(self._root / check_book_id(book))
+    def _folder(self, book: BookId) -> BookFolder:
+        return BookFolder.of(self._root, book)
 
     def _published(self) -> list[BookFolder]:
         with storage_errors(self._root):
             if not self._root.is_dir():
                 return []
-            folders = [BookFolder(path) for path in sorted(self._root.iterdir())]
+            paths = [path for path in sorted(self._root.iterdir()) if is_book_id(path.name)]
+            folders = [BookFolder(path) for path in paths]
             return [folder for folder in folders if folder.stamp() is not None]
 
     def _manifests(self) -> list[BookManifest]:
@@ -145,7 +147,7 @@ class EdgeIndex:
             current = folder.current()
             return folder.manifest(current.generation) if current else None
 
-    def _generations(self, books: Sequence[str]) -> Iterator[Generation]:
+    def _generations(self, books: Sequence[BookId]) -> Iterator[Generation]:
         """Of these books, BookNotFound if one is missing; of all when none is named."""
         if books:
             for book in dict.fromkeys(books):
@@ -156,7 +158,7 @@ class EdgeIndex:
             with suppress(BookNotFound):
                 yield self._books.get(folder).generation
 
-    def _chunks(self, book: str) -> dict[str, tuple[str, ...]]:
+    def _chunks(self, book: BookId) -> dict[str, tuple[str, ...]]:
         folder = self._folder(book)
         generation = self._books.get(folder).generation
         with storage_errors(folder.path):
@@ -183,14 +185,14 @@ class EdgeIndex:
                 hits += [ScoredId(manifest.book, str(point.id), point.score) for point in points]
         return Candidates(best(by_dense, limit), best(by_sparse, limit))
 
-    def _best_scores(self, terms: Sequence[int], books: Sequence[str]) -> list[float]:
+    def _best_scores(self, terms: Sequence[int], books: Sequence[BookId]) -> list[float]:
         best = [0.0] * len(terms)
         for generation in self._generations(books):
             with storage_errors(generation.folder.path):
                 best = list(map(max, best, best_scores(generation.shard, terms)))
         return best
 
-    def _fetch(self, book: str, chunk_ids: Sequence[str]) -> list[Chunk]:
+    def _fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
         folder = self._folder(book)
         opened = self._books.get(folder)
         with storage_errors(folder.path):
@@ -200,7 +202,7 @@ class EdgeIndex:
                 found |= opened.retrieve_replaced(missing)
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
-    def _find_paragraph(self, paragraph_id: str, book: str) -> Passage | None:
+    def _find_paragraph(self, paragraph_id: str, book: BookId | None) -> Passage | None:
         wanted = SearchFilter(paragraph_ids=(paragraph_id,))
         for generation in self._generations((book,) if book else ()):
             with storage_errors(generation.folder.path):
@@ -216,7 +218,7 @@ class EdgeIndex:
                 chunks += matching(generation.shard, filter)
         return chunks
 
-    def _next_chapter(self, book: str, chapter: str, position: int) -> int | None:
+    def _next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
         generation = self._books.get(self._folder(book)).generation
         with storage_errors(generation.folder.path):
             return next_chapter(generation.shard, chapter, position)
@@ -229,17 +231,17 @@ class EdgeIndex:
             # Not empty when another process began the book anew this very moment.
             with suppress(OSError):
                 folder.path.rmdir()
-        self._books.look_again(folder.path.name)
+        self._books.look_again(folder.book)
 
     def _rollback(self, folder: BookFolder) -> BookManifest:
         with _locked(folder):
             current = folder.current() or Current(0)
             if not current.previous:
-                message = f"book {folder.path.name!r} has no generation to go back to"
+                message = f"book {folder.book!r} has no generation to go back to"
                 raise InputError(message)
             manifest = folder.manifest(current.previous)
             folder.switch(Current(current.previous, current.generation))
-        self._books.look_again(folder.path.name)
+        self._books.look_again(folder.book)
         return manifest
 
     def _check(self) -> None:
@@ -260,9 +262,9 @@ def _locked(folder: BookFolder) -> Iterator[BookLock]:
     """Hold the lock of a published book."""
     with storage_errors(folder.path):
         if folder.stamp() is None:
-            message = f"no book {folder.path.name!r} in the index"
+            message = f"no book {folder.book!r} in the index"
             raise BookNotFound(message)
-        lock = BookLock.take(folder.path, folder.path.name)
+        lock = BookLock.take(folder.path, folder.book)
         try:
             yield lock
         finally:

@@ -13,6 +13,7 @@ import qdrant_edge as edge
 
 from app.adapters.qdrant.edge_shard import load_shard, retrieve, storage_errors
 from app.adapters.qdrant.folder import BookFolder
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, StorageError
 from app.services.ports import BookManifest
@@ -76,7 +77,7 @@ class OpenBooks:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Start with nothing open; `clock` gives seconds."""
         self._clock = clock
-        self._books: dict[str, OpenBook] = {}
+        self._books: dict[BookId, OpenBook] = {}
         self._listed: tuple[float, list[BookManifest]] = (-math.inf, [])
         self.switches = 0
         """Counts those of this process."""
@@ -88,7 +89,7 @@ class OpenBooks:
         While one thread opens a new generation, the others go on with the old one; so do all when
         the new one cannot be opened.
         """
-        book = folder.path.name
+        book = folder.book
         known = self._books.get(book)
         if known is None:
             with self._opening:
@@ -120,7 +121,7 @@ class OpenBooks:
         with self._opening:
             self._look(folder)
 
-    def look_again(self, book: str) -> None:
+    def look_again(self, book: BookId) -> None:
         """Let the next `get` and `listed` look at once, after a switch in this process."""
         self.switches += 1
         self._listed = (-math.inf, [])
@@ -128,7 +129,7 @@ class OpenBooks:
             known.checked = -math.inf
 
     def _look(self, folder: BookFolder, attempts: int = _ATTEMPTS) -> OpenBook:
-        book = folder.path.name
+        book = folder.book
         with storage_errors(folder.path):
             stamp, current = folder.stamp(), folder.current()
         if stamp is None or current is None:

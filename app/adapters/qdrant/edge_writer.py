@@ -29,6 +29,7 @@ from app.adapters.qdrant.folder import BookFolder, Current, require_space, size_
 from app.adapters.qdrant.lock import BookLock
 from app.adapters.qdrant.names import check_dimension
 from app.adapters.qdrant.samples import LIMIT, Samples
+from app.domain.book_id import BookId
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import ScoredId, SearchFilter
 from app.services.ports import BookManifest, IndexPoint
@@ -55,7 +56,7 @@ class EdgeWriter:
     ) -> None:
         """Take over the lock of a folder that is there; `open` is the way to get a writer."""
         self._folder = folder
-        self._book = folder.path.name
+        self._book = folder.book
         self._dimension = dimension
         self._segment = segment
         self._lock: BookLock | None = lock
@@ -79,7 +80,7 @@ class EdgeWriter:
         """
         with storage_errors(folder.path):
             folder.path.mkdir(parents=True, exist_ok=True)
-            lock = BookLock.take(folder.path, folder.path.name)
+            lock = BookLock.take(folder.path, folder.book)
             try:
                 folder.prune()
                 writer = cls(folder, dimension, segment, lock, on_switch)
@@ -183,7 +184,7 @@ class EdgeWriter:
         self._check_count(shard, manifest)
         samples.check_stored(str(path), retrieve_points(shard, samples.ids))
         found = [_search(shard, point) for point in samples.points]
-        dense, sparse = ([_scored(hits[which]) for hits in found] for which in (0, 1))
+        dense, sparse = ([_scored(hits[which], self._book) for hits in found] for which in (0, 1))
         samples.check_found(str(path), dense, sparse)
 
 
@@ -195,8 +196,8 @@ def _search(shard: edge.EdgeShard, point: IndexPoint) -> tuple[_Hits, _Hits]:
     return search_shard(shard, point.dense, sparse, LIMIT, SearchFilter())
 
 
-def _scored(hits: _Hits) -> list[ScoredId]:
-    return [ScoredId("", str(hit.id), hit.score) for hit in hits]
+def _scored(hits: _Hits, book: BookId) -> list[ScoredId]:
+    return [ScoredId(book, str(hit.id), hit.score) for hit in hits]
 
 
 def _size(point: IndexPoint) -> int:

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.adapters.qdrant.manifest import manifest_from_text, manifest_to_json
-from app.domain.errors import StorageError
+from app.domain.book_id import BookId
+from app.domain.errors import IndexUnreadable, StorageError
 from app.services.ports import BookManifest
 
 _BUILDING = ".building"
@@ -40,6 +41,14 @@ class Current:
 @dataclass(frozen=True, slots=True)
 class BookFolder:
     path: Path
+
+    @classmethod
+    def of(cls, root: Path, book: BookId) -> BookFolder:
+        return cls(root / BookId(book))
+
+    @property
+    def book(self) -> BookId:
+        return BookId(self.path.name)
 
     def stamp(self) -> tuple[int, int, int] | None:
         """Tell whether `current` was switched since; None when the book is not published."""
@@ -74,7 +83,11 @@ class BookFolder:
 
     def manifest(self, number: int) -> BookManifest:
         path = self.generation(number) / "manifest.json"
-        return manifest_from_text(path.read_text("utf-8"), str(path))
+        manifest = manifest_from_text(path.read_text("utf-8"), str(path))
+        if manifest.book != self.book:
+            message = f"{path}: the manifest of another book, {manifest.book!r}"
+            raise IndexUnreadable(message)
+        return manifest
 
     def finish(self, number: int, manifest: BookManifest) -> None:
         """Make the building a complete generation, which nobody reads yet."""

@@ -8,6 +8,7 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
+from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy
 
 
@@ -19,7 +20,7 @@ class BookLock:
         self._descriptor: int | None = descriptor
 
     @classmethod
-    def take(cls, folder: Path, book: str) -> BookLock:
+    def take(cls, folder: Path, book: BookId) -> BookLock:
         """Take the lock at once or raise IndexBusy, naming process and start of the holder."""
         path = folder / "lock"
         while True:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import MISSING, asdict, fields
 
-from app.domain.errors import IndexUnreadable
+from app.domain.book_id import BookId
+from app.domain.errors import IndexUnreadable, InputError
 from app.services.ports import BookManifest
 
 LAYOUT = 2
@@ -33,7 +34,11 @@ def manifest_from_json(data: object, where: str) -> BookManifest:
     if wrong:
         message = f"{where}: damaged manifest ({', '.join(wrong)}); ingest the book again"
         raise IndexUnreadable(message)
-    return BookManifest(**values)
+    try:
+        return BookManifest(**{**values, "book": BookId(values["book"])})
+    except InputError as error:
+        message = f"{where}: damaged manifest ({error}); ingest the book again"
+        raise IndexUnreadable(message) from error
 
 
 def manifest_from_text(text: str, where: str) -> BookManifest:

@@ -1,10 +1,9 @@
-"""The names both stores use: vectors, indexed payload fields, book ids."""
+"""The names both stores use: vectors and indexed payload fields."""
 
 from __future__ import annotations
 
-import re
-
-from app.domain.errors import IndexMismatch, InputError
+from app.domain.book_id import BookId
+from app.domain.errors import IndexMismatch
 
 DENSE = "dense"
 SPARSE = "bm25"
@@ -15,27 +14,8 @@ KEYWORD_FIELDS = (
 )  # fmt: skip
 INTEGER_FIELDS = ("position",)
 
-_BOOK_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-# `<prefix>_<book>_v<N>` names a generation on a server, so no book may be called that way.
-_GENERATION_SUFFIX = re.compile(r"_v[0-9]+")
 
-
-def check_book_id(book: str) -> str:
-    """Return `book` when it may name folders and collections; else raise InputError."""
-    if not _BOOK_ID.fullmatch(book):
-        message = (
-            f"book id {book[:80]!r}: use 1 to 64 of a-z, 0-9, '.', '_' and '-', "
-            "starting with a letter or digit"
-        )
-        raise InputError(message)
-    ending = _GENERATION_SUFFIX.search(book)
-    if ending and ending.end() == len(book):
-        message = f"book id {book!r}: must not end like a generation's name, {ending.group()!r}"
-        raise InputError(message)
-    return book
-
-
-def check_dimension(book: str, model: str, expected: int, got: int) -> None:
+def check_dimension(book: BookId, model: str, expected: int, got: int) -> None:
     """Raise IndexMismatch when a vector of `got` numbers meets an index of `expected`."""
     if expected != got:
         message = (

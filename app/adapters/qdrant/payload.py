@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable
 from typing import NotRequired, TypedDict
 
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind, Span
-from app.domain.errors import IndexUnreadable
+from app.domain.errors import IndexUnreadable, InputError
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
 
@@ -98,7 +99,7 @@ def from_payload(payload: ChunkPayload) -> Chunk:
     try:
         return Chunk(
             chunk_id=payload["chunk_id"],
-            book=payload["book"],
+            book=BookId(payload["book"]),
             book_version=payload["book_version"],
             chunk_index=payload["chunk_index"],
             file=payload["file"],
@@ -119,7 +120,7 @@ def from_payload(payload: ChunkPayload) -> Chunk:
             context=_spans(payload["context"]),
             pooled_within=payload.get("pooled_within", ""),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, InputError) as error:
         message = f"the index holds a chunk of another layout ({error!r}): ingest the book again"
         raise IndexUnreadable(message) from error
 

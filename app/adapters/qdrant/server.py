@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 from qdrant_client import AsyncQdrantClient, models
 
-from app.adapters.qdrant.names import check_book_id, check_dimension
+from app.adapters.qdrant.names import check_dimension
 from app.adapters.qdrant.paragraph import find_passage
 from app.adapters.qdrant.ranking import best
 from app.adapters.qdrant.server_catalogue import Catalogue, ServedBook
@@ -23,6 +23,7 @@ from app.adapters.qdrant.server_points import (
     search_collection,
 )
 from app.adapters.qdrant.server_writer import ServerWriter, refuse_if_held, remove_strays
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.errors import InputError
 from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector, Vector
@@ -57,20 +58,19 @@ class ServerIndex:
         self._catalogue.look_again()
         return [served.manifest for served in (await self._catalogue.books()).values()]
 
-    async def manifest(self, book: str) -> BookManifest | None:
+    async def manifest(self, book: BookId) -> BookManifest | None:
         self._catalogue.look_again()
-        served = (await self._catalogue.books()).get(check_book_id(book))
+        served = (await self._catalogue.books()).get(book)
         return served.manifest if served else None
 
-    async def begin(self, book: str, dimension: int) -> ServerWriter:
+    async def begin(self, book: BookId, dimension: int) -> ServerWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
-        check_book_id(book)
         return await ServerWriter.open(
             self._client, self._catalogue, book, dimension, self._options
         )
 
-    async def chunks(self, book: str) -> Mapping[str, tuple[str, ...]]:
-        served = await self._catalogue.get(check_book_id(book))
+    async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
+        served = await self._catalogue.get(book)
         records = await self._scroll(served.collection, ["paragraph_ids"], None)
         return {
             str(record.id): tuple((record.payload or {})["paragraph_ids"]) for record in records
@@ -92,19 +92,19 @@ class ServerIndex:
             self._catalogue.look_again()
             return await self._search(dense, sparse, limit, filter)
 
-    async def best_scores(self, terms: Sequence[int], books: Sequence[str] = ()) -> list[float]:
+    async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
         try:
             return await self._best_scores(terms, books)
         except CollectionGone:
             self._catalogue.look_again()
             return await self._best_scores(terms, books)
 
-    async def fetch(self, book: str, chunk_ids: Sequence[str]) -> list[Chunk]:
+    async def fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
         """Chunks of the current generation, or else of the one that it replaced.
 
         So a question whose search came before a switch still gets its chunks after it.
         """
-        served = await self._catalogue.get(check_book_id(book))
+        served = await self._catalogue.get(book)
         found = await self._retrieve(served.collection, chunk_ids)
         missing = [chunk_id for chunk_id in chunk_ids if chunk_id not in found]
         if missing and served.previous:
@@ -119,12 +119,12 @@ class ServerIndex:
         )
         return [chunk_of(record) for records in found for record in records]
 
-    async def next_chapter(self, book: str, chapter: str, position: int) -> int | None:
-        served = await self._catalogue.get(check_book_id(book))
+    async def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
+        served = await self._catalogue.get(book)
         with server_errors(self._address):
             return await next_chapter(self._client, served.collection, chapter, position)
 
-    async def find_paragraph(self, paragraph_id: str, book: str = "") -> Passage | None:
+    async def find_paragraph(self, paragraph_id: str, book: BookId | None = None) -> Passage | None:
         condition = condition_of(SearchFilter(paragraph_ids=(paragraph_id,)))
         for served in await self._served((book,) if book else ()):
             records = await self._scroll(served.collection, True, condition)
@@ -132,7 +132,7 @@ class ServerIndex:
                 return passage
         return None
 
-    async def remove(self, book: str) -> None:
+    async def remove(self, book: BookId) -> None:
         """IndexBusy when the book is being written."""
         await self._idle(book)
         delete = models.DeleteAlias(alias_name=self._catalogue.alias(book))
@@ -142,7 +142,7 @@ class ServerIndex:
             )
         await remove_strays(self._client, self._catalogue, book)
 
-    async def rollback(self, book: str) -> BookManifest:
+    async def rollback(self, book: BookId) -> BookManifest:
         """Switch readers to the generation before; a second rollback switches back again.
 
         BookNotFound if there is no such book, InputError if it has only one generation, IndexBusy
@@ -159,9 +159,9 @@ class ServerIndex:
         await self._catalogue.switch(book, served.previous, replace=True)
         return (await self._catalogue.get(book)).manifest
 
-    async def points(self, book: str) -> AsyncIterator[list[IndexPoint]]:
+    async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
         """Pages of the generation that is current at the first one."""
-        served = await self._catalogue.get(check_book_id(book))
+        served = await self._catalogue.get(book)
         offset = None
         while True:
             with server_errors(self._address):
@@ -180,19 +180,19 @@ class ServerIndex:
         self._catalogue.look_again()
         await self._catalogue.books()
 
-    async def _idle(self, book: str) -> ServedBook:
+    async def _idle(self, book: BookId) -> ServedBook:
         """The book as it is now; IndexBusy while it is being written."""
         self._catalogue.look_again()
-        served = await self._catalogue.get(check_book_id(book))
+        served = await self._catalogue.get(book)
         for stray in await self._catalogue.strays(book, {served.collection, served.previous}):
             refuse_if_held(book, stray.lease)
         return served
 
-    async def _served(self, books: Sequence[str]) -> list[ServedBook]:
+    async def _served(self, books: Sequence[BookId]) -> list[ServedBook]:
         """Of these books, BookNotFound if one is missing; of all when none is named."""
         if not books:
             return list((await self._catalogue.books()).values())
-        return [await self._catalogue.get(check_book_id(book)) for book in dict.fromkeys(books)]
+        return [await self._catalogue.get(book) for book in dict.fromkeys(books)]
 
     async def _search(
         self,
@@ -214,7 +214,7 @@ class ServerIndex:
             best((hit for candidates in found for hit in candidates.sparse), limit),
         )
 
-    async def _best_scores(self, terms: Sequence[int], books: Sequence[str]) -> list[float]:
+    async def _best_scores(self, terms: Sequence[int], books: Sequence[BookId]) -> list[float]:
         best = [0.0] * len(terms)
         for served in await self._served(books):
             with server_errors(self._address):

@@ -14,6 +14,7 @@ from qdrant_client import AsyncQdrantClient, models
 from app.adapters.qdrant.manifest import manifest_from_json
 from app.adapters.qdrant.server_errors import CollectionGone, server_errors
 from app.adapters.qdrant.server_lease import Lease, lease_from_json
+from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound
 from app.services.ports import BookManifest
 
@@ -56,22 +57,22 @@ class Catalogue:
         self.prefix = prefix
         self.address = address
         self._clock = clock
-        self._books: dict[str, ServedBook] = {}
+        self._books: dict[BookId, ServedBook] = {}
         self._checked = -math.inf
         self._remembered = -math.inf
         self._asking = asyncio.Lock()
 
-    def alias(self, book: str) -> str:
-        return f"{self.prefix}_{book}"
+    def alias(self, book: BookId) -> str:
+        return f"{self.prefix}_{BookId(book)}"
 
-    def collection(self, book: str, number: int) -> str:
+    def collection(self, book: BookId, number: int) -> str:
         return f"{self.alias(book)}_v{number}"
 
     def look_again(self) -> None:
         """Forget all, after a switch in this process or for an answer that must be fresh."""
         self._checked = self._remembered = -math.inf
 
-    async def books(self) -> dict[str, ServedBook]:
+    async def books(self) -> dict[BookId, ServedBook]:
         """By book id, in its order; not older than half a second."""
         async with self._asking:
             if self._clock() - self._checked >= _RECHECK_SECONDS:
@@ -79,13 +80,13 @@ class Catalogue:
                 self._checked = self._clock()
             return self._books
 
-    async def get(self, book: str) -> ServedBook:
-        if served := (await self.books()).get(book):
+    async def get(self, book: BookId) -> ServedBook:
+        if served := (await self.books()).get(BookId(book)):
             return served
         message = f"no book {book!r} in the index"
         raise BookNotFound(message)
 
-    async def generations(self, book: str) -> dict[int, str]:
+    async def generations(self, book: BookId) -> dict[int, str]:
         """Every collection that is named like one of this book, by number."""
         name = re.compile(re.escape(self.alias(book)) + "_v([0-9]+)")
         with server_errors(self.address):
@@ -93,7 +94,7 @@ class Catalogue:
         names = [collection.name for collection in answer.collections]
         return {int(match[1]): match[0] for match in map(name.fullmatch, names) if match}
 
-    async def strays(self, book: str, kept: set[str]) -> list[Stray]:
+    async def strays(self, book: BookId, kept: set[str]) -> list[Stray]:
         """Collections that this program made for the book, except `kept`."""
         found = []
         for collection in (await self.generations(book)).values():
@@ -104,7 +105,7 @@ class Catalogue:
                 found.append(Stray(collection, lease_from_json(metadata.get("lease"))))
         return found
 
-    async def switch(self, book: str, collection: str, *, replace: bool) -> None:
+    async def switch(self, book: BookId, collection: str, *, replace: bool) -> None:
         """Point the book's alias at another collection, in one request."""
         alias = self.alias(book)
         create = models.CreateAlias(collection_name=collection, alias_name=alias)
@@ -118,7 +119,7 @@ class Catalogue:
             await self._client.update_collection_aliases(operations)
         self.look_again()
 
-    async def _ask(self) -> dict[str, ServedBook]:
+    async def _ask(self) -> dict[BookId, ServedBook]:
         with server_errors(self.address):
             answer = await self._client.get_aliases()
         now = self._clock()
@@ -146,7 +147,7 @@ class Catalogue:
         except CollectionGone:
             return None
         book = metadata.get("book")
-        if not isinstance(book, str) or alias.alias_name != self.alias(book):
+        if not isinstance(book, str) or alias.alias_name != f"{self.prefix}_{book}":
             return None
         previous = str(metadata.get("previous") or "")
         where = f"{self.address} {name}"

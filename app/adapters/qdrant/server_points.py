@@ -11,6 +11,7 @@ from qdrant_client import AsyncQdrantClient, models
 from app.adapters.qdrant.names import DENSE, SPARSE
 from app.adapters.qdrant.payload import ChunkPayload, from_payload, keyword_conditions
 from app.adapters.qdrant.server_options import SEARCHES, ServerOptions, search_params
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
 from app.services.ports import IndexPoint
@@ -19,7 +20,7 @@ from app.services.ports import IndexPoint
 async def search_collection(
     client: AsyncQdrantClient,
     collection: str,
-    book: str,
+    book: BookId,
     dense: Vector | None,
     sparse: SparseVector | None,
     limit: int,

@@ -26,6 +26,7 @@ from app.adapters.qdrant.server_errors import CollectionExists, server_errors
 from app.adapters.qdrant.server_lease import RENEW_SECONDS, Lease, new_lease
 from app.adapters.qdrant.server_options import BATCH, ServerOptions, strict_mode, vector_params
 from app.adapters.qdrant.server_points import retrieve_points, search_collection
+from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, RagError, StorageError
 from app.domain.retrieval.query import Candidates, SearchFilter
 from app.services.ports import BookManifest, IndexPoint
@@ -40,7 +41,7 @@ class ServerWriter:
         self,
         client: AsyncQdrantClient,
         catalogue: Catalogue,
-        book: str,
+        book: BookId,
         number: int,
         dimension: int,
         options: ServerOptions,
@@ -63,7 +64,7 @@ class ServerWriter:
         cls,
         client: AsyncQdrantClient,
         catalogue: Catalogue,
-        book: str,
+        book: BookId,
         dimension: int,
         options: ServerOptions,
     ) -> ServerWriter:
@@ -211,7 +212,7 @@ class ServerWriter:
             await self._client.update_collection(self._collection, metadata=metadata)
 
 
-async def remove_strays(client: AsyncQdrantClient, catalogue: Catalogue, book: str) -> None:
+async def remove_strays(client: AsyncQdrantClient, catalogue: Catalogue, book: BookId) -> None:
     """Delete the book's collections but the current and the previous one.
 
     IndexBusy, naming the writer, when one of them is being written.
@@ -225,7 +226,7 @@ async def remove_strays(client: AsyncQdrantClient, catalogue: Catalogue, book: s
             await client.delete_collection(stray.collection)
 
 
-def refuse_if_held(book: str, lease: Lease | None) -> None:
+def refuse_if_held(book: BookId, lease: Lease | None) -> None:
     if lease and lease.is_held():
         message = (
             f"book {book!r} is being written by another run ({lease}): "

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from app.domain.book_id import BookId
 from app.domain.retrieval.query import Hit, SearchFilter
 
 ON_PAGE = 1.1
@@ -30,7 +31,7 @@ NEEDS_PAGE = frozenset({Scope.PAGE, Scope.CHAPTER, Scope.SO_FAR})
 class Place:
     """A page of a book."""
 
-    book: str
+    book: BookId
     file: str
     chapter: str
     position: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Span
 from app.domain.record import record
 
@@ -41,7 +42,7 @@ class Chunk:
 
     chunk_id: str
     """UUIDv5 over book, strategy, settings, file and content."""
-    book: str
+    book: BookId
     book_version: str
     chunk_index: int
     """Place in its document, from 0; (file, chunk_index) is unique in a book."""

@@ -13,9 +13,10 @@ from enum import StrEnum
 from math import fsum, sqrt
 from typing import TypeAlias
 
+from app.domain.book_id import BookId
 from app.domain.retrieval.query import Candidates, ScoredId
 
-_Key: TypeAlias = tuple[str, str]
+_Key: TypeAlias = tuple[BookId, str]
 
 DENSE_WEIGHT = 0.3
 """With the static local model; from 0.2 to 0.4 the development sets hardly differ."""
@@ -36,7 +37,7 @@ class Fusion(StrEnum):
 class Fused:
     """A candidate with its fused score and the raw scores of the lists that hold it."""
 
-    book: str
+    book: BookId
     chunk_id: str
     score: float
     dense: float | None

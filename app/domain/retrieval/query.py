@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 
@@ -33,7 +34,7 @@ class SearchMode(StrEnum):
 class SearchFilter:
     """Which chunks may answer; an empty tuple means no restriction. Fields are combined by AND."""
 
-    books: tuple[str, ...] = ()
+    books: tuple[BookId, ...] = ()
     files: tuple[str, ...] = ()
     chapters: tuple[str, ...] = ()
     content_types: tuple[str, ...] = ()
@@ -50,7 +51,7 @@ class SearchFilter:
 
 @dataclass(frozen=True, slots=True)
 class ScoredId:
-    book: str
+    book: BookId
     chunk_id: str
     score: float
 
@@ -80,7 +81,7 @@ class ContextPassage:
     """A paragraph in the assembled context: each source character at most once."""
 
     passage: Passage
-    book: str
+    book: BookId
     file: str
     chapter: str
     section: str

@@ -7,18 +7,18 @@ import hashlib
 import sqlite3
 from array import array
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+from app.adapters.sqlite.connection import reading, writing
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import Vector
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID"
+
 _BATCH = 500
 """Keys in one query; SQLite allows 999 parameters in its oldest builds."""
-
-_BUSY_SECONDS = 30.0
 
 
 class SqliteEmbeddingCache:
@@ -51,7 +51,7 @@ class SqliteEmbeddingCache:
         if not distinct or not self._path.exists():
             return distinct
         keys = self._keys(model, dimension, distinct)
-        with self._connection() as connection:
+        with self._errors(), reading(self._path) as connection:
             known = {key for key, _ in self._select(connection, keys, "NULL")}
         return [text for text, key in zip(distinct, keys, strict=True) if key not in known]
 
@@ -61,7 +61,7 @@ class SqliteEmbeddingCache:
         keys = self._keys(model, dimension, texts)
         distinct = list(dict.fromkeys(keys))
         found: dict[bytes, Vector] = {}
-        with self._connection() as connection:
+        with self._errors(), reading(self._path) as connection:
             for key, blob in self._select(connection, distinct, "vector"):
                 found[key] = self._vector(blob, dimension)
         return [found.get(key) for key in keys]
@@ -85,7 +85,7 @@ class SqliteEmbeddingCache:
             (key, vector.tobytes())
             for key, vector in zip(self._keys(model, dimension, texts), vectors, strict=True)
         ]
-        with self._connection() as connection, connection:
+        with self._errors(), writing(self._path, _SCHEMA, wal=True) as connection:
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
 
     def _keys(self, model: str, dimension: int, texts: Sequence[str]) -> list[bytes]:
@@ -105,18 +105,9 @@ class SqliteEmbeddingCache:
         return vector
 
     @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
+    def _errors(self) -> Iterator[None]:
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self._path, timeout=_BUSY_SECONDS)) as connection:
-                # Readers go on while another process writes; a crash loses no finished batch.
-                if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-                    # It does not wait for its lock: another process is switching just now.
-                    with suppress(sqlite3.OperationalError):
-                        connection.execute("PRAGMA journal_mode=WAL")
-                connection.execute("PRAGMA synchronous=NORMAL")
-                connection.execute(_SCHEMA)
-                yield connection
+            yield
         except sqlite3.OperationalError as error:
             message = f"{self._path}: embedding cache: {error}"
             raise StorageError(message) from error

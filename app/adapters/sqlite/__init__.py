@@ -1,0 +1,1 @@
+"""SQLite files: the ledgers of paragraph ids, the cache of embeddings."""

@@ -1,0 +1,210 @@
+"""Ledgers of paragraph ids: one SQLite file a book, and JSON lines to carry them elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from app.adapters.sqlite.connection import reading, writing
+from app.domain.book_id import BookId
+from app.domain.errors import InputError, StorageError
+from app.domain.ledger import Alias, Entry, Ledger, Located, Paragraph
+
+_SCHEMA = """
+create table if not exists entry (
+  paragraph_id text primary key, live integer not null, "order" integer not null,
+  content_id text not null, text text not null, file text not null, heading_path text not null,
+  url text not null, author_id text not null
+) strict;
+create table if not exists alias (
+  alias text primary key, paragraph_id text not null, score real not null
+) strict;
+create index if not exists by_section on entry (file, heading_path, "order") where live = 1;
+create index if not exists by_file on entry (file, "order") where live = 1;
+create index if not exists by_heading on entry (heading_path, "order") where live = 1;
+create index if not exists by_order on entry ("order") where live = 1;
+"""
+"""The indexes serve `_nearest`; a ledger of an older version gets them by its next ingest."""
+
+_COLUMNS = """
+select paragraph_id, live, "order", content_id, text, file, heading_path, url, author_id from entry
+"""
+
+_PLACES = ("file = :file and heading_path = :path", "file = :file", "heading_path = :path", "true")
+_SIDES = (
+    '"order" <= :order order by "order" desc limit 1',
+    '"order" > :order order by "order" limit 1',
+)
+
+_Result = TypeVar("_Result")
+
+
+class SqliteLedgers:
+    """The ledgers under `folder`; each book's in `<book>.sqlite`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def load(self, book: BookId) -> Ledger:
+        """Return an empty ledger for a book that has none."""
+        return await asyncio.to_thread(self._read, book, _load, Ledger())
+
+    async def locate(self, book: BookId, paragraph_id: str) -> Located | None:
+        """Look one id up, by index; None for a book that has no ledger, too."""
+        return await asyncio.to_thread(self._read, book, partial(_locate, paragraph_id), None)
+
+    async def save(self, book: BookId, ledger: Ledger) -> None:
+        """Replace the book's ledger in one transaction."""
+        await asyncio.to_thread(self._save, book, ledger)
+
+    async def revision(self, book: BookId) -> str:
+        """Hash of the file, which only `save` writes."""
+        return await asyncio.to_thread(_hash, self._path(book))
+
+    def _path(self, book: BookId) -> Path:
+        return self._folder / f"{BookId(book)}.sqlite"
+
+    def _read(
+        self, book: BookId, query: Callable[[sqlite3.Connection], _Result], absent: _Result
+    ) -> _Result:
+        path = self._path(book)
+        if not path.exists():
+            return absent
+        with _storage_errors(path), reading(path) as connection:
+            return query(connection)
+
+    def _save(self, book: BookId, ledger: Ledger) -> None:
+        path = self._path(book)
+        with _storage_errors(path), writing(path, _SCHEMA) as connection:
+            _save(connection, ledger)
+
+
+@contextmanager
+def _storage_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        message = f"{path}: the ledger of paragraph ids cannot be used: {error}"
+        raise StorageError(message) from error
+
+
+def _hash(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        message = f"{path}: the ledger of paragraph ids cannot be read: {error.strerror}"
+        raise StorageError(message) from error
+
+
+def _load(connection: sqlite3.Connection) -> Ledger:
+    order = 'order by live desc, "order", paragraph_id'
+    entries = [_entry(row) for row in connection.execute(_COLUMNS + order)]
+    aliases = [Alias(*row) for row in connection.execute("select * from alias order by alias")]
+    return Ledger({e.paragraph_id: e for e in entries}, {a.alias: a for a in aliases})
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    pid, live, order, content, text, file, path, url, author = row
+    paragraph = Paragraph(content, text, file, tuple(json.loads(path)), url, author)
+    return Entry(pid, paragraph, order, bool(live))
+
+
+def _locate(paragraph_id: str, connection: sqlite3.Connection) -> Located | None:
+    """What `Ledger.resolve` and `Ledger.nearest` give, without reading the rest."""
+    entry = _by_id(connection, paragraph_id)
+    if entry is None or not entry.live:
+        query = "select paragraph_id from alias where alias = ?"
+        for (known_as,) in connection.execute(query, (paragraph_id,)):
+            entry = _by_id(connection, known_as)
+    if entry is None:
+        return None
+    return Located(entry, None if entry.live else _nearest(connection, entry))
+
+
+def _by_id(connection: sqlite3.Connection, paragraph_id: str) -> Entry | None:
+    row = connection.execute(f"{_COLUMNS} where paragraph_id = ?", (paragraph_id,)).fetchone()
+    return _entry(row) if row else None
+
+
+def _nearest(connection: sqlite3.Connection, gone: Entry) -> Entry | None:
+    """The best of the nearest before and behind: in its section, page, a like section, anywhere."""
+    here = {"file": gone.paragraph.file, "path": _path_text(gone), "order": gone.order}
+    for place in _PLACES:
+        found = [
+            _entry(row)
+            for side in _SIDES
+            for row in connection.execute(f"{_COLUMNS} where live = 1 and {place} and {side}", here)
+        ]
+        if found:
+            return min(found, key=lambda entry: (abs(entry.order - gone.order), entry.order))
+    return None
+
+
+def _path_text(entry: Entry) -> str:
+    return json.dumps(entry.paragraph.heading_path, ensure_ascii=False)
+
+
+def _save(connection: sqlite3.Connection, ledger: Ledger) -> None:
+    connection.execute("delete from entry")
+    connection.execute("delete from alias")
+    connection.executemany(
+        "insert into entry values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                entry.paragraph_id,
+                int(entry.live),
+                entry.order,
+                entry.paragraph.content_id,
+                entry.paragraph.text,
+                entry.paragraph.file,
+                _path_text(entry),
+                entry.paragraph.url,
+                entry.paragraph.author_id,
+            )
+            for entry in ledger.entries.values()
+        ),
+    )
+    connection.executemany(
+        "insert into alias values (?, ?, ?)",
+        ((alias.alias, alias.paragraph_id, alias.score) for alias in ledger.aliases.values()),
+    )
+
+
+def to_lines(ledger: Ledger) -> Iterator[str]:
+    """One JSON object a line, sorted by id, so that a diff of two exports shows what changed."""
+    for _, entry in sorted(ledger.entries.items()):
+        yield json.dumps(asdict(entry), ensure_ascii=False)
+    for _, alias in sorted(ledger.aliases.items()):
+        yield json.dumps(asdict(alias), ensure_ascii=False)
+
+
+def from_lines(lines: Iterable[str], name: str) -> Ledger:
+    """Read what `to_lines` wrote. InputError names the line that is not of that form."""
+    entries: dict[str, Entry] = {}
+    aliases: dict[str, Alias] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            if "alias" in row:
+                aliases[row["alias"]] = Alias(**row)
+            else:
+                inner = row.pop("paragraph")
+                inner["heading_path"] = tuple(inner["heading_path"])
+                entries[row["paragraph_id"]] = Entry(paragraph=Paragraph(**inner), **row)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            message = f"{name}:{number}: not a line of a ledger ({error})"
+            raise InputError(message) from error
+    return Ledger(entries, aliases)

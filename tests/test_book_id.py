@@ -1,0 +1,142 @@
+"""A book's id reaches no file but that book's own, whoever sends it and by whatever way."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from app.adapters.markdown.book import book_id_of
+from app.cli import main
+from app.domain.book_id import BookId
+from app.domain.document import Site
+from app.domain.errors import InputError
+from app.domain.identity import content_id
+from app.services.ingest import IngestRequest
+from tests.serving import ingest, offline_settings, serving
+
+TEXT = "The Fresnel lens bends the light of a small lamp into a single beam."
+FOREIGN = "https://evil.example"
+NO_IDS = [
+    "../embeddings", "..", ".", "/etc/passwd", "lamps/../lamps", "lamps\0", "lamps\n", "Lamps", "",
+    "a" * 65, "%2e%2e%2fembeddings", "..\\embeddings", "lamps_v2", "ｌamps", "lamps?mode=rwc", "~",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One indexed book, the vector cache, and a ledger that someone else prepared."""
+    folder, home = tmp_path_factory.mktemp("book"), tmp_path_factory.mktemp("home") / "rag"
+    (folder / "lamps.md").write_text(f"# Lamps\n\n{TEXT}\n", encoding="utf-8")
+    request = IngestRequest(
+        folder, book=BookId("lamps"), site=Site.PLAIN, base_url="https://lamps.example"
+    )
+    ingest(offline_settings(home), request)
+    prepared = sqlite3.connect(home / "ledger" / "prepared.sqlite")
+    with sqlite3.connect(home / "ledger" / "lamps.sqlite") as ledger:
+        prepared.executescript("\n".join(ledger.iterdump()))
+    with prepared:
+        prepared.execute("update entry set live = 0, url = ?", (FOREIGN,))
+    prepared.close()
+    return home
+
+
+@pytest.fixture(scope="module")
+def client(home: Path) -> Iterator[httpx.Client]:
+    with serving(offline_settings(home)) as address, httpx.Client(base_url=address) as client:
+        yield client
+
+
+def state(home: Path) -> Mapping[str, str]:
+    """Every file of the databases with the hash of its bytes."""
+    files = [path for path in home.rglob("*") if path.is_file() and "index" not in path.parts]
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@pytest.mark.parametrize("text", NO_IDS)
+def test_no_other_text_becomes_a_book_id(text: str) -> None:
+    with pytest.raises(InputError, match="book id"):
+        BookId(text)
+
+
+@pytest.mark.parametrize("text", NO_IDS)
+def test_every_route_refuses_it_and_no_file_is_touched(
+    client: httpx.Client, home: Path, text: str
+) -> None:
+    before = state(home)
+    answers = [
+        client.get(f"/cite/{content_id(TEXT)}?book={quote(text)}"),
+        client.get(f"/v1/glossary?page=/lamps.html&book={quote(text)}"),
+        client.post("/v1/chat", json={"question": "What bends the light?", "book": text}),
+        client.post("/v1/search", json={"question": "What bends the light?", "book": text}),
+    ]
+    assert [answer.status_code for answer in answers] == [422] * 4
+    assert {answer.json()["code"] for answer in answers} == {"invalid_request"}
+    assert state(home) == before
+
+
+def test_only_indexed_books_are_opened(client: httpx.Client, home: Path) -> None:
+    """The answer is that of a name that is nowhere, so that it does not tell what files exist."""
+    before = state(home)
+    found, missing = (
+        client.get(f"/cite/{content_id(TEXT)}?book={name}") for name in ("prepared", "nowhere")
+    )
+    assert found.status_code == missing.status_code == 404
+    assert found.json()["detail"] == missing.json()["detail"]
+    assert "link" not in found.headers
+    assert state(home) == before
+
+
+def test_citing_leaves_every_file_as_it_was(client: httpx.Client, home: Path) -> None:
+    before = state(home)
+    assert client.get(f"/cite/{content_id(TEXT)}?book=lamps").status_code == 302
+    assert client.get("/cite/p-unknown").status_code == 404
+    assert state(home) == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["search", "light", "--book", "../embeddings"],
+        ["ask", "light", "--book", "../embeddings"],
+        ["remove", "../index"],
+        ["rollback", "../index"],
+        ["links", "../no-such-folder"],
+        ["ledger", "export", "../embeddings"],
+        ["eval", "questions.jsonl", "--book", "../embeddings"],
+    ],
+)
+def test_the_command_line_refuses_it_in_one_line(
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("RAG_HOME", str(tmp_path / "rag"))
+    monkeypatch.chdir(tmp_path)
+    assert main(command) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("textbook-rag: book id '../")
+    assert error.count("\n") == 1
+    assert not (tmp_path / "rag").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("Rust Book", "rust-book"), ("my_notes", "my-notes"), ("...", "book"), ("v1.2", "v1-2")],
+)
+def test_a_folders_name_becomes_an_id(name: str, expected: str) -> None:
+    assert book_id_of(name) == expected
+
+
+def test_folders_whose_names_lose_letters_stay_apart() -> None:
+    names = ["Übung", "Ubung", "bung", "本", "书", "x" * 80, "x" * 81]
+    ids = [book_id_of(name) for name in names]
+    assert len(set(ids)) == len(names)
+    assert ids[2] == "bung"
+    assert ids == [book_id_of(name) for name in names]
