@@ -19,6 +19,7 @@ from pathlib import Path
 
 from app.domain.chunking import StrategyName
 from app.domain.errors import BookError
+from app.services.book_folder import file_inside
 
 NAME = "rag.toml"
 
@@ -40,8 +41,8 @@ class BookSettings:
 def read_book_settings(folder: Path) -> BookSettings:
     """Read the file; nothing is set without one. BookError if it is unsound."""
     try:
-        table = tomllib.loads((folder / NAME).read_bytes().decode())
-    except (FileNotFoundError, NotADirectoryError):
+        table = tomllib.loads(file_inside(folder.resolve(), NAME).read_bytes().decode())
+    except FileNotFoundError:
         return BookSettings()
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         message = f"cannot be read ({error})"

@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from app.domain.errors import BookError
+from app.services.book_folder import file_inside
+
 _PROGRAM = Path(__file__).resolve().parent.parent
 
 _NEVER_READ = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"})
@@ -27,15 +30,25 @@ def folder_fingerprint(folder: Path, state: Path) -> str:
     """
     if not folder.is_dir():
         return ""
-    digest = hashlib.sha256(folder.resolve().name.encode(errors="surrogateescape"))
+    book = folder.resolve()
+    digest = hashlib.sha256(book.name.encode(errors="surrogateescape"))
     try:
         for name, path in _files(folder, state.resolve()):
             digest.update(f"\0{name}\0".encode(errors="surrogateescape"))
-            if path.suffix.lower() not in _MEDIA:
+            if path.suffix.lower() not in _MEDIA and _is_of(book, name):
                 digest.update(hashlib.sha256(path.read_bytes()).digest())
     except OSError:
         return ""
     return digest.hexdigest()
+
+
+def _is_of(book: Path, name: str) -> bool:
+    """False for a link that leads out of the book: nothing of that is read, its name is enough."""
+    try:
+        file_inside(book, name)
+    except BookError:
+        return False
+    return True
 
 
 def _files(folder: Path, state: Path) -> Iterator[tuple[str, Path]]:

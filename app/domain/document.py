@@ -109,9 +109,11 @@ class SourceWarning:
     message: str
     file: str
     line: int
+    """From 1; 0 for the file as a whole."""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.message}"
+        where = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{where}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)

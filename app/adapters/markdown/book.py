@@ -15,9 +15,9 @@ from app.adapters.markdown.reader import FileContext, FileReader
 from app.adapters.markdown.references import check_references
 from app.adapters.markdown.sites import docusaurus, mdbook, mkdocs, myst, plain
 from app.adapters.markdown.sites.layout import Layout, Page
-from app.adapters.markdown.source import make_source, read_source
 from app.domain.book_id import BookId
-from app.domain.document import BlockKind, Book, Document, Site
+from app.adapters.markdown.source import make_source
+from app.domain.document import BlockKind, Book, Document, Site, SourceWarning
 from app.domain.errors import BookError
 from app.domain.identity import assign_ids
 from app.domain.languages import language_of_text
@@ -62,17 +62,19 @@ def read_book(
     if not folder.exists():
         raise BookError("no such file or folder", str(folder))
     if folder.is_file():
+        # Who names a link means the file that it leads to.
+        folder = folder.resolve() if folder.is_symlink() else folder
         library = Library(folder.parent)
         chosen = site or (Site.DOCUSAURUS if folder.suffix == ".mdx" else Site.PLAIN)
         layout = _single(chosen, folder.name, base_url)
     else:
         library = Library(folder)
-        layout = _OPENERS[site or detect_site(folder)](library, base_url)
+        layout = _OPENERS[site or _site_of(library)](library, base_url)
     context = _context(library, layout)
     reader = FileReader(context)
 
     def drafted(page: Page) -> PageDraft:
-        draft = draft_page(page, read_source(library.root / page.file, page.file), reader)
+        draft = draft_page(page, make_source(library.require(page.file), page.file), reader)
         if advance is not None:
             advance(1)
         return draft
@@ -93,11 +95,18 @@ def read_book(
         layout.site,
         layout.base_url,
         language,
-        _version(library.root, {page.file for page in documents} | context.partials),
+        _version(library, {page.file for page in documents} | context.partials),
         documents,
         tuple(page.file for page in left_out),
-        (*layout.warnings, *context.warnings, *check_references(drafts, library, layout)),
+        _warnings(library, layout, context, drafts),
     )
+
+
+def _warnings(
+    library: Library, layout: Layout, context: FileContext, drafts: list[PageDraft]
+) -> tuple[SourceWarning, ...]:
+    links = check_references(drafts, library, layout)
+    return (*layout.warnings, *context.warnings, *links, *library.refusals())
 
 
 def _language_of(drafts: list[PageDraft]) -> str:
@@ -140,12 +149,15 @@ def _context(library: Library, layout: Layout) -> FileContext:
 
 def detect_site(folder: Path) -> Site:
     """Return the site generator whose configuration the folder holds, else plain."""
-    library = Library(folder)
+    return _site_of(Library(folder))
+
+
+def _site_of(library: Library) -> Site:
     if docusaurus.find_config(library):
         return Site.DOCUSAURUS
-    if (folder / "book.toml").is_file():
+    if library.locate("", "book.toml"):
         return Site.MDBOOK
-    if any((folder / name).is_file() for name in mkdocs.CONFIG_NAMES):
+    if any(library.locate("", name) for name in mkdocs.CONFIG_NAMES):
         return Site.MKDOCS
     return Site.MYST if myst.find_config(library) else Site.PLAIN
 
@@ -162,8 +174,8 @@ def book_id_of(name: str) -> BookId:
     return BookId(slug)
 
 
-def _version(root: Path, files: set[str]) -> str:
+def _version(library: Library, files: set[str]) -> str:
     digest = sha256()
     for file in sorted(files):
-        digest.update(file.encode() + b"\0" + (root / file).read_bytes() + b"\0")
+        digest.update(file.encode() + b"\0" + library.data(file) + b"\0")
     return digest.hexdigest()[:16]

@@ -9,7 +9,9 @@ from os.path import isfile
 from pathlib import Path
 
 from app.adapters.markdown.source import decode
+from app.domain.document import SourceWarning
 from app.domain.errors import BookError
+from app.services.book_folder import OUTSIDE, file_inside, shown_name
 
 MAX_DEPTH = 10
 """mdBook's own limit on nested includes."""
@@ -21,7 +23,7 @@ Warn = Callable[[str, int], None]
 class Library:
     """The files of a book's folder, read on demand; nothing outside of it is ever read.
 
-    A library without a folder is empty.
+    Every file of a book is read here. A library without a folder is empty.
     """
 
     def __init__(self, root: Path | None) -> None:
@@ -30,6 +32,8 @@ class Library:
         self._resolved = root.resolve() if root else None
         self._texts: dict[str, str | None] = {}
         self._found: dict[str, bool] = {}
+        self._refused: dict[str, str] = {}
+        self._reported: set[str] = set()
 
     def locate(self, base: str, target: str) -> str | None:
         """Return the path, relative to the root, of `target` as seen from the folder `base`."""
@@ -37,18 +41,60 @@ class Library:
         if joined is None or self._resolved is None:
             return None
         if joined not in self._found:
-            self._found[joined] = self._holds(joined, self._resolved)
+            self._found[joined] = self._holds(joined)
         return joined if self._found[joined] else None
 
-    def _holds(self, file: str, root: Path) -> bool:
+    def _holds(self, file: str) -> bool:
         """Whether this is a file inside of the book also when links are followed."""
-        try:
-            # A book may name a thousand files that it does not bring along.
-            if not isfile(f"{self._base}/{file}"):  # noqa: PTH113 - takes a fourth of the time
-                return False
-            return (self.root / file).resolve().is_relative_to(root)
-        except (OSError, ValueError, RuntimeError):
+        # A book may name a thousand files that it does not bring along.
+        if not isfile(f"{self._base}/{file}"):  # noqa: PTH113 - takes a fourth of the time
             return False
+        try:
+            self._path(file)
+        except BookError:
+            self.refuse(file, OUTSIDE)
+            return False
+        except OSError:
+            return False
+        return True
+
+    def _path(self, file: str) -> Path:
+        if self._resolved is None:
+            raise FileNotFoundError(2, "No such file", file)
+        return file_inside(self._resolved, file)
+
+    def has_folder(self, folder: str) -> bool:
+        """Whether there is such a folder inside of the book."""
+        path = self.root / folder
+        if self._resolved is None or not path.is_dir():
+            return False
+        if not path.resolve().is_relative_to(self._resolved):
+            self.refuse(folder, OUTSIDE)
+            return False
+        return True
+
+    def refuse(self, file: str, reason: str) -> None:
+        """Note a file or folder that is there but is not read, for a warning."""
+        self._refused.setdefault(file, reason)
+
+    def refusal(self, base: str, target: str) -> str:
+        """Say why `target` is not read although it may be there; "" if it is just missing.
+
+        Who asks reports it where the book names the file.
+        """
+        joined = _normal(target if target.startswith("/") else f"{base}/{target}")
+        if joined is None:
+            return OUTSIDE
+        self._reported.add(joined)
+        return self._refused.get(joined, "")
+
+    def refusals(self) -> list[SourceWarning]:
+        """Return a warning for each file that was refused and that nobody has reported."""
+        return [
+            SourceWarning(reason, shown_name(file), 0)
+            for file, reason in self._refused.items()
+            if file not in self._reported
+        ]
 
     def text(self, file: str) -> str | None:
         """Return a file's text, or None if it cannot be read as UTF-8."""
@@ -56,15 +102,19 @@ class Library:
             return None
         if file not in self._texts:
             try:
-                self._texts[file] = decode((self.root / file).read_bytes(), file)
-            except (OSError, BookError):
+                self._texts[file] = self.require(file)
+            except BookError:
                 self._texts[file] = None
         return self._texts[file]
 
     def require(self, file: str) -> str:
-        """Return a file's text. BookError if it is missing or not UTF-8."""
+        """Return a file's text. BookError if it is missing, not of this book or not UTF-8."""
+        return decode(self.data(file), file)
+
+    def data(self, file: str) -> bytes:
+        """Return a file's bytes. BookError if it is missing or not of this book."""
         try:
-            return decode((self.root / file).read_bytes(), file)
+            return self._path(file).read_bytes()
         except OSError as error:
             raise BookError(f"cannot be read: {error.strerror}", file) from error
 
@@ -172,7 +222,9 @@ class TextIncludes:
         target, _, selector = words[0].partition(":") if words else ("", "", "")
         path = self._located(target, file)
         if path is None:
-            warn(f"included file not found: {target}", 0)
+            bases = self._style.bases or (folder_of(file),)
+            refusals = (self._library.refusal(base, target) for base in bases)
+            warn(not_included(target, next(filter(None, refusals), "")), 0)
             return "", ""
         text = self._library.text(path)
         if text is None:
@@ -192,6 +244,11 @@ class TextIncludes:
             if found is not None:
                 return found
         return None
+
+
+def not_included(target: str, refusal: str) -> str:
+    """Say that a file is not included, and why it was refused if it was."""
+    return f"included file {target} {refusal}" if refusal else f"included file not found: {target}"
 
 
 def _one_by_one(match: re.Match[str]) -> str:

@@ -23,6 +23,7 @@ from app.adapters.markdown.includes import (
     Library,
     TextIncludes,
     folder_of,
+    not_included,
 )
 from app.adapters.markdown.inline import InlineReader
 from app.adapters.markdown.leaves import LeafReader
@@ -227,17 +228,31 @@ class _PageIncludes:
                 if path:
                     self._raw_imports[match.group(1)] = path
             for match in _IMPORTED.finditer(text):
-                if not self._locate(match.group(1)):
-                    self._warn(f"import not found: {match.group(1)}", mark.start + match.start())
+                target = match.group(1)
+                if not self._locate(target):
+                    refusal = self._refusal(target)
+                    problem = (
+                        f"import {target} {refusal}" if refusal else f"import not found: {target}"
+                    )
+                    self._warn(problem, mark.start + match.start())
             for match in _IMPORT.finditer(text):
                 path = self._locate(match.group(2))
                 if path and path.endswith((".md", ".mdx")):
                     self._imports[match.group(1)] = path
 
-    def _locate(self, target: str) -> str | None:
-        base = folder_of(self._source.file)
+    def _based(self, target: str) -> tuple[str, str]:
+        """Return the folder that an import starts from, and the path from there."""
         if target.startswith("@site/"):
-            base, target = self._context.site_root, target[6:]
+            return self._context.site_root, target[6:]
+        return folder_of(self._source.file), target
+
+    def _refusal(self, target: str) -> str:
+        base, target = self._based(target)
+        refusals = (self._context.library.refusal(base, target + one) for one in _CODE_SUFFIXES)
+        return next(filter(None, refusals), "")
+
+    def _locate(self, target: str) -> str | None:
+        base, target = self._based(target)
         for suffix in _CODE_SUFFIXES:
             path = self._context.library.locate(base, target + suffix)
             if path:
@@ -322,10 +337,14 @@ class _PageIncludes:
 
     def literal(self, directive: Directive, offset: int) -> tuple[str, str]:
         """Return the text and the file that a `literalinclude` names."""
-        path = self._context.library.locate(folder_of(self._source.file), directive.argument)
-        text = self._context.library.text(path) if path else None
+        library, base, target = (
+            self._context.library, folder_of(self._source.file), directive.argument
+        )  # fmt: skip
+        path = library.locate(base, target)
+        text = library.text(path) if path else None
         if path is None or text is None:
-            self._warn(f"included file not found: {directive.argument}", offset)
+            refusal = "" if path else library.refusal(base, target)
+            self._warn(not_included(target, refusal), offset)
             return "", ""
         chosen = _literal_lines(text.splitlines(), directive.options)
         self._context.partials.add(path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import yaml
 
@@ -48,15 +47,6 @@ def decode(data: bytes, file: str) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         message = f"not UTF-8 (byte 0x{data[error.start]:02x}); save the file as UTF-8"
         raise BookError(message, file, line) from error
-
-
-def read_source(path: Path, file: str) -> SourceFile:
-    """Read and split a file. BookError if it cannot be read or is not UTF-8."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise BookError(f"cannot be read: {error.strerror}", file) from error
-    return make_source(decode(data, file), file)
 
 
 def make_source(text: str, file: str) -> SourceFile:

@@ -26,6 +26,8 @@ from app.adapters.page_renderer.tags import (
     opening_html,
 )
 from app.domain.document import Block, Book, Document
+from app.domain.errors import BookError
+from app.services.book_folder import file_inside
 
 _HEADING_ID = re.compile(r"\s*\{#[^{}\s]+\}\s*$")
 _CAPTION = re.compile(r"(?:figure|table|listing)\b", re.IGNORECASE)
@@ -72,10 +74,10 @@ class SiteMap:
     def partial(self, path: str, file: str) -> tuple[str, str] | None:
         """Return file and text of an included file, None when the book's folder has none."""
         name = _resolve(path, file)
-        target = (self.folder / name).resolve()
-        if not target.is_relative_to(self.folder) or not target.is_file():
+        try:
+            return name, file_inside(self.folder, name).read_text(encoding="utf-8")
+        except (FileNotFoundError, BookError):
             return None
-        return name, target.read_text(encoding="utf-8")
 
 
 def _resolve(path: str, file: str) -> str:

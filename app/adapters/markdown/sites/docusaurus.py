@@ -17,6 +17,7 @@ from app.adapters.markdown.sites.layout import (
     join_url,
     markdown_files,
     site_base,
+    walk,
 )
 from app.adapters.markdown.sites.names import is_folder_page, strip_number, strip_numbers
 from app.adapters.markdown.sites.sidebars import Doc, order_docs
@@ -73,7 +74,7 @@ def find_config(library: Library) -> str | None:
     """Return the path of the site's configuration file, or None."""
     for folder in ("", "website/", "docs/", "site/"):
         for name in CONFIG_NAMES:
-            if (library.root / f"{folder}{name}").is_file():
+            if library.locate("", f"{folder}{name}"):
                 return f"{folder}{name}"
     return None
 
@@ -113,7 +114,7 @@ def read_config(library: Library) -> SiteConfig:
     """Read `site.json` or the literals of `docusaurus.config.*`; defaults where there is none."""
     path = find_config(library)
     if path is None:
-        return SiteConfig("", docs_path="docs" if (library.root / "docs").is_dir() else ".")
+        return SiteConfig("", docs_path="docs" if library.has_folder("docs") else ".")
     folder = folder_of(path)
     text = library.require(path)
     value: Value = None
@@ -198,7 +199,7 @@ def _doc_files(library: Library, config: SiteConfig) -> list[str]:
     folders += [_under(config.folder, name) for name in ("versioned_docs", "i18n")]
     files: list[str] = []
     for folder in folders:
-        if not (library.root / folder).is_dir():
+        if not library.has_folder(folder):
             continue
         for file in markdown_files(library, folder):
             inner = file[len(folder) + 1 :] if folder else file
@@ -324,11 +325,13 @@ def _sidebar_file(library: Library, config: SiteConfig) -> str:
 def _built_permalinks(library: Library, config: SiteConfig) -> dict[str, str]:
     """Read source -> permalink from the metadata that a build leaves behind."""
     permalinks: dict[str, str] = {}
-    folder = library.root / config.folder / ".docusaurus/docusaurus-plugin-content-docs/default"
-    for path in sorted(folder.glob("site-*.json")) if folder.is_dir() else []:
+    folder = _under(config.folder, ".docusaurus/docusaurus-plugin-content-docs/default")
+    for file in walk(library, folder) if library.has_folder(folder) else ():
+        if not PurePosixPath(file).match("site-*.json"):
+            continue
         try:
-            loaded = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            loaded = json.loads(library.text(file) or "")
+        except ValueError:
             continue
         if isinstance(loaded, dict):
             source, permalink = loaded.get("source"), loaded.get("permalink")

@@ -13,11 +13,15 @@ from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.marks import Dialect
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError
+from app.services.book_folder import IRREGULAR, shown_name
 
 MARKDOWN_SUFFIXES = (".md", ".mdx", ".markdown", ".mdown")
 _SKIPPED_FOLDERS = frozenset(
     {"node_modules", "build", "dist", "_build", "site-packages", "__pycache__", "_site", "book"}
 )
+
+LEADS_NOWHERE = "is a link that leads nowhere: not read"
+NOT_UTF8 = "has a name that is not UTF-8: not read"
 
 _PART = re.compile(r"(?:part|unit|volume|book|module|(?:front|back) ?matter|appendi)", re.I)
 
@@ -74,14 +78,19 @@ class TocEntry:
 def markdown_files(library: Library, folder: str = "") -> list[str]:
     """Return all Markdown files below `folder`, relative to the root, sorted."""
     return sorted(
-        file for file in walk(library.root, folder) if file.lower().endswith(MARKDOWN_SUFFIXES)
+        file for file in walk(library, folder) if file.lower().endswith(MARKDOWN_SUFFIXES)
     )
 
 
-def walk(root: Path, folder: str = "") -> Iterator[str]:
-    """Yield every file below `folder` but hidden ones, dependencies and build output."""
-    start = root / folder if folder else root
-    stack = [start]
+def walk(library: Library, folder: str = "") -> Iterator[str]:
+    """Yield every file below `folder` but hidden ones, dependencies and build output.
+
+    Links to files of the book are files; links to its folders are not followed, so no file comes
+    twice. What is left out because of where it leads, or of its name, the library notes.
+    """
+    if not library.has_folder(folder):
+        return
+    stack = [library.root / folder if folder else library.root]
     while stack:
         here = stack.pop()
         try:
@@ -89,13 +98,35 @@ def walk(root: Path, folder: str = "") -> Iterator[str]:
         except OSError as error:
             raise BookError(f"cannot be listed: {error.strerror}", str(here)) from error
         for entry in entries:
+            name = entry.relative_to(library.root).as_posix()
             if entry.name.startswith("."):
                 continue
             if entry.is_dir():
-                if entry.name not in _SKIPPED_FOLDERS and not entry.is_symlink():
+                if entry.name not in _SKIPPED_FOLDERS and _is_walked(library, entry, name):
                     stack.append(entry)
-            elif entry.is_file():
-                yield entry.relative_to(root).as_posix()
+            elif _is_read(library, entry, name):
+                yield name
+
+
+def _is_walked(library: Library, folder: Path, name: str) -> bool:
+    if folder.is_symlink():
+        library.has_folder(name)  # which notes one that leads elsewhere
+        return False
+    if shown_name(name) != name:
+        library.refuse(name, NOT_UTF8)
+        return False
+    return True
+
+
+def _is_read(library: Library, file: Path, name: str) -> bool:
+    if file.is_file() and shown_name(name) == name:
+        return not file.is_symlink() or library.locate("", name) is not None
+    if name.lower().endswith(MARKDOWN_SUFFIXES):
+        nowhere = file.is_symlink() and not file.exists()
+        library.refuse(
+            name, NOT_UTF8 if file.is_file() else LEADS_NOWHERE if nowhere else IRREGULAR
+        )
+    return False
 
 
 def chapters(entries: Sequence[TocEntry]) -> list[str]:
@@ -161,7 +192,8 @@ def pages_of(
             continue
         file = library.locate(folder_of(toc_file), target)
         if file is None or not file.lower().endswith(MARKDOWN_SUFFIXES):
-            problem = "is no Markdown file" if file else "missing"
+            refusal = "" if file else library.refusal(folder_of(toc_file), target)
+            problem = "is no Markdown file" if file else refusal or "missing"
             message = f"listed in the table of contents but {problem}: {target}"
             warnings.append(SourceWarning(message, shown or toc_file, entry.line))
         elif file not in seen:

@@ -40,11 +40,11 @@ _Loader.add_multi_constructor("", lambda _loader, _suffix, _node: None)
 
 def open_mkdocs(library: Library, base_url: str) -> Layout:
     """Read the site that `mkdocs.yml` describes."""
-    name = next((name for name in CONFIG_NAMES if (library.root / name).is_file()), "")
+    name = next((name for name in CONFIG_NAMES if library.locate("", name)), "")
     text = library.require(name) if name else ""
     config = _load(text, name)
     docs = _folder(config.get("docs_dir") or "docs")
-    if not (library.root / docs).is_dir():
+    if not library.has_folder(docs):
         docs = ""
     base = base_url or str(config.get("site_url") or "")
     pretty = config.get("use_directory_urls") is not False

@@ -41,7 +41,7 @@ _CONF_VALUE = re.compile(
 
 def find_config(library: Library) -> str:
     """Return the path of the file that makes the folder a MyST site; "" if there is none."""
-    return next((name for name in CONFIG_NAMES if (library.root / name).is_file()), "")
+    return next((name for name in CONFIG_NAMES if library.locate("", name)), "")
 
 
 def open_myst(library: Library, base_url: str) -> Layout:

@@ -17,6 +17,7 @@ from app.adapters.markdown.sites.layout import (
     join_url,
     markdown_files,
     pages_of,
+    walk,
 )
 from app.domain.document import Site, SourceWarning
 
@@ -39,9 +40,7 @@ def open_plain(library: Library, base_url: str) -> Layout:
     """Read the folder by `SUMMARY.md` or `_toctree.yml` where there is one, else sorted paths."""
     files = markdown_files(library)
     config = _config(library)
-    toctrees = sorted(
-        path.relative_to(library.root).as_posix() for path in library.root.rglob("_toctree.yml")
-    )
+    toctrees = sorted(file for file in walk(library) if file.rpartition("/")[2] == "_toctree.yml")
     warnings: list[SourceWarning] = []
     language = str(config.get("lang") or config.get("locale") or "").split("-")[0]
     title = str(config.get("title") or "")

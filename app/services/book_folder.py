@@ -1,0 +1,33 @@
+"""The boundary of a book's folder: nothing outside of it is read, by whatever way it is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.domain.errors import BookError
+
+OUTSIDE = "lies outside the book's folder: not read"
+IRREGULAR = "is no regular file: not read"
+
+
+def file_inside(folder: Path, name: str) -> Path:
+    """Return where the file really is, every link followed: the path to open.
+
+    `name` is relative to `folder`, which must be resolved. FileNotFoundError if there is none, as
+    for a link that leads nowhere or in a circle. BookError if the file lies outside the folder, or
+    is a device, a pipe or a folder.
+    """
+    try:
+        path = (folder / name).resolve(strict=True)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise FileNotFoundError(2, "No such file", name) from error
+    if not path.is_relative_to(folder):
+        raise BookError(OUTSIDE, shown_name(name))
+    if not path.is_file():
+        raise BookError(IRREGULAR, shown_name(name))
+    return path
+
+
+def shown_name(name: str) -> str:
+    r"""Return a file's name as a message shows it: bytes that are not UTF-8 as `\xff`."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,0 +1,223 @@
+"""Nothing outside a book's folder is read, by whatever way it is named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.adapters.book_settings import read_book_settings
+from app.adapters.fingerprints import folder_fingerprint
+from app.adapters.markdown import read_book
+from app.adapters.page_renderer import render_pages
+from app.domain.document import Site
+from app.domain.errors import BookError
+
+SECRET = "root-of-all-secrets"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A book of one page, beside it a file with a secret and a folder of such files."""
+    (tmp_path / "secret.md").write_text(f"# Secret\n\n{SECRET}.\n")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/more.md").write_text(f"{SECRET}.\n")
+    book = tmp_path / "book"
+    (book / "docs").mkdir(parents=True)
+    (book / "docs/a.md").write_text("# A\n\nText of the page.\n")
+    return book
+
+
+def read(folder: Path, site: Site | None = None) -> tuple[str, list[str]]:
+    book = read_book(folder, site=site, include_orphans=True)
+    return repr(book.documents), [str(warning) for warning in book.warnings]
+
+
+def linked_file(folder: Path) -> str:
+    (folder / "docs/x.md").symlink_to("../../secret.md")
+    return "docs/x.md"
+
+
+def linked_twice(folder: Path) -> str:
+    (folder / "docs/.y").symlink_to("../../secret.md")
+    (folder / "docs/x.md").symlink_to(".y")
+    return "docs/x.md"
+
+
+def linked_folder(folder: Path) -> str:
+    (folder / "docs/x").symlink_to(folder.parent / "elsewhere")
+    return "docs/x"
+
+
+def file_through_linked_folder(folder: Path) -> str:
+    (folder / "docs/.x").symlink_to(folder.parent / "elsewhere")
+    (folder / "SUMMARY.md").write_text("- [A](docs/a.md)\n- [X](docs/.x/more.md)\n")
+    return "SUMMARY.md:2"
+
+
+def listed_by_dots(folder: Path) -> str:
+    (folder / "SUMMARY.md").write_text("- [A](docs/a.md)\n- [X](../secret.md)\n")
+    return "SUMMARY.md:2"
+
+
+def imported(folder: Path) -> str:
+    (folder / "docusaurus.config.js").write_text("module.exports = {title: 'T'};\n")
+    (folder / "docs/_x.mdx").symlink_to(folder.parent / "secret.md")
+    (folder / "docs/a.md").write_text("import X from './_x.mdx';\n\n# A\n\nText.\n\n<X />\n")
+    return "docs/a.md:1"
+
+
+def included_by_mdbook(folder: Path) -> str:
+    (folder / "book.toml").write_text("")
+    (folder / "src").mkdir()
+    (folder / "src/x.md").symlink_to(folder.parent / "secret.md")
+    (folder / "src/SUMMARY.md").write_text("[A](a.md)\n")
+    (folder / "src/a.md").write_text("# A\n\nText.\n\n{{#include x.md}}\n")
+    return "src/a.md:5"
+
+
+def included_literally(folder: Path) -> str:
+    (folder / "_toc.yml").write_text("root: docs/a\n")
+    (folder / "docs/x.py").symlink_to(folder.parent / "secret.md")
+    (folder / "docs/a.md").write_text("# A\n\nText.\n\n```{literalinclude} x.py\n```\n")
+    return "docs/a.md:5"
+
+
+def snippet(folder: Path) -> str:
+    (folder / "mkdocs.yml").write_text("site_name: T\n")
+    (folder / "x.txt").symlink_to(folder.parent / "secret.md")
+    (folder / "docs/a.md").write_text('# A\n\nText.\n\n--8<-- "x.txt"\n')
+    return "docs/a.md:5"
+
+
+def docs_folder_of_mkdocs(folder: Path) -> str:
+    (folder / "mkdocs.yml").write_text("site_name: T\ndocs_dir: ../elsewhere\n")
+    return "../elsewhere"
+
+
+def configuration(folder: Path) -> str:
+    (folder.parent / "mkdocs.yml").write_text(f"site_name: {SECRET}\n")
+    (folder / "mkdocs.yml").symlink_to(folder.parent / "mkdocs.yml")
+    return "mkdocs.yml"
+
+
+def table_of_contents(folder: Path) -> str:
+    (folder.parent / "toc.yml").write_text(f"- title: {SECRET}\n  local: a\n")
+    (folder / "docs/_toctree.yml").symlink_to("../../toc.yml")
+    return "docs/_toctree.yml"
+
+
+def metadata_of_a_build(folder: Path) -> str:
+    (folder / "docusaurus.config.js").write_text("module.exports = {title: 'T'};\n")
+    built = folder / ".docusaurus/docusaurus-plugin-content-docs/default"
+    built.mkdir(parents=True)
+    outside = folder.parent / "site.json"
+    outside.write_text(f'{{"source": "@site/docs/a.md", "permalink": "/{SECRET}"}}')
+    (built / "site-docs-a-md-123.json").symlink_to(outside)
+    return ".docusaurus/docusaurus-plugin-content-docs/default/site-docs-a-md-123.json"
+
+
+@pytest.mark.parametrize(
+    "lead_out",
+    [
+        linked_file,
+        linked_twice,
+        linked_folder,
+        file_through_linked_folder,
+        listed_by_dots,
+        imported,
+        included_by_mdbook,
+        included_literally,
+        snippet,
+        docs_folder_of_mkdocs,
+        configuration,
+        table_of_contents,
+        metadata_of_a_build,
+    ],
+)
+def test_what_leads_out_of_the_book_is_not_read_but_named(
+    lead_out: Callable[[Path], str], folder: Path
+) -> None:
+    where = lead_out(folder)
+    text, warnings = read(folder)
+    assert SECRET not in text
+    assert [one for one in warnings if "lies outside the book's folder" in one] == [
+        one for one in warnings if one.startswith(f"{where}: ")
+    ]
+    assert len([one for one in warnings if one.startswith(f"{where}: ")]) == 1
+
+
+def test_links_within_the_book_are_read(folder: Path) -> None:
+    (folder / "parts").mkdir()
+    (folder / "parts/b.txt").write_text("# B\n\nText behind a link.\n")
+    (folder / "docs/b.md").symlink_to("../parts/b.txt")
+    text, warnings = read(folder)
+    assert "Text behind a link." in text
+    assert not warnings
+
+
+def test_a_book_reached_by_a_link_is_read(folder: Path) -> None:
+    (folder.parent / "link").symlink_to(folder)
+    (folder.parent / "link.md").symlink_to(folder / "docs/a.md")
+    for path in ("link", "link.md"):
+        text, warnings = read(folder.parent / path)
+        assert "Text of the page." in text
+        assert not warnings
+
+
+def test_circles_of_links_end(folder: Path) -> None:
+    (folder / "docs/again").symlink_to(folder)
+    (folder / "docs/x.md").symlink_to("y.md")
+    (folder / "docs/y.md").symlink_to("x.md")
+    text, warnings = read(folder)
+    assert text.count("source=") == 1
+    assert warnings == [
+        f"docs/{name}.md: is a link that leads nowhere: not read" for name in ("x", "y")
+    ]
+
+
+def test_pipes_and_devices_are_never_opened(folder: Path) -> None:
+    os.mkfifo(folder / "docs/pipe.md")
+    (folder / "docs/zero.md").symlink_to("/dev/zero")
+    (folder / "docs/inc.md").write_text("import X from './pipe.md';\n\n<X />\n\nText.\n")
+    text, warnings = read(folder, Site.DOCUSAURUS)
+    assert "Text of the page." in text
+    assert warnings == [
+        "docs/inc.md:1: import ./pipe.md is no regular file: not read",
+        "docs/zero.md: is no regular file: not read",
+    ]
+    assert folder_fingerprint(folder, folder / "state")
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", "../secret.md", "pipe"])
+def test_settings_are_the_books_own_file(target: str, folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    (folder / "rag.toml").symlink_to(target)
+    with pytest.raises(BookError, match=r"^rag\.toml: (?!.*secrets)"):
+        read_book_settings(folder)
+
+
+def test_the_fingerprint_holds_nothing_from_outside(folder: Path) -> None:
+    linked_file(folder)
+    before = folder_fingerprint(folder, folder / "state")
+    (folder.parent / "secret.md").write_text("other")
+    assert folder_fingerprint(folder, folder / "state") == before != ""
+
+
+def test_a_page_shows_no_partial_from_outside(folder: Path) -> None:
+    imported(folder)
+    book = read_book(folder)
+    assert SECRET not in "".join(render_pages(book, folder).values())
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9.md", b"caf\xe9/b.md"])
+def test_a_name_that_is_not_utf8_is_left_out_and_told(name: bytes, folder: Path) -> None:
+    path = folder / os.fsdecode(name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("Text of the other page.\n")
+    text, warnings = read(folder)
+    assert "other page" not in text
+    shown = name.split(b"/")[0].decode("utf-8", "backslashreplace")
+    assert warnings == [f"{shown}: has a name that is not UTF-8: not read"]
