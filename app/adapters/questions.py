@@ -14,6 +14,7 @@ from typing import TypeAlias
 from app.domain.errors import InputError
 from app.domain.retrieval.query import Turn
 from app.domain.retrieval.question import GoldSpan, Question
+from app.domain.well_formed import is_well_formed
 
 _Record: TypeAlias = Mapping[str, object]
 
@@ -104,6 +105,8 @@ def _text(record: _Record, key: str, default: str | None = None) -> str:
     value = record.get(key, default)
     if not isinstance(value, str):
         raise _Fault(f"{key!r} must be a string" if key in record else f"{key!r} is missing")
+    if not is_well_formed(value):
+        raise _Fault(f"{key!r} has half of a surrogate pair in it")
     return value
 
 

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
+from pathlib import Path
 
 from pydantic import ValidationError
 
 from app.cli.arguments import parser
-from app.domain.errors import ConfigError, RagError
+from app.domain.errors import ConfigError, InputError, RagError
+from app.domain.well_formed import is_well_formed
+from app.services.book_folder import shown_name
 from app.settings import Settings
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Every error of ours is one line on stderr."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A terminal that cannot show a letter is no reason to fail; JSON has the same escapes.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         arguments = parser().parse_args(argv)
+        _require_text(arguments)
         return int(asyncio.run(arguments.run(arguments, _settings())) or 0)
     except RagError as error:
         line = "; ".join([str(error), *getattr(error, "__notes__", [])])
@@ -29,6 +38,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("textbook-rag: stopped; the index is as it was", file=sys.stderr)
         return 130
+
+
+def _require_text(arguments: argparse.Namespace) -> None:
+    """Raise InputError for a text that is not UTF-8; the name of a file may be any bytes."""
+    for value in vars(arguments).values():
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, str) and not is_well_formed(one) and not Path(one).exists():
+                message = f"{shown_name(one)}: not UTF-8"
+                raise InputError(message)
 
 
 def _settings() -> Settings:

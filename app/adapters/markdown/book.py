@@ -21,6 +21,8 @@ from app.domain.document import BlockKind, Book, Document, Site, SourceWarning
 from app.domain.errors import BookError
 from app.domain.identity import assign_ids
 from app.domain.languages import language_of_text
+from app.domain.well_formed import is_well_formed, well_formed
+from app.services.book_folder import shown_name
 from app.services.collector import paused_collector
 
 _OPENERS: dict[Site, Callable[[Library, str], Layout]] = {
@@ -64,12 +66,14 @@ def read_book(
     if folder.is_file():
         # Who names a link means the file that it leads to.
         folder = folder.resolve() if folder.is_symlink() else folder
+        if not is_well_formed(folder.name):
+            raise BookError("has a name that is not UTF-8: rename it", shown_name(folder.name))
         library = Library(folder.parent)
         chosen = site or (Site.DOCUSAURUS if folder.suffix == ".mdx" else Site.PLAIN)
         layout = _single(chosen, folder.name, base_url)
     else:
         library = Library(folder)
-        layout = _OPENERS[site or _site_of(library)](library, base_url)
+        layout = _well_formed(_OPENERS[site or _site_of(library)](library, base_url))
     context = _context(library, layout)
     reader = FileReader(context)
 
@@ -99,6 +103,29 @@ def read_book(
         documents,
         tuple(page.file for page in left_out),
         _warnings(library, layout, context, drafts),
+    )
+
+
+def _well_formed(layout: Layout) -> Layout:
+    """Mend what a configuration's escapes may make: its texts go into the index and to readers."""
+    return replace(
+        layout,
+        title=well_formed(layout.title),
+        language=well_formed(layout.language),
+        pages=tuple(map(_well_formed_page, layout.pages)),
+        orphans=tuple(map(_well_formed_page, layout.orphans)),
+        warnings=tuple(
+            replace(warning, message=well_formed(warning.message)) for warning in layout.warnings
+        ),
+    )
+
+
+def _well_formed_page(page: Page) -> Page:
+    return replace(
+        page,
+        title=well_formed(page.title),
+        chapter=well_formed(page.chapter),
+        language=well_formed(page.language),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import yaml
 
 from app.domain.errors import BookError
+from app.domain.well_formed import well_formed
 
 _SIMPLE_LINE = re.compile(
     r"(?P<key>[A-Za-z_][\w-]*):[ ]+(?:\"(?P<quoted>[^\"\\\n]*)\"|'(?P<single>[^'\n]*)'"
@@ -78,7 +79,12 @@ def _load_yaml(body: str) -> dict[str, object] | None:
         loaded = yaml.load(body, Loader=_LOADER)  # noqa: S506 - a safe loader, in C where it is
     except (yaml.YAMLError, ValueError, RecursionError):
         return _load_lines(body)
-    return {str(key): value for key, value in loaded.items()} if isinstance(loaded, dict) else None
+    if not isinstance(loaded, dict):
+        return None
+    return {
+        well_formed(str(key)): well_formed(value) if isinstance(value, str) else value
+        for key, value in loaded.items()
+    }
 
 
 def _load_simple(body: str) -> dict[str, object] | None:

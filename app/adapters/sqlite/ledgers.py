@@ -198,6 +198,7 @@ def from_lines(lines: Iterable[str], name: str) -> Ledger:
             continue
         try:
             row = json.loads(line)
+            json.dumps(row, ensure_ascii=False).encode()  # fails for half of a surrogate pair
             if "alias" in row:
                 aliases[row["alias"]] = Alias(**row)
             else:
