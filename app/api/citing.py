@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse
 from app.api.problems import problem_response, request_id
 from app.api.requests import BookName
 from app.api.routes import Rag, problems
+from app.domain.urls import encoded_url
 
 router = APIRouter()
 
@@ -40,6 +41,6 @@ async def cite(
         detail = f"the paragraph left the book; the nearest section is {place.url or 'unknown'}"
         response = problem_response(410, "paragraph_gone", detail, request_id(request))
         if place.url:
-            response.headers["Link"] = f'<{place.url}>; rel="alternate"'
+            response.headers["Link"] = f'<{encoded_url(place.url)}>; rel="alternate"'
         return response
-    return RedirectResponse(place.url, status_code=302)
+    return RedirectResponse(encoded_url(place.url), status_code=302)

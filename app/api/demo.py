@@ -11,7 +11,7 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 from string import Template
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -54,7 +54,7 @@ def _path(document: Document) -> str:
 
 
 def _normal(path: str) -> str:
-    return path.rstrip("/") or "/"
+    return unquote(path).rstrip("/") or "/"
 
 
 def _page(

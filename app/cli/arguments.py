@@ -10,6 +10,7 @@ from app.domain.book_id import BookId
 from app.domain.chunking import StrategyName
 from app.domain.document import BlockKind, Site
 from app.domain.retrieval.query import SearchMode
+from app.domain.urls import checked_base_url
 
 _COMPARED = ("fixed", "recursive", "sentence", "auto", "semantic", "structure", "late")
 
@@ -138,7 +139,7 @@ def _keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     links = commands.add_parser("links", help="print every paragraph's deep link, a JSON line each")
     links.add_argument("book", metavar="BOOK", help="an indexed book, or a book's folder")
     links.add_argument("--site", type=Site, choices=Site)
-    links.add_argument("--base-url", default="", metavar="URL")
+    links.add_argument("--base-url", type=checked_base_url, default="", metavar="URL")
     links.add_argument("--json", action="store_true", help="accepted; the output always is JSON")
     links.set_defaults(run=books.links)
 
@@ -170,7 +171,13 @@ def _ledger(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 def _source(command: argparse.ArgumentParser, name: str) -> None:
     command.add_argument("path", type=Path, metavar=name)
     command.add_argument("--site", type=Site, choices=Site, help="found out from the folder")
-    command.add_argument("--base-url", default="", metavar="URL", help="where the site is served")
+    command.add_argument(
+        "--base-url",
+        type=checked_base_url,
+        default="",
+        metavar="URL",
+        help="where the site is served",
+    )
     command.add_argument("--include-orphans", action="store_true")
     command.add_argument("--json", action="store_true")
 

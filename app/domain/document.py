@@ -126,7 +126,7 @@ class Document:
     chapter: str
     """The title of the chapter (or unit) the page belongs to in the table of contents."""
     url: str
-    """The page's permalink: base URL and path, no anchor."""
+    """The page's permalink: base URL and path, no anchor; percent-encoded, as each block's is."""
     source: str
     blocks: tuple[Block, ...]
     position: int = 0

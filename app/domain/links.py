@@ -20,6 +20,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document
 from app.domain.record import record
+from app.domain.urls import with_anchor
 
 _MARKS = (
     "\u00ad\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
@@ -94,7 +95,7 @@ def _link(document: Document, block: Block, quote: Quote) -> str:
     # A heading's anchor may not be its author's id: Docusaurus gives a title none.
     own = block.author_id and block.kind is not BlockKind.HEADING and not block.included
     if own and not quote.text:
-        return f"{document.url}#{block.author_id}"
+        return with_anchor(document.url, block.author_id)
     return deep_link(block.url, quote.text, quote.suffix)
 
 

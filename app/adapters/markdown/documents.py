@@ -13,6 +13,7 @@ from app.adapters.markdown.sections import classify
 from app.adapters.markdown.sites.layout import Page
 from app.adapters.markdown.source import SourceFile, front_text
 from app.domain.document import Block, BlockKind, Document, Span
+from app.domain.urls import with_anchor
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ def _blocks(
             path = (title, *(section.text for section in sections))
             anchors = (section.anchor for section in reversed(sections) if section.anchor)
             anchor = next(anchors, title_anchor)
-            url = f"{page.url}#{anchor}" if anchor else page.url
+            url = with_anchor(page.url, anchor)
         yield Block(
             piece.kind,
             piece.text,

@@ -14,6 +14,7 @@ from app.adapters.markdown.sites.javascript import Value, read_literal
 from app.adapters.markdown.sites.layout import (
     Layout,
     Page,
+    configured_base,
     join_url,
     markdown_files,
     site_base,
@@ -82,8 +83,11 @@ def find_config(library: Library) -> str | None:
 def open_docusaurus(library: Library, base_url: str) -> Layout:
     """Read the docs of the site whose configuration is in the folder or its `website/`."""
     config = read_config(library)
-    base = site_base(base_url, config.url, config.base_path)
     warnings: list[SourceWarning] = []
+    file = find_config(library) or ""
+    text = library.text(file) or ""
+    configured = "" if base_url else configured_base(config.url, file, text, warnings)
+    base = site_base(base_url, configured, config.base_path)
     files = _doc_files(library, config)
     docs = [_doc(library, config, file) for file in files]
     built = _built_permalinks(library, config)
@@ -287,7 +291,9 @@ def _page(doc: Doc, config: SiteConfig, base: str, built: dict[str, str]) -> Pag
         path = built[source]
         prefix = "/" + config.base_path.strip("/")
         inner = path[len(prefix) :] if prefix != "/" and path.startswith(prefix) else path
-        return Page(doc.file, join_url(base, inner), doc.label, "", _language(doc, config))
+        return Page(
+            doc.file, join_url(base, inner, encoded=True), doc.label, "", _language(doc, config)
+        )
     segments = [] if doc.locale == config.locale else [doc.locale]
     segments += [part for part in config.route.split("/") if part]
     if doc.version != config.latest:
@@ -297,7 +303,7 @@ def _page(doc: Doc, config: SiteConfig, base: str, built: dict[str, str]) -> Pag
         path = path.rstrip("/") + "/"
     elif config.trailing_slash is False:
         path = path.rstrip("/")
-    return Page(doc.file, join_url(base, path), doc.label, "", _language(doc, config))
+    return Page(doc.file, join_url(base, path, encoded=True), doc.label, "", _language(doc, config))
 
 
 def _language(doc: Doc, config: SiteConfig) -> str:

@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from app.adapters.markdown.anchors import SlugStyle
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.marks import Dialect
 from app.domain.document import Site, SourceWarning
-from app.domain.errors import BookError
+from app.domain.errors import BookError, InputError
+from app.domain.urls import checked_base_url, encoded_path, encoded_url
 from app.services.book_folder import IRREGULAR, shown_name
 
 MARKDOWN_SUFFIXES = (".md", ".mdx", ".markdown", ".mdown")
@@ -151,11 +152,28 @@ def _is_part(entry: TocEntry) -> bool:
     return entry.depth == 0 or (not entry.target and _PART.match(entry.title) is not None)
 
 
-def join_url(base: str, path: str) -> str:
-    """Join a base URL and a path; blanks and the like are percent-encoded, letters are kept."""
+def join_url(base: str, path: str, *, encoded: bool = False) -> str:
+    """Join a base URL and a path, percent-encoded.
+
+    `encoded` is for a path that may be so already; in a file's a per cent sign is one.
+    """
     trimmed = path.lstrip("/")
-    safe = re.sub(r"[\s\"<>\\^`{|}%?#\x00-\x1f\x7f]", lambda match: quote(match.group()), trimmed)
-    return f"{base.rstrip('/')}/{safe}"
+    literal = trimmed if encoded else trimmed.replace("%", "%25")
+    return f"{encoded_url(base.rstrip('/'))}/{encoded_path(literal)}"
+
+
+def configured_base(url: object, file: str, text: str, warnings: list[SourceWarning]) -> str:
+    """Return the address that a site's configuration gives; "", and a warning, if it is none.
+
+    `text` is that of the configuration `file`.
+    """
+    given = str(url or "")
+    try:
+        return checked_base_url(given)
+    except InputError as error:
+        line = text.count("\n", 0, max(text.find(given), 0)) + 1
+        warnings.append(SourceWarning(f"{error}; left out", file, line))
+        return ""
 
 
 def site_base(base_url: str, configured_url: str, configured_path: str) -> str:

@@ -8,7 +8,14 @@ from pathlib import PurePosixPath
 from app.adapters.markdown.anchors import MDBOOK
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.marks import Dialect
-from app.adapters.markdown.sites.layout import Layout, Page, join_url, markdown_files, pages_of
+from app.adapters.markdown.sites.layout import (
+    Layout,
+    Page,
+    configured_base,
+    join_url,
+    markdown_files,
+    pages_of,
+)
 from app.adapters.markdown.sites.plain import summary_entries
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError
@@ -24,14 +31,17 @@ def open_mdbook(library: Library, base_url: str) -> Layout:
     source = str(book.get("src") or "src")
     html = _table(_table(config, "output"), "html")
     site_url = str(html.get("site-url") or "")
-    base = base_url or (site_url if "://" in site_url else "")
+    warnings: list[SourceWarning] = []
+    base = base_url
+    if not base_url and ":" in site_url:  # it may be a path alone
+        text = library.text("book.toml") or ""
+        base = configured_base(site_url, "book.toml", text, warnings)
     summary = library.locate(source, "SUMMARY.md") or library.locate("", "SUMMARY.md")
     if summary is None:
         raise BookError(
             "no SUMMARY.md: mdBook needs one as table of contents", f"{source}/SUMMARY.md"
         )
     folder = folder_of(summary)
-    warnings: list[SourceWarning] = []
 
     def url_of(file: str) -> str:
         path = PurePosixPath(file[len(folder) + 1 :] if folder else file)

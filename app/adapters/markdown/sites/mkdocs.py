@@ -19,6 +19,7 @@ from app.adapters.markdown.sites.layout import (
     Layout,
     Page,
     TocEntry,
+    configured_base,
     join_url,
     markdown_files,
     pages_of,
@@ -46,10 +47,10 @@ def open_mkdocs(library: Library, base_url: str) -> Layout:
     docs = _folder(config.get("docs_dir") or "docs")
     if not library.has_folder(docs):
         docs = ""
-    base = base_url or str(config.get("site_url") or "")
+    warnings: list[SourceWarning] = []
+    base = base_url or configured_base(config.get("site_url"), name, text, warnings)
     pretty = config.get("use_directory_urls") is not False
     files = markdown_files(library, docs)
-    warnings: list[SourceWarning] = []
 
     def page_url(file: str) -> str:
         return join_url(base, _path(file[len(docs) + 1 :] if docs else file, pretty))

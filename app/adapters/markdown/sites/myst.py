@@ -15,6 +15,7 @@ from app.adapters.markdown.sites.layout import (
     Layout,
     Page,
     TocEntry,
+    configured_base,
     join_url,
     markdown_files,
     pages_of,
@@ -62,16 +63,18 @@ def open_myst(library: Library, base_url: str) -> Layout:
             entries = list(_mystmd_entries(project.get("toc"), 1, text))
         else:
             entries = list(_jupyter_entries(config, text))
-            book = _load(library.text(_in(folder, "_config.yml")) or "", _in(folder, "_config.yml"))
+            settings = _in(folder, "_config.yml")
+            settings_text = library.text(settings) or ""
+            book = _load(settings_text, settings)
             title = str(book.get("title") or "")
             html = _table(book.get("html"))
             language = str(_table(_table(book.get("sphinx")).get("config")).get("language") or "")
-            base = base or str(html.get("baseurl") or "")
+            base = base or configured_base(html.get("baseurl"), settings, settings_text, warnings)
     else:
         values = {match["key"]: match[2] for match in _CONF_VALUE.finditer(text)}
         title = values.get("html_title") or values.get("project") or ""
         language = values.get("language") or ""
-        base = base or values.get("html_baseurl") or ""
+        base = base or configured_base(values.get("html_baseurl"), config_file, text, warnings)
         entries = toctree_entries(library, folder, warnings)
         as_folders = _builds_folders(library, folder)
 

@@ -1,0 +1,199 @@
+"""Addresses are ASCII and safe wherever they go; what is no address is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.adapters.markdown import read_book
+from app.domain.document import Site
+from app.domain.errors import InputError
+from app.domain.identity import content_id
+from app.domain.links import page_key, page_links
+from app.domain.urls import checked_base_url, encoded_path, encoded_url, with_anchor
+from app.services.ingest import IngestRequest
+from tests.command_line import Run, runner
+from tests.serving import ingest, offline_settings, serving
+
+SAFE = re.compile(r"[A-Za-z0-9%._~!$&*+,;=:@/?#\[\]-]*")
+PAGE = (
+    "# 灯塔 {#\"><script>}\n\nOld lamps burned whale oil all night.\n\n"
+    "## 透镜\n\nThe lens bends the light.\n\n"
+    "## Mark (it) {#b)[x](javascript:alert'1')}\n\nKeepers trimmed the wick.\n"
+)  # fmt: skip
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(tmp_path, monkeypatch, capsys)
+
+
+@pytest.mark.parametrize("site", Site)
+def test_every_address_of_a_book_is_percent_encoded(site: Site, tmp_path: Path) -> None:
+    for name in ("src/第一章/灯 (塔) 'x'.md", "src/100%.md"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(PAGE)
+    (tmp_path / "src/SUMMARY.md").write_text("- [灯](<第一章/灯 (塔) 'x'.md>)\n- [P](100%.md)\n")
+    book = read_book(tmp_path, site=site, base_url="https://e.org/书", include_orphans=True)
+    urls = [document.url for document in book.documents]
+    urls += [block.url for block in book.blocks()]
+    urls += [link for document in book.documents for link in page_links(document)]
+    assert urls
+    assert [url for url in urls if not SAFE.fullmatch(url)] == []
+    assert all(url.startswith("https://e.org/%E4%B9%A6/") for url in urls)
+
+
+def test_an_id_stays_as_its_author_wrote_it(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text('# 灯塔 {#灯}\n\nOld lamps.\n\n<p id="焦点">The focus.</p>\n')
+    book = read_book(tmp_path, site=Site.MKDOCS)
+    heading = next(book.blocks())
+    assert (heading.anchor, heading.paragraph_id) == ("灯", "灯")
+    assert heading.url.endswith("#%E7%81%AF")
+
+
+@given(st.text())
+def test_encoding_is_safe_and_done_once(text: str) -> None:
+    for encode in (encoded_url, encoded_path, lambda anchor: with_anchor("", anchor)):
+        once = encode(text)
+        assert SAFE.fullmatch(once)
+        assert encoded_url(once) == once
+    assert not re.search(r"[?#]", encoded_path(text))
+
+
+def test_a_page_is_known_by_its_address_encoded_or_not() -> None:
+    url = "https://e.org/第一章/灯.html"
+    assert page_key(encoded_url(url)) == page_key(url)
+
+
+def test_what_docusaurus_encoded_is_not_encoded_again(tmp_path: Path) -> None:
+    (tmp_path / "docusaurus.config.js").write_text("module.exports = {url: 'https://e.org'};")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/a.md").write_text("---\nslug: /caf%C3%A9\n---\n\nText.\n")
+    assert read_book(tmp_path).documents[0].url == "https://e.org/docs/caf%C3%A9"
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    folder = tmp_path_factory.mktemp("book")
+    settings = offline_settings(tmp_path_factory.mktemp("home") / "rag")
+    request = IngestRequest(folder, book="lamps", site=Site.PLAIN, base_url="https://e.org")
+    for page in (PAGE, PAGE.replace("The lens bends the light.\n", "Other.\n")):
+        (folder / "灯.md").write_text(page)
+        ingest(settings, request)
+    with serving(settings) as address, httpx.Client(base_url=address) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "header"),
+    [
+        ("Old lamps burned whale oil all night.", 302, "location"),
+        ("The lens bends the light.", 410, "link"),
+    ],
+)
+def test_a_citation_leads_to_a_page_in_any_script(
+    text: str, status: int, header: str, client: httpx.Client
+) -> None:
+    response = client.get(f"/cite/{content_id(text)}")
+    assert response.status_code == status
+    assert "https://e.org/%E7%81%AF.html#" in response.headers[header]
+
+
+def test_an_address_an_older_index_holds_fits_in_a_header() -> None:
+    assert encoded_url("https://e.org/灯.html#透\r\nX: y>").isascii()
+    assert "\r" not in encoded_url("https://e.org/灯.html#透\r\nX: y>")
+
+
+REFUSED = (
+    "javascript:alert(1)",
+    "notaurl",
+    "//e.org/x",
+    "/docs",
+    "https://",
+    "https:///x",
+    "ftp://e.org",
+    "https://user:secret@e.org",
+    "https://e.org\r\nX: y",
+    "https://e .org",
+    "https://e.org:port",
+    "https://[::1",
+    "https://e.org\\@evil.example",
+    "https://e.org/?q=",
+    "https://e.org/#a",
+    'https://e"><script>.org',
+    "https://a..b",
+    "\thttps://e.org",
+)
+
+
+@pytest.mark.parametrize("url", REFUSED)
+@pytest.mark.parametrize("command", ["ingest", "blocks", "chunks", "links"])
+def test_what_is_no_web_address_is_refused(
+    command: str, url: str, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "a.md").write_text(PAGE)
+    result = run(command, tmp_path / "a.md", "--base-url", url)
+    assert (result.code, result.out) == (2, "")
+    (line,) = result.err.splitlines()
+    assert line.startswith("textbook-rag: base URL ")
+
+
+@pytest.mark.parametrize(
+    ("given_url", "made"),
+    [
+        ("", ""),
+        ("http://127.0.0.1:8000", "http://127.0.0.1:8000"),
+        ("http://[::1]:8000/docs/", "http://[::1]:8000/docs/"),
+        ("HTTPS://E.org", "https://E.org"),
+        ("https://e.org/@author/book", "https://e.org/@author/book"),
+        ("https://bücher.example:444/é%20é", "https://xn--bcher-kva.example:444/%C3%A9%20%C3%A9"),
+    ],
+)
+def test_a_web_address_is_made_ascii(given_url: str, made: str) -> None:
+    assert checked_base_url(given_url) == made
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "https://user:pw@e.org", "ftp://e.org"])
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("mkdocs.yml", "site_name: S\nsite_url: {}\n"),
+        ("book.toml", '[output.html]\nsite-url = "{}"\n'),
+        ("conf.py", "project = 'S'\nhtml_baseurl = '{}'\n"),
+        ("_toc.yml", "root: a\n"),
+        ("docusaurus.config.js", "module.exports = {{\n  url: '{}', baseUrl: '/'\n}};\n"),
+    ],
+)
+def test_a_configured_address_that_is_none_is_left_out(
+    file: str, text: str, url: str, tmp_path: Path
+) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "docs").mkdir()
+    (tmp_path / file).write_text(text.format(url))
+    if file == "_toc.yml":
+        file = "_config.yml"
+        (tmp_path / file).write_text(f"title: S\nhtml:\n  baseurl: {json.dumps(url)}\n")
+    (tmp_path / "src/SUMMARY.md").write_text("[A](a.md)\n")
+    for page in ("a.md", "src/a.md", "docs/a.md"):
+        (tmp_path / page).write_text("# A\n\nText.\n")
+    book = read_book(tmp_path)
+    assert all(document.url.startswith("/") for document in book.documents)
+    (warning,) = [str(one) for one in book.warnings if "base URL" in str(one)]
+    assert re.match(rf"{file}:[23]: ", warning)
+    assert not read_book(tmp_path, base_url="https://e.org").warnings
+
+
+def test_a_refusal_names_what_was_given_but_no_password() -> None:
+    with pytest.raises(InputError, match="javascript"):
+        checked_base_url("javascript:alert(1)")
+    with pytest.raises(InputError) as refused:
+        checked_base_url("https://user:secret@e.org")
+    assert "secret" not in str(refused.value)
