@@ -128,6 +128,7 @@ class Document:
     url: str
     """The page's permalink: base URL and path, no anchor; percent-encoded, as each block's is."""
     source: str
+    """The file's text, with blanks in the place of what the page hides."""
     blocks: tuple[Block, ...]
     position: int = 0
     """Place in the book's reading order, from 0."""

@@ -37,6 +37,7 @@ class PageDraft:
 
 def draft_page(page: Page, source: SourceFile, reader: FileReader) -> PageDraft:
     """Parse a page and give its blocks the kinds that its sections call for."""
+    source = reader.visible(source)
     parsed = reader.read(source)
     marks = parsed.marks
     if source.body_start:

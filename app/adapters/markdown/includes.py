@@ -288,3 +288,29 @@ def select_lines(
         elif inside:
             chosen.append(line)
     return chosen if found else None
+
+
+def literal_lines(lines: list[str], options: dict[str, str]) -> list[str]:
+    """Choose the lines of a `literalinclude` as Sphinx does.
+
+    That is by `lines`, else from `start-after` or `-at` to `end-before` or `-at`.
+    """
+    if options.get("lines"):
+        chosen: list[str] = []
+        for part in options["lines"].split(","):
+            first, dash, last = part.strip().partition("-")
+            begin = int(first) - 1 if first.isdigit() else 0
+            stop = (int(last) if last.isdigit() else len(lines)) if dash else begin + 1
+            chosen.extend(lines[begin:stop])
+        return chosen
+    start, stop = 0, len(lines)
+    for name, extra in (("start-after", 1), ("start-at", 0)):
+        if options.get(name):
+            start = (
+                next((i for i, line in enumerate(lines) if options[name] in line), -extra) + extra
+            )
+    for name, extra in (("end-before", 0), ("end-at", 1)):
+        if options.get(name):
+            found = (i for i in range(start, len(lines)) if options[name] in lines[i])
+            stop = next(found, len(lines) - extra) + extra
+    return lines[start:stop]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.ruler import RuleOptionsType
@@ -16,6 +17,7 @@ from app.adapters.markdown import syntax, syntax_mkdocs, syntax_myst
 from app.adapters.markdown.anchors import Slugger, SlugStyle, heading_source
 from app.adapters.markdown.blocks import BlockReader, ParsedFile
 from app.adapters.markdown.dispatch import DispatchingInline, LinkHelpers
+from app.adapters.markdown.hidden import hidden_elements, without
 from app.adapters.markdown.includes import (
     MAX_DEPTH,
     MDBOOK,
@@ -23,18 +25,20 @@ from app.adapters.markdown.includes import (
     Library,
     TextIncludes,
     folder_of,
+    literal_lines,
     not_included,
 )
 from app.adapters.markdown.inline import InlineReader
 from app.adapters.markdown.leaves import LeafReader
 from app.adapters.markdown.line_index import block_state
 from app.adapters.markdown.marks import Dialect, Mark, MarkClass
+from app.adapters.markdown.model_speech import speech_to_models
 from app.adapters.markdown.paragraphs import FirstCharacter
 from app.adapters.markdown.pieces import Piece
 from app.adapters.markdown.source import SourceFile, make_source
 from app.adapters.markdown.syntax_myst import Directive
 from app.adapters.markdown.tags import TagScanner
-from app.domain.document import RUN_BOUNDARY, BlockKind, SourceWarning
+from app.domain.document import RUN_BOUNDARY, BlockKind, SourceWarning, Span
 
 MAX_NESTING = 60
 _FOOTNOTE_LABELS = re.compile(r"^[ \t>]*\[\^([^\]\s]+)\]:", re.M)
@@ -161,6 +165,8 @@ class FileContext:
     warnings: list[SourceWarning] = field(default_factory=list)
     partials: set[str] = field(default_factory=set)
     """Files that were pulled into others: they are no orphans."""
+    watched: set[str] = field(default_factory=set)
+    """Files that were looked through for text that is written for a model."""
 
 
 class FileReader:
@@ -169,8 +175,41 @@ class FileReader:
     def __init__(self, context: FileContext) -> None:
         self._context = context
 
+    def visible(self, source: SourceFile) -> SourceFile:
+        """Return `source` with blanks in the place of what its page does not show."""
+        self.watch(source.text, source.file)
+        hidden = hidden_elements(source.flat, lambda: _code_blocks(self._parsed(source)))
+        for start, _, closed in hidden:
+            if not closed:
+                message = "hidden text that is never closed: the rest of the file is left out"
+                line = source.line(start)
+                self._context.warnings.append(SourceWarning(message, source.file, line))
+        if not hidden:
+            return source
+        return replace(source, text=without(source.text, hidden), flat=without(source.flat, hidden))
+
+    def watch(self, text: str, file: str) -> None:
+        """Warn of text that is written for a model."""
+        context = self._context
+        if file not in context.watched:
+            context.watched.add(file)
+            context.warnings.extend(
+                SourceWarning(f"text for a language model: {what}", file, line)
+                for line, what in speech_to_models(text)
+            )
+
     def read(self, source: SourceFile, chain: tuple[str, ...] = ()) -> ParsedFile:
         """Parse `source`. `chain` are the files whose includes led here."""
+        context = self._context
+        tokens, env, engine, dialect = self._parsed(source)
+        includes = _PageIncludes(self, context, source, (*chain, source.file))
+        if dialect.mdx:
+            includes.read_imports(tokens)
+        slugger = Slugger(context.style)
+        leaves = LeafReader(source.flat, env, engine.inline, dialect, slugger, includes)
+        return BlockReader(leaves).read(tokens)
+
+    def _parsed(self, source: SourceFile) -> _Parsed:
         context = self._context
         dialect = _suited(context.dialect, source)
         flat = source.flat
@@ -187,12 +226,25 @@ class FileReader:
         # Quotes move these marks while they are read.
         env["lines"] = list(state.bMarks)
         engine.md.block.tokenize(state, 0, state.lineMax)
-        includes = _PageIncludes(self, context, source, (*chain, source.file))
-        if dialect.mdx:
-            includes.read_imports(tokens)
-        slugger = Slugger(context.style)
-        leaves = LeafReader(flat, env, engine.inline, dialect, slugger, includes)
-        return BlockReader(leaves).read(tokens)
+        return _Parsed(tokens, env, engine, dialect)
+
+
+class _Parsed(NamedTuple):
+    """The blocks of a file, not read yet."""
+
+    tokens: list[Token]
+    env: EnvType
+    engine: _Engine
+    dialect: Dialect
+
+
+def _code_blocks(parsed: _Parsed) -> list[Span]:
+    lines: list[int] = parsed.env["lines"]
+    return [
+        (lines[token.map[0]], lines[token.map[1]])
+        for token in parsed.tokens
+        if token.type in ("fence", "code_block", "math_block") and token.map
+    ]
 
 
 class _PageIncludes:
@@ -215,6 +267,10 @@ class _PageIncludes:
     def _warn(self, message: str, offset: int) -> None:
         line = self._source.line(offset)
         self._context.warnings.append(SourceWarning(message, self._source.file, line))
+
+    def _watch(self, path: str) -> None:
+        """Look through a whole file, of which the page may include a part."""
+        self._reader.watch(self._context.library.text(path) or "", path)
 
     def read_imports(self, tokens: list[Token]) -> None:
         """Note which Markdown files the page imports, by component name."""
@@ -268,7 +324,10 @@ class _PageIncludes:
         def warn(message: str, position: int) -> None:
             self._warn(message, self._offset_of_line(offset, text.count("\n", 0, position)))
 
-        return self._text.expand(text, self._source.file, warn)
+        expanded, included = self._text.expand(text, self._source.file, warn)
+        if included:
+            self._watch(included)
+        return expanded, included
 
     def _offset_of_line(self, offset: int, lines: int) -> int:
         for _ in range(lines):
@@ -304,6 +363,7 @@ class _PageIncludes:
         if not shown:
             return []
         self._context.partials.add(path)
+        self._watch(path)
         runs = shown.replace("\n", RUN_BOUNDARY)
         language = path.rpartition(".")[2]
         return [
@@ -328,7 +388,8 @@ class _PageIncludes:
             self._warn(f"include of {path} goes in a circle: {circle}", mark.start)
             return []
         self._context.partials.add(path)
-        parsed = self._reader.read(make_source(text, path), self._chain)
+        self._watch(path)
+        parsed = self._reader.read(self._reader.visible(make_source(text, path)), self._chain)
         pieces = [piece for piece in parsed.pieces if piece.text]
         for index, piece in enumerate(pieces):
             piece.start, piece.end = mark.end if index else mark.start, mark.end
@@ -346,32 +407,10 @@ class _PageIncludes:
             refusal = "" if path else library.refusal(base, target)
             self._warn(not_included(target, refusal), offset)
             return "", ""
-        chosen = _literal_lines(text.splitlines(), directive.options)
+        chosen = literal_lines(text.splitlines(), directive.options)
         self._context.partials.add(path)
+        self._watch(path)
         return "\n".join(chosen), path
-
-
-def _literal_lines(lines: list[str], options: dict[str, str]) -> list[str]:
-    """Choose lines as Sphinx does: `lines`, then `start-after`/`-at` and `end-before`/`-at`."""
-    if options.get("lines"):
-        chosen: list[str] = []
-        for part in options["lines"].split(","):
-            first, dash, last = part.strip().partition("-")
-            begin = int(first) - 1 if first.isdigit() else 0
-            stop = (int(last) if last.isdigit() else len(lines)) if dash else begin + 1
-            chosen.extend(lines[begin:stop])
-        return chosen
-    start, stop = 0, len(lines)
-    for name, extra in (("start-after", 1), ("start-at", 0)):
-        if options.get(name):
-            start = (
-                next((i for i, line in enumerate(lines) if options[name] in line), -extra) + extra
-            )
-    for name, extra in (("end-before", 0), ("end-at", 1)):
-        if options.get(name):
-            found = (i for i in range(start, len(lines)) if options[name] in lines[i])
-            stop = next(found, len(lines) - extra) + extra
-    return lines[start:stop]
 
 
 def _rule_lines(text: str) -> tuple[bool, bool]:
