@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.markdown import read_book
+from app.domain.book_id import BookId
 from app.domain.document import Site
 from app.domain.errors import InputError
 from app.domain.identity import content_id
@@ -84,7 +85,7 @@ def test_what_docusaurus_encoded_is_not_encoded_again(tmp_path: Path) -> None:
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     folder = tmp_path_factory.mktemp("book")
     settings = offline_settings(tmp_path_factory.mktemp("home") / "rag")
-    request = IngestRequest(folder, book="lamps", site=Site.PLAIN, base_url="https://e.org")
+    request = IngestRequest(folder, book=BookId("lamps"), site=Site.PLAIN, base_url="https://e.org")
     for page in (PAGE, PAGE.replace("The lens bends the light.\n", "Other.\n")):
         (folder / "灯.md").write_text(page)
         ingest(settings, request)

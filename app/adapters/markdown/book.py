@@ -15,8 +15,8 @@ from app.adapters.markdown.reader import FileContext, FileReader
 from app.adapters.markdown.references import check_references
 from app.adapters.markdown.sites import docusaurus, mdbook, mkdocs, myst, plain
 from app.adapters.markdown.sites.layout import Layout, Page
-from app.domain.book_id import BookId
 from app.adapters.markdown.source import make_source
+from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book, Document, Site, SourceWarning
 from app.domain.errors import BookError
 from app.domain.identity import assign_ids
