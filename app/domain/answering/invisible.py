@@ -1,0 +1,57 @@
+"""Takes characters that a reader cannot see out of a written answer.
+
+They hide text from a person, or cut an address so that no filter knows it. The joiners U+200C and
+U+200D stay where they decide how letters or emoji are drawn.
+"""
+
+from __future__ import annotations
+
+import re
+
+from app.domain.answering.offsets import Replacements
+
+# Arabic to Thaana, Indic to Myanmar, Khmer and Mongolian, Balinese to Batak, Arabic presentation
+# forms, Brahmic scripts beyond the basic plane.
+_JOINING = (
+    "\u0600-\u08ff\u0900-\u109f\u1780-\u18af\u1a20-\u1aaf\u1b00-\u1c4f\ua800-\ua8ff\ua980-\uaaff"
+    "\uabc0-\uabff\ufb50-\ufdff\ufe70-\ufefe\U00010a00-\U00010aff\U00011000-\U00011fff"
+)
+_EMOJI = "\u00a9\u00ae\u203c-\u3299\ufe0f\U0001f000-\U0001faff"
+_INVISIBLE = re.compile(
+    # Soft hyphen, zero-width space, bidirectional embeddings, overrides and isolates, word joiner,
+    # byte order mark, tag characters, controls other than tab and line feed.
+    "[\u00ad\u200b\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f"
+    "\x00-\x08\x0b-\x1f\x7f-\x9f]"
+    f"|(?<![{_JOINING}])\u200c|(?<![{_JOINING}{_EMOJI}])\u200d"
+)
+
+
+class VisibleText:
+    """`feed` returns what of the next piece can be seen; nothing is held back."""
+
+    def __init__(self) -> None:
+        self._before = ""
+        self._read = 0
+        self._cuts = Replacements()
+
+    def feed(self, piece: str) -> str:
+        shown: list[str] = []
+        text = self._before + piece
+        origin = self._read - len(self._before)
+        last = len(self._before)
+        for found in _INVISIBLE.finditer(text, last):
+            shown.append(text[last : found.start()])
+            last = found.end()
+            self._cuts.add(origin + found.start(), origin + last, 0)
+        self._read += len(piece)
+        self._before = text[-1:]
+        return "".join([*shown, text[last:]])
+
+    def at(self, offset: int) -> int:
+        """Where the character at `offset` of the text read stands in what can be seen."""
+        return self._cuts.at(offset)
+
+
+def without_invisible(text: str) -> str:
+    """The text as a reader can see it."""
+    return VisibleText().feed(text)

@@ -1,0 +1,160 @@
+"""Tells the lines of fenced code from those of prose, as an answer in Markdown is written.
+
+What stands in a fence is passed on as it is, so every renderer must end the fence where this does.
+CommonMark ends it where its list item or its quote ends, too. So a line is indented as far as the
+fence that it stands in, the fence of a quote that ends is closed, and what is no fence here cannot
+become one. Which list items are open is remembered only as far as it is certain.
+
+CommonMark: https://spec.commonmark.org/0.31.2/#container-blocks
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_PREFIX = re.compile(r"[ \t>*+\-_#0-9.)]*(?:`+|~+)?")
+_BLANKS = re.compile(r"[ \t]*")
+_FENCE = re.compile(r"(`{3,})[^`\n]*\n?\Z|(~{3,})[^\n]*\n?\Z")
+_QUOTE = re.compile(r" {0,3}(?:> ?)+ {0,3}")
+_MARKER = re.compile(r"(?:[-*+]|(\d{1,9})[.)])(?=( +)[^ \n])")
+_THEMATIC = re.compile(r"([-*_])(?: *\1){2,} *\n?\Z")
+_HEADING = re.compile(r"#{1,6} ")
+_TILDES = re.compile(r"[ \t>*+\-0-9.)]*(?=~{3})")
+_CODE_INDENT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class LineStart:
+    """Passes on the first `at` characters of a line, then `put` in place of `cut` more.
+
+    The rest is code or prose; or a line to begin with once more, since `put` ended the one before.
+    """
+
+    code: bool
+    at: int = 0
+    cut: int = 0
+    put: str = ""
+    again: bool = False
+
+
+_PROSE, _CODE = LineStart(code=False), LineStart(code=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fence:
+    run: str
+    indent: int
+    """Column of the fence; in a quote, of what follows its prefix: 0."""
+    quote: str = ""
+    """What each line of it begins with."""
+
+
+class Lines:
+    """Reads the beginnings of the lines, one after another."""
+
+    def __init__(self) -> None:
+        self._fence: _Fence | None = None
+        self._items: list[int] = []
+        """Columns at which the contents of the open list items begin."""
+        self._paragraph = False
+        """Whether the line before may be a paragraph's."""
+
+    def begin(self, line: str, whole: bool) -> LineStart | None:
+        """Read a line as far as it has come, or the `whole` of it; None if more is needed."""
+        if self._fence:
+            return self._code(self._fence, line, whole)
+        prefix = _PREFIX.match(line)
+        at = prefix.end() if prefix else 0
+        if not whole and (at == len(line) or line[max(0, at - 3) : at] in {"```", "~~~"}):
+            return None
+        return self._prose(line)
+
+    def escape(self, line: str) -> LineStart:
+        """Read a line that is too long to wait for: whatever it begins as, it will not be that."""
+        at = len(line) - len(line.lstrip(" \t"))
+        if not self._fence:
+            self._paragraph = True
+            # Backticks are escaped with the prose.
+            return LineStart(code=False, at=at, put="" if line[at:][:1] in {"", "`"} else "\\")
+        return LineStart(code=True, cut=at, put=" " * self._fence.indent + "\\")
+
+    def _prose(self, line: str) -> LineStart:
+        wide = line.expandtabs(_CODE_INDENT)
+        rest = wide.lstrip(" ")
+        indent = len(wide) - len(rest)
+        if not rest.strip():
+            self._paragraph = False
+            return _PROSE
+        if rest[0] == ">":
+            return self._quote(line)
+        certain = not self._paragraph or (bool(self._items) and self._items[-1] > indent)
+        self._items = [column for column in self._items if column <= indent]
+        while marker := self._marker(rest, indent):
+            if not certain and marker[1] and int(marker[1]) != 1:
+                # An item after a heading or a table, not one in a paragraph. Make it none in both.
+                end = len(line) - len(line.lstrip(" \t")) + len(marker[1])
+                return LineStart(code=False, at=end, put="\\")
+            certain = True
+            blanks = len(marker[2])
+            self._items.append(indent + marker.end() + (blanks if blanks <= _CODE_INDENT else 1))
+            indent, rest = indent + marker.end() + blanks, rest[marker.end() + blanks :]
+        fence = _FENCE.match(rest) if self._relative(indent) < _CODE_INDENT else None
+        if fence:
+            self._fence = _Fence(fence[1] or fence[2], indent)
+            return _CODE
+        self._paragraph = not (_HEADING.match(rest) or _THEMATIC.match(rest))
+        return _no_fence(line)
+
+    def _marker(self, rest: str, indent: int) -> re.Match[str] | None:
+        if self._relative(indent) >= _CODE_INDENT or _THEMATIC.match(rest):
+            return None
+        return _MARKER.match(rest)
+
+    def _relative(self, indent: int) -> int:
+        return indent - (self._items[-1] if self._items else 0)
+
+    def _quote(self, line: str) -> LineStart:
+        self._items.clear()
+        self._paragraph = True
+        quote = _QUOTE.match(line)
+        fence = _FENCE.match(line, quote.end()) if quote else None
+        if not quote or not fence:
+            return _no_fence(line)
+        self._fence = _Fence(fence[1] or fence[2], 0, quote.group())
+        return _CODE
+
+    def _code(self, fence: _Fence, line: str, whole: bool) -> LineStart | None:
+        if not line.startswith(fence.quote):
+            if not whole and fence.quote.startswith(line):
+                return None
+            if line.strip() == fence.quote.strip():
+                return _CODE
+            self._end_fence()
+            return LineStart(code=False, put=f"{fence.quote}{fence.run}\n", again=True)
+        start = len(fence.quote)
+        rest = line[start:].lstrip(" \t")
+        at = len(line) - len(rest)
+        end = rest.lstrip(fence.run[0]).strip(" \t\n")
+        if not whole and not end and not rest.endswith("\n"):
+            return None
+        if not rest.strip("\n"):
+            return _CODE
+        indent = len(line[start:at].expandtabs(_CODE_INDENT))
+        if not end and rest.startswith(fence.run) and indent < fence.indent + _CODE_INDENT:
+            self._end_fence()
+            closing = LineStart(code=True, at=start, cut=at - start, put=" " * fence.indent)
+            return _CODE if indent == fence.indent else closing
+        if indent < fence.indent:
+            return LineStart(code=True, at=start, cut=at - start, put=" " * fence.indent)
+        return _CODE
+
+    def _end_fence(self) -> None:
+        self._fence = None
+        self._paragraph = False
+
+
+def _no_fence(line: str) -> LineStart:
+    """Tildes that some renderer could take for a fence. (Backticks are escaped with the prose.)"""
+    tildes = _TILDES.match(line)
+    return LineStart(code=False, at=tildes.end(), put="\\") if tildes else _PROSE

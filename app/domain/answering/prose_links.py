@@ -1,0 +1,320 @@
+"""Finds links, images and HTML in a line of Markdown prose and says what to show instead.
+
+Nothing is replaced by less than a blank or a parenthesis, so that no neighbours meet to make what
+neither was. All ends with its line: code that no backticks close there is none, a tag or a link that
+goes on has its first character escaped. Code that may be two cells of a table, since it holds a
+`|`, is read as text too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from app.domain.answering import link_syntax as syntax
+
+REMOVED_LINK, REMOVED_IMAGE = "(link removed)", "(image removed)"
+_MARKS = 8
+"""After an address, at most."""
+_RUN = re.compile(r"`+")
+_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_ADDRESS_MARKS = frozenset(":/.\\&#?@%<")
+
+Replacement: TypeAlias = tuple[int, int, str]
+"""[start, end) of the text and what is shown instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    allowed: Collection[str]
+    """May be linked to."""
+    mentioned: Collection[str]
+    """May be shown."""
+    limit: int
+    """Characters to wait for at most, before what is there is decided as it stands."""
+
+    def allow(self, written: str) -> bool:
+        return syntax.decoded(written) in self.allowed
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What is known of a line of prose where the scan goes on."""
+
+    empty: bool = True
+    """Nothing but what may stand before its content has been read."""
+    cells: bool = False
+    """Code of it holds a `|`: its code spans may be other ones, if it is the row of a table."""
+    angle: bool = False
+    """It has a `<` that would begin a tag if the brackets of a link after it were taken out."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Opener:
+    start: int
+    label: int
+    image: bool
+    line: Line
+    """As it was before."""
+
+
+class ProseScan:
+    """Reads from `at` to the line's end or to where more text is needed."""
+
+    def __init__(
+        self, text: str, at: int, line: Line, addresses: Addresses, final: bool
+    ) -> None:
+        self.line = line
+        self.decided = at
+        self.line_ended = False
+        self.in_address = False
+        """The scan ended within an address whose rest goes as well."""
+        self._text = text
+        self._at = at
+        self._addresses = addresses
+        line_end = text.find("\n", at)
+        self._end = len(text) if line_end < 0 else line_end
+        self._whole = final or line_end >= 0
+        self._openers: list[_Opener] = []
+        self._found: list[Replacement] = []
+
+    def run(self) -> list[Replacement]:
+        """Return the replacements before `decided`, in order."""
+        self._scan()
+        self.decided = self._at
+        if self._openers and not self._whole:
+            self.decided, self.line = self._openers[0].start, self._openers[0].line
+        return sorted(one for one in self._found if one[1] <= self.decided)
+
+    def _scan(self) -> None:
+        while not (self.line_ended or self.in_address):
+            found = syntax.SPECIAL.search(self._text, self._at)
+            here = found.start() if found else len(self._text)
+            self._pass(here)
+            if self._openers and here - self._openers[0].start > self._addresses.limit:
+                self._openers.clear()
+            if not found:
+                return
+            end = self._read(found)
+            if end is None:
+                return
+            self.line = replace(self.line, empty=False) if self.line.empty else self.line
+            self._at = end
+
+    def _pass(self, end: int) -> None:
+        if self.line.empty and end > self._at:
+            prefix = syntax.CONTENT_PREFIX.fullmatch(self._text, self._at, end)
+            self.line = replace(self.line, empty=prefix is not None)
+        self._at = end
+
+    def _read(self, found: re.Match[str]) -> int | None:
+        """Where to go on after the character at `_at`; None if more text is needed."""
+        match self._text[self._at]:
+            case "\n":
+                self._openers.clear()
+                self.line_ended = True
+                return self._at + 1
+            case "`":
+                return self._code_span()
+            case "!" | "[":
+                return self._open()
+            case "]":
+                return self._close()
+            case "<":
+                return self._angle()
+        address = syntax.ADDRESS.match(self._text, self._at, self._window)
+        if address:
+            return self._address(address.end())
+        if not self._complete and syntax.MAYBE_ADDRESS.fullmatch(self._text, self._at):
+            return None
+        match self._text[self._at]:
+            case "\\":
+                return self._at + (2 if self._text[self._at + 1 :][:1] in _PUNCTUATION else 1)
+            case "&":
+                return self._reference()
+        return max(found.end(), self._at + 1)
+
+    @property
+    def _window(self) -> int:
+        """The end of what decides on the character at `_at`."""
+        return min(self._end, self._at + self._addresses.limit)
+
+    @property
+    def _complete(self) -> bool:
+        """Whether no more text is waited for."""
+        return self._whole or self._end - self._at >= self._addresses.limit
+
+    def _put(self, start: int, end: int, text: str) -> int:
+        self._found.append((start, end, text))
+        return end
+
+    def _after(self, end: int, text: str) -> str:
+        """The text in parentheses, kept from making a link with brackets before it."""
+        return f" {text}" if self._text[end - 1 : end] == "]" else text
+
+    def _code_span(self) -> int | None:
+        run = _RUN.match(self._text, self._at)
+        begin = run.end() if run else self._at
+        for closing in _RUN.finditer(self._text, begin, self._window):
+            if closing.end() == self._window and not (self._whole and self._window == self._end):
+                break  # it may be longer
+            if closing.end() - closing.start() == begin - self._at:
+                return self._code(begin, closing.start(), closing.end())
+        if not self._complete:
+            return None
+        return self._put(self._at, begin, "\\`" * (begin - self._at))
+
+    def _code(self, begin: int, end: int, after: int) -> int:
+        code = self._text[begin:end]
+        if "|" in code:
+            self.line = replace(self.line, cells=True)
+        if self.line.cells and syntax.spread(code) != code:
+            self._put(begin, end, syntax.spread(code))
+        return after
+
+    def _open(self) -> int | None:
+        image = self._text[self._at] == "!"
+        label = self._at + 1 + image
+        if image and label > self._end:
+            return self._at + 1 if self._complete else None
+        self._openers.append(_Opener(self._at, label, image, self.line))
+        return label
+
+    def _close(self) -> int | None:
+        after = self._at + 1
+        if after == self._end and not self._complete:
+            return None
+        opener = self._openers[-1] if self._openers else None
+        end: int | None = after
+        following = self._text[after : after + 1]
+        if following == "(":
+            end = self._link(opener, after)
+        elif following == ":" and (opener is None or opener.line.empty):
+            end = self._definition(opener, after)
+        if end is not None and opener:
+            self._openers.pop()
+        return end
+
+    def _link(self, opener: _Opener | None, after: int) -> int | None:
+        tail = syntax.LINK_TAIL.match(self._text, after, self._window)
+        if not tail:
+            never = syntax.NO_LINK_TAIL.match(self._text, after, self._window)
+            if not never and not self._complete:
+                return None
+            return self._put(after, after, " ")
+        written, end = tail[1], tail.end()
+        address = written[1:-1] if written.startswith("<") else written
+        plain = not re.search(r"[`|]", tail[0])
+        if opener and not opener.image and plain and self._addresses.allow(address):
+            return end
+        if address and _ADDRESS_MARKS.isdisjoint(written):
+            return self._put(after, after, " ")  # f[x](t) of a formula, rather than a link
+        if not opener:
+            return self._put(after, end, f" {REMOVED_LINK}")
+        return self._unlinked(opener, end)
+
+    def _unlinked(self, opener: _Opener, end: int) -> int | None:
+        label = self._text[opener.label : self._at]
+        if not label.strip():
+            removed = REMOVED_IMAGE if opener.image else REMOVED_LINK
+            self._found = [one for one in self._found if one[0] < opener.start]
+            return self._put(opener.start, end, self._after(opener.start, removed))
+        following = self._text[end : end + 2]
+        if len(following) < 2 and not self._complete:
+            return None
+        before = self._text[max(0, opener.start - 1) : opener.start]
+        apart = (not before or before.isspace()) and (
+            not following[:1].strip()
+            or (following[0] in ".,;:!?)" and not following[1:].strip())
+        )
+        if apart and label[0].isalnum() and label[-1].isalnum() and not self.line.angle:
+            self._put(opener.start, opener.label, "")
+            return self._put(self._at, end, "")
+        self._put(opener.start, opener.label, self._after(opener.start, "("))
+        return self._put(self._at, end, ")")
+
+    def _definition(self, opener: _Opener | None, after: int) -> int | None:
+        text, end = self._text, self._window
+        never = syntax.NO_DEFINITION.match(text, after + 1, end)
+        if not never and not self._complete:
+            return None
+        if opener and never:
+            return after
+        if opener and end == self._end and syntax.DEFINITION.fullmatch(text, after + 1, end):
+            self._found = [one for one in self._found if one[0] < opener.start]
+            return self._put(opener.start, end, "")
+        return self._put(after, after, "\\")
+
+    def _angle(self) -> int | None:
+        text, at, end = self._text, self._at, self._window
+        after = text[at + 1 : min(at + 3, end)]
+        if after in {"", "/"}:
+            return at + 1 if self._complete else None
+        if after[0] in "!?" or (after[0] == "/" and after[1].isalpha()):
+            return self._put(at, at, "\\") + 1
+        autolink = syntax.AUTOLINK.match(text, at, end)
+        if autolink:
+            return self._autolink(autolink.end())
+        tag = syntax.TAG.match(text, at, end)
+        maybe = not tag and self._maybe_angle()
+        if maybe and not self._complete:
+            return None
+        letter = after[0].isascii() and after[0].isalpha()
+        if tag or (letter and (maybe or self.line.empty)):
+            return self._put(at, at, "\\") + 1
+        self.line = replace(self.line, angle=self.line.angle or letter)
+        return at + 1
+
+    def _maybe_angle(self) -> bool:
+        text, at, end = self._text, self._at, self._window
+        return bool(
+            syntax.MAYBE_TAG.fullmatch(text, at, end)
+            or syntax.MAYBE_AUTOLINK.fullmatch(text, at, end)
+        )
+
+    def _autolink(self, end: int) -> int:
+        address = self._text[self._at + 1 : end - 1]
+        if self._addresses.allow(address) and address in self._addresses.allowed:
+            return end
+        if syntax.ADDRESS.match(address) or "@" in address:
+            return self._put(self._at, end, self._instead(address, end))
+        return self._put(self._at, self._at, "\\") + 1  # vector<std::string>
+
+    def _instead(self, address: str, end: int) -> str:
+        """What is shown instead of an address."""
+        beside = {self._text[max(0, self._at - 1) : self._at], self._text[end : end + 1]}
+        if address in self._addresses.mentioned and "`" not in beside and not self.line.cells:
+            return f"`{address}`"
+        return self._after(self._at, REMOVED_LINK)
+
+    def _address(self, head: int) -> int | None:
+        token = syntax.TOKEN.match(self._text, self._at, self._window)
+        stop = token.end() if token else head
+        if stop == self._end and not self._complete:
+            return None
+        whole = self._text[self._at : stop]
+        for length in range(len(whole), max(0, len(whole) - _MARKS), -1):
+            marks = syntax.AFTER.fullmatch(whole, length)
+            if marks and self._addresses.allow(whole[:length]):
+                return self._at + length
+        body = syntax.BODY.match(self._text, head, self._window)
+        end = body.end() if body else head
+        if end == self._window and not (self._whole and end == self._end):
+            self.in_address = True
+            return self._put(self._at, end, self._instead("", end))
+        address = self._text[self._at : end]
+        trimmed = address.rstrip(".,;:!?_~")
+        if len(trimmed) > head - self._at:
+            end, address = self._at + len(trimmed), trimmed
+        return self._put(self._at, end, self._instead(address, end))
+
+    def _reference(self) -> int | None:
+        reference = syntax.REFERENCE.match(self._text, self._at, self._window)
+        if not reference:
+            maybe = syntax.MAYBE_REFERENCE.fullmatch(self._text, self._at, self._window)
+            return None if maybe and not self._complete else self._at + 1
+        if syntax.hides_an_address(reference[0]):
+            self._put(self._at, self._at, "\\")
+        return reference.end()
