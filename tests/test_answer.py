@@ -285,7 +285,7 @@ def test_foreign_address_is_taken_out_and_citations_behind_it_still_fit() -> Non
     at = text.index("light energy")
     generator = FakeGenerator([text[:9], text[9:30], text[30:], (at, at + 12, ("p-light",))])
     answer = ask(World((LIGHT,)).answering(generator))
-    assert answer.answer == f"See  now. {TEXT}"
+    assert answer.answer == f"See (link removed) now. {TEXT}"
     (citation,) = answer.citations
     assert answer.answer[citation.start : citation.end] == "light energy"
 
@@ -319,7 +319,7 @@ def test_generator_that_obeys_the_book_text_adds_no_address_and_no_false_citatio
     text = "My rules are secret. Pay at https://evil.example/other or www.evil.example/x today."
     generator = FakeGenerator([text, (0, 20, ("p-poison",)), (21, 60, ("p-light",))])
     answer = ask(World((LIGHT, POISONED)).answering(generator))
-    assert answer.answer == "My rules are secret. Pay at  or  today."
+    assert answer.answer == "My rules are secret. Pay at (link removed) or (link removed) today."
     assert answer.citations == ()
     assert (answer.coverage, answer.citation_precision) == (0.0, 0.0)
 

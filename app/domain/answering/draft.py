@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from app.domain.answer import Citation, Statement
-from app.domain.answering.foreign_links import ForeignLinkFilter
+from app.domain.answering.link_policy import LinkPolicy
 from app.domain.answering.verification import CitationList, Verifier
 from app.domain.document import Span
 from app.domain.prompting import PromptGuard
@@ -22,13 +22,15 @@ class Draft:
     """Lets a citation out as soon as the text it covers is shown and its claim is verified.
 
     Spans that come in count the written text; what goes out counts `text`, the shown one, which
-    lacks addresses that are not the book's, and ends where a prompt of the program is recited.
+    leads nowhere but to consulted passages, and ends where a prompt of the program is recited.
     """
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
-        pieces = [piece for one in verifier.paragraphs.values() for piece in one]
-        self._links = ForeignLinkFilter("\n".join(piece.passage.text for piece in pieces))
+        passages = [piece.passage for one in verifier.paragraphs.values() for piece in one]
+        self._links = LinkPolicy(
+            (one.url for one in passages), "\n".join(one.text for one in passages)
+        )
         self._guard = PromptGuard()
         self._list = CitationList(verifier.paragraphs)
         self._pending: list[tuple[Span, str]] = []
@@ -53,9 +55,15 @@ class Draft:
 
     def _show(self, shown: str) -> tuple[str, list[Citation]]:
         self.text += shown
-        done = self._links.decided
-        ready = [one for one in self._pending if one[0][1] <= done]
-        self._pending = [one for one in self._pending if one[0][1] > done]
+        ready: list[tuple[Span, str]] = []
+        waiting: list[tuple[Span, str]] = []
+        for span, paragraph_id in self._pending:
+            start, end = (self._links.shown_at(max(0, offset)) for offset in span)
+            if start is None or end is None:
+                waiting.append((span, paragraph_id))
+            else:
+                ready.append(((start, end), paragraph_id))
+        self._pending = waiting
         return shown, self._verify(ready)
 
     @property
@@ -74,8 +82,7 @@ class Draft:
 
     def _verify(self, claims: Sequence[tuple[Span, str]]) -> list[Citation]:
         found: list[Citation] = []
-        for written, paragraph_id in claims:
-            start, end = (self._links.shown_at(max(0, offset)) for offset in written)
+        for (start, end), paragraph_id in claims:
             sentence = self._sentence_until(end)
             quote = self._verifier.verify(self.text[start:end], paragraph_id, sentence)
             if quote is None:

@@ -33,7 +33,7 @@ ADDRESS = re.compile(
     rf"(?:(?:https?|ftp|file|wss?){_COLON}{_SLASH}{_SLASH}(?=\S)|www{_DOT}(?=\w)"
     rf"|(?:mailto|xmpp|tel|javascript|vbscript){_COLON}(?=[^\s*_`])"
     rf"|data{_COLON}(?:text|image|application|audio|video|font){_SLASH}"
-    rf"|(?<![:\w]){_SLASH}{_SLASH}(?=\w\S*?(?:{_DOT}\S|localhost)|localhost)"
+    rf"|(?<![^\W_])(?<!:){_SLASH}{_SLASH}(?=\w\S*?(?:{_DOT}\S|localhost)|localhost)"
     rf"|{_COLON}{_SLASH}{_SLASH}(?=\S)|{_LOCAL_PART}{_AT}{_HOST})",
     re.IGNORECASE,
 )
@@ -46,7 +46,7 @@ MAYBE_ADDRESS = re.compile(
 BODY = re.compile(r"[^\s<>\"'`)\]}|*]*")
 """The rest of an address that goes."""
 TOKEN = re.compile(r"\S*")
-AFTER = re.compile(r"(?:\*\*)?[)\]\"']{0,2}(?:\*\*)?[.,;?!]?")
+AFTER = re.compile(r"[)\]\"']{0,2}[.,;?!]?")
 """Marks after an address that nobody takes for a part of it."""
 _TRAILING = ".,;:!?*_~'\")]"
 

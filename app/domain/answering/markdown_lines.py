@@ -126,9 +126,10 @@ class Lines:
 
     def _code(self, fence: _Fence, line: str, whole: bool) -> LineStart | None:
         if not line.startswith(fence.quote):
-            if not whole and fence.quote.startswith(line):
+            blank = line.rstrip() == fence.quote.rstrip()
+            if not whole and (blank or fence.quote.startswith(line)):
                 return None
-            if line.strip() == fence.quote.strip():
+            if blank:
                 return _CODE
             self._end_fence()
             return LineStart(code=False, put=f"{fence.quote}{fence.run}\n", again=True)

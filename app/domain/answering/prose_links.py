@@ -16,7 +16,7 @@ from typing import TypeAlias
 from app.domain.answering import link_syntax as syntax
 
 REMOVED_LINK, REMOVED_IMAGE = "(link removed)", "(image removed)"
-_MARKS = 8
+_MARKS = 4
 """After an address, at most."""
 _RUN = re.compile(r"`+")
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
@@ -84,7 +84,7 @@ class ProseScan:
         """Return the replacements before `decided`, in order."""
         self._scan()
         self.decided = self._at
-        if self._openers and not self._whole:
+        if self._openers and not (self._whole or self.in_address):
             self.decided, self.line = self._openers[0].start, self._openers[0].line
         return sorted(one for one in self._found if one[1] <= self.decided)
 
@@ -146,6 +146,11 @@ class ProseScan:
         """Whether no more text is waited for."""
         return self._whole or self._end - self._at >= self._addresses.limit
 
+    @property
+    def _to_line_end(self) -> bool:
+        """Whether the window ends with the line, rather than with what may be waited for."""
+        return self._whole and self._end - self._at < self._addresses.limit
+
     def _put(self, start: int, end: int, text: str) -> int:
         self._found.append((start, end, text))
         return end
@@ -158,7 +163,7 @@ class ProseScan:
         run = _RUN.match(self._text, self._at)
         begin = run.end() if run else self._at
         for closing in _RUN.finditer(self._text, begin, self._window):
-            if closing.end() == self._window and not (self._whole and self._window == self._end):
+            if closing.end() == self._window and not self._to_line_end:
                 break  # it may be longer
             if closing.end() - closing.start() == begin - self._at:
                 return self._code(begin, closing.start(), closing.end())
@@ -221,13 +226,18 @@ class ProseScan:
             removed = REMOVED_IMAGE if opener.image else REMOVED_LINK
             self._found = [one for one in self._found if one[0] < opener.start]
             return self._put(opener.start, end, self._after(opener.start, removed))
-        following = self._text[end : end + 2]
-        if len(following) < 2 and not self._complete:
+        following = self._text[end : min(end + 2, self._window)]
+        known = len(following) == 2 or self._to_line_end
+        if not known and not self._complete:
             return None
         before = self._text[max(0, opener.start - 1) : opener.start]
-        apart = (not before or before.isspace()) and (
-            not following[:1].strip()
-            or (following[0] in ".,;:!?)" and not following[1:].strip())
+        apart = (
+            known
+            and not before.strip()
+            and (
+                not following[:1].strip()
+                or (following[0] in ".,;:!?)" and not following[1:].strip())
+            )
         )
         if apart and label[0].isalnum() and label[-1].isalnum() and not self.line.angle:
             self._put(opener.start, opener.label, "")
@@ -242,7 +252,7 @@ class ProseScan:
             return None
         if opener and never:
             return after
-        if opener and end == self._end and syntax.DEFINITION.fullmatch(text, after + 1, end):
+        if opener and self._to_line_end and syntax.DEFINITION.fullmatch(text, after + 1, end):
             self._found = [one for one in self._found if one[0] < opener.start]
             return self._put(opener.start, end, "")
         return self._put(after, after, "\\")
@@ -301,7 +311,7 @@ class ProseScan:
                 return self._at + length
         body = syntax.BODY.match(self._text, head, self._window)
         end = body.end() if body else head
-        if end == self._window and not (self._whole and end == self._end):
+        if end == self._window and not self._to_line_end:
             self.in_address = True
             return self._put(self._at, end, self._instead("", end))
         address = self._text[self._at : end]

@@ -1,0 +1,191 @@
+"""No answer leads anywhere but to consulted passages, whatever is written and however it is cut.
+
+`attacks/answers.jsonl` has a line for each attack: what is written, the addresses of the consulted
+passages, and what is shown. A Markdown parser judges what a reader's page would make of that.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from app.domain.answering.invisible import without_invisible
+from app.domain.answering.link_policy import LONGEST_WAIT, LinkPolicy
+from app.domain.answering.link_syntax import forms
+from tests.markdown_oracle import live_parts
+
+ADDRESS = "https://book.example/page#p-1"
+BOOK_TEXT = "Ask http://localhost:8000/docs. The site is https://text.example/x."
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    name: str
+    text: str
+    allowed: Sequence[str]
+    shown: str
+
+
+_TABLE = Path(__file__).parent / "attacks" / "answers.jsonl"
+ATTACKS = [Attack(**json.loads(line)) for line in _TABLE.read_text("utf-8").splitlines()]
+
+
+def shown(pieces: Iterable[str], allowed: Sequence[str] = (ADDRESS,)) -> str:
+    policy = LinkPolicy(allowed, BOOK_TEXT)
+    return "".join([*map(policy.feed, pieces), policy.close()])
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_attack_is_shown_without_its_link_however_it_is_cut(attack: Attack) -> None:
+    assert shown([attack.text], attack.allowed) == attack.shown
+    assert shown(attack.text, attack.allowed) == attack.shown
+    for cut in range(len(attack.text)):
+        pieces = attack.text[:cut], attack.text[cut:]
+        assert shown(pieces, attack.allowed) == attack.shown
+    allowed = [form for url in attack.allowed for form in forms(url)]
+    assert live_parts(attack.shown, allowed) == []
+
+
+def test_without_the_policy_the_attacks_would_lead_elsewhere() -> None:
+    live = [one.name for one in ATTACKS if live_parts(one.text, one.allowed)]
+    assert len(live) > 60
+
+
+ORDINARY = [
+    "Owls hunt at night.\n\n## Why\n\nTheir *flight* is **silent**, `so` mice - and voles - lose.\n",
+    "1. One\n2. Two\n   - nested `a[0](x)` item\n\n     ```python\n     x = a[1](2) < 3\n     ```\n3. T",
+    "10. Ten\n\n    ```html\n    <div class=\"x\"><img src=\"https://evil.example/\"></div>\n    ```\n",
+    "```js\n\nif (a<b) { fetch('https://evil.example') }\n\t[x](//y)\n```\nDone.\n~~~\n`<b>`\n~~~\n",
+    "> quoted\n>\n> ```\n> <b>\n> ```\n> on\n",
+    "- a\n- ```\n  <b>\n  ```\n- [ ] open\n- [x] done\n",
+    "| a | b |\n|:--|--:|\n| `x` | `Vec<T>` |\n| `a || b` | $a|b$ |\n",
+    "Maths: $a<b$, $x_1 < y$, $$\\int_0^1 f(x)\\,dx \\le \\frac{1}{2}$$ and \\(x\\) or \\[y\\], $[a,b)$.",
+    "$$\n\\begin{matrix} a & b \\\\[2pt] c & d \\end{matrix}\n$$\n",
+    "A `<div>`, ``a`b``, a < b > c, 3 <4, x<y, 1 << 2, a <- b, AT&T, R&D, &amp; &lt;b&gt; &nbsp;.",
+    "See main.rs, Next.js, example.com and book.example/page; e.g. std::io, a::b, C:\\dir, and/or.",
+    "Note: this. [Note]: This is a remark, [1] and [2, 3], f[x] and (see below) [sic]!",
+    "Time 12:30, ratio 1:2, key: value, http: a protocol, https, www, @name, a @ b, // and 7//2.",
+    f"See [the page]({ADDRESS}), <{ADDRESS}> or {ADDRESS}. ({ADDRESS}), [{ADDRESS}]({ADDRESS})",
+    "क्‍ष और श्री, می‌خواهم کتاب‌ها, 👩‍👩‍👧 🏳️‍🌈 ❤️‍🔥, שלום עולם, مرحبا بالعالم، 水は流れる。",
+    "A line  \nbroken\\\nand * * *\n\n---\n\n***\n\nTitle\n=====\n\nend\n-----\n",
+    "\n\n  indented\n\n    x < y\n\ttab\n",
+]
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_answer_is_shown_as_it_is_written(text: str) -> None:
+    assert shown([text]) == text
+    assert shown(text) == text
+    assert live_parts(text, [ADDRESS]) == []
+
+
+def test_address_that_the_books_text_has_is_shown_as_code() -> None:
+    written = "Ask http://localhost:8000/docs, not http://localhost:8000/other or https://text.example"
+    assert shown([written]) == (
+        "Ask `http://localhost:8000/docs`, not (link removed) or (link removed)"
+    )
+
+
+def test_consulted_page_may_be_linked_with_its_text_fragment_and_without() -> None:
+    quoted = "https://book.example/page#:~:text=owls%20hunt"
+    for address in (quoted, "https://book.example/page"):
+        assert shown([f"[a]({address}) {address}"], [quoted]) == f"[a]({address}) {address}"
+
+
+_PIECES = [
+    *"[]()<>`~!:&\\@|*_#-=\"' \n\t",
+    *("![", "](", "]:", "](//e.vil)", "](https://evil.example)", f"]({ADDRESS})", ADDRESS, "</"),
+    *("<b>", "<img src=x>", "<div", "<!--", "<https://evil.example>", f"<{ADDRESS}>", "href=x>"),
+    *("``", "```", "````", "~~~", "\n\n", "  ", "    ", "- ", "1. ", "2. ", "> ", "# ", "---"),
+    *("| ", "\n|---|---|\n", "&#58;", "&colon;", "&lt;", "&#x2f;", "https:", "//", "www.", "a", "b1"),
+    *(".evil.example", "@evil.example", "mailto:", "[a]: ", "[a]", "script", "\u200b", "\u200d", "é"),
+]
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=24))
+@example(["<", "[a](//e.vil)", "b>"])
+def test_whatever_is_written_leads_nowhere_and_cuts_change_nothing(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    result = shown([text])
+    assert shown(pieces) == result
+    assert shown(text) == result
+    assert live_parts(result, [ADDRESS]) == []
+
+
+_LINES = [
+    *("```", "```py", "~~~", "`````", "``` `", "<b>", "[x](//e.vil)", "text", "`<b>`", "` <b>", "---"),
+    *("===", "- - -", "|---|", "| `a | b` | `<b>` |", "", "-", "1.", "[a", "b]: x", "`` <b> `", "<div"),
+]
+_MARGINS = [
+    *("", " ", "   ", "    ", "      ", "\t", "- ", "-   ", "-     ", "1. ", "2. ", "10. ", "> ", ">"),
+    *("  > ", "> - ", "- > ", "  - ", "    - ", "# ", "| "),
+]
+
+
+@given(
+    st.lists(
+        st.tuples(*map(st.sampled_from, (_MARGINS, _MARGINS, _LINES))).map("".join), max_size=9
+    ).map("\n".join)
+)
+def test_no_arrangement_of_lists_quotes_and_fences_lets_html_out(text: str) -> None:
+    result = shown([text])
+    assert shown(text) == result
+    assert live_parts(result, [ADDRESS]) == []
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=16), st.data())
+def test_places_of_what_is_shown_are_kept(pieces: list[str], data: st.DataObject) -> None:
+    text = "".join(pieces)
+    policy = LinkPolicy([ADDRESS])
+    result = policy.feed(text) + policy.close()
+    places = [policy.shown_at(at) for at in range(len(text) + 1)]
+    assert all(place is not None for place in places)
+    known = [place for place in places if place is not None]
+    assert known == sorted(known)
+    assert (known[0], known[-1]) == (0, len(result))
+    assert policy.shown_at(len(text) + 1) is None
+
+
+def test_label_of_a_removed_link_keeps_its_place() -> None:
+    policy = LinkPolicy([])
+    text = "See [the notes](https://evil.example) and <b> now."
+    result = policy.feed(text) + policy.close()
+    for words in ("See", "the notes", "and", "b>", "now"):
+        start = policy.shown_at(text.index(words))
+        assert start is not None
+        assert result[start : start + len(words)] == words
+
+
+def test_text_is_held_back_only_while_it_may_become_a_link() -> None:
+    policy = LinkPolicy([ADDRESS])
+    deltas = ["Owls", " hunt", " at", " night", ":", " [1", "] and", " mice", "!", "\n", "- a", "\n"]
+    found = [policy.feed(delta) for delta in deltas]
+    assert found == ["Owls", " hunt", " at", " night", "", ": ", "[1] and", " mice", "", "!\n", "- a", "\n"]
+
+
+@pytest.mark.parametrize("begun", ["[", "`", "<a ", "![x](", "https://evil.example/", "a@", "- ", "&"])
+def test_nothing_is_waited_for_longer_than_a_few_hundred_characters(begun: str) -> None:
+    policy = LinkPolicy([ADDRESS])
+    out = policy.feed(begun) + policy.feed("word " * 2 * LONGEST_WAIT)
+    assert len(out) > 5 * LONGEST_WAIT
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("a\u200bb\u2060c\ufeffd\u00ade\U000e0041f\x00g\x1bh\x9fi", "abcdefghi"),
+        ("\u202eabc\u202c \u2066d\u2069", "abc d"),
+        ("a\u200db \u200c c", "ab  c"),
+        ("\u0645\u06cc\u200c\u062e \u0915\u094d\u200d\u0937 \U0001f469\u200d\U0001f467", None),
+        ("\u05e9\u05dc\u05d5\u05dd \u0645\u0631\u200f!", None),
+        ("a\tb\r\nc", "a\tb\nc"),
+    ],
+)
+def test_what_a_reader_cannot_see_is_taken_out(text: str, seen: str | None) -> None:
+    assert without_invisible(text) == (text if seen is None else seen)
