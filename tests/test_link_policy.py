@@ -60,7 +60,7 @@ def test_without_the_policy_the_attacks_would_lead_elsewhere() -> None:
 ORDINARY = [
     "Owls hunt at night.\n\n## Why\n\nTheir *flight* is **silent**, `so` mice - and voles - lose.\n",
     "1. One\n2. Two\n   - nested `a[0](x)` item\n\n     ```python\n     x = a[1](2) < 3\n     ```\n3. T",
-    "10. Ten\n\n    ```html\n    <div class=\"x\"><img src=\"https://evil.example/\"></div>\n    ```\n",
+    '10. Ten\n\n    ```html\n    <div class="x"><img src="https://evil.example/"></div>\n    ```\n',
     "```js\n\nif (a<b) { fetch('https://evil.example') }\n\t[x](//y)\n```\nDone.\n~~~\n`<b>`\n~~~\n",
     "> quoted\n>\n> ```\n> <b>\n> ```\n> on\n",
     "- a\n- ```\n  <b>\n  ```\n- [ ] open\n- [x] done\n",
@@ -86,7 +86,9 @@ def test_ordinary_answer_is_shown_as_it_is_written(text: str) -> None:
 
 
 def test_address_that_the_books_text_has_is_shown_as_code() -> None:
-    written = "Ask http://localhost:8000/docs, not http://localhost:8000/other or https://text.example"
+    written = (
+        "Ask http://localhost:8000/docs, not http://localhost:8000/other or https://text.example"
+    )
     assert shown([written]) == (
         "Ask `http://localhost:8000/docs`, not (link removed) or (link removed)"
     )
@@ -103,8 +105,30 @@ _PIECES = [
     *("![", "](", "]:", "](//e.vil)", "](https://evil.example)", f"]({ADDRESS})", ADDRESS, "</"),
     *("<b>", "<img src=x>", "<div", "<!--", "<https://evil.example>", f"<{ADDRESS}>", "href=x>"),
     *("``", "```", "````", "~~~", "\n\n", "  ", "    ", "- ", "1. ", "2. ", "> ", "# ", "---"),
-    *("| ", "\n|---|---|\n", "&#58;", "&colon;", "&lt;", "&#x2f;", "https:", "//", "www.", "a", "b1"),
-    *(".evil.example", "@evil.example", "mailto:", "[a]: ", "[a]", "script", "\u200b", "\u200d", "é"),
+    *(
+        "| ",
+        "\n|---|---|\n",
+        "&#58;",
+        "&colon;",
+        "&lt;",
+        "&#x2f;",
+        "https:",
+        "//",
+        "www.",
+        "a",
+        "b1",
+    ),
+    *(
+        ".evil.example",
+        "@evil.example",
+        "mailto:",
+        "[a]: ",
+        "[a]",
+        "script",
+        "\u200b",
+        "\u200d",
+        "é",
+    ),
 ]
 
 
@@ -119,11 +143,50 @@ def test_whatever_is_written_leads_nowhere_and_cuts_change_nothing(pieces: list[
 
 
 _LINES = [
-    *("```", "```py", "~~~", "`````", "``` `", "<b>", "[x](//e.vil)", "text", "`<b>`", "` <b>", "---"),
-    *("===", "- - -", "|---|", "| `a | b` | `<b>` |", "", "-", "1.", "[a", "b]: x", "`` <b> `", "<div"),
+    *(
+        "```",
+        "```py",
+        "~~~",
+        "`````",
+        "``` `",
+        "<b>",
+        "[x](//e.vil)",
+        "text",
+        "`<b>`",
+        "` <b>",
+        "---",
+    ),
+    *(
+        "===",
+        "- - -",
+        "|---|",
+        "| `a | b` | `<b>` |",
+        "",
+        "-",
+        "1.",
+        "[a",
+        "b]: x",
+        "`` <b> `",
+        "<div",
+    ),
 ]
 _MARGINS = [
-    *("", " ", "   ", "    ", "      ", "\t", "- ", "-   ", "-     ", "1. ", "2. ", "10. ", "> ", ">"),
+    *(
+        "",
+        " ",
+        "   ",
+        "    ",
+        "      ",
+        "\t",
+        "- ",
+        "-   ",
+        "-     ",
+        "1. ",
+        "2. ",
+        "10. ",
+        "> ",
+        ">",
+    ),
     *("  > ", "> - ", "- > ", "  - ", "    - ", "# ", "| "),
 ]
 
@@ -164,12 +227,40 @@ def test_label_of_a_removed_link_keeps_its_place() -> None:
 
 def test_text_is_held_back_only_while_it_may_become_a_link() -> None:
     policy = LinkPolicy([ADDRESS])
-    deltas = ["Owls", " hunt", " at", " night", ":", " [1", "] and", " mice", "!", "\n", "- a", "\n"]
+    deltas = [
+        "Owls",
+        " hunt",
+        " at",
+        " night",
+        ":",
+        " [1",
+        "] and",
+        " mice",
+        "!",
+        "\n",
+        "- a",
+        "\n",
+    ]
     found = [policy.feed(delta) for delta in deltas]
-    assert found == ["Owls", " hunt", " at", " night", "", ": ", "[1] and", " mice", "", "!\n", "- a", "\n"]
+    assert found == [
+        "Owls",
+        " hunt",
+        " at",
+        " night",
+        "",
+        ": ",
+        "[1] and",
+        " mice",
+        "",
+        "!\n",
+        "- a",
+        "\n",
+    ]
 
 
-@pytest.mark.parametrize("begun", ["[", "`", "<a ", "![x](", "https://evil.example/", "a@", "- ", "&"])
+@pytest.mark.parametrize(
+    "begun", ["[", "`", "<a ", "![x](", "https://evil.example/", "a@", "- ", "&"]
+)
 def test_nothing_is_waited_for_longer_than_a_few_hundred_characters(begun: str) -> None:
     policy = LinkPolicy([ADDRESS])
     out = policy.feed(begun) + policy.feed("word " * 2 * LONGEST_WAIT)

@@ -9,6 +9,7 @@ from functools import partial
 from itertools import islice
 from typing import Protocol
 
+from app.domain.answering.invisible import without_invisible
 from app.domain.answering.refusal import share_of_ceilings
 from app.domain.answering.suggestions import suggestions
 from app.domain.errors import RagError
@@ -45,7 +46,7 @@ class SuggestFollowUps:
         try:
             for suggested in islice(suggestions(question, hits, terms, language), TRIED):
                 if await self._answerable(suggested.about, scope, language):
-                    found.append(suggested.question)
+                    found.append(without_invisible(suggested.question))
                 if len(found) == FOLLOW_UPS:
                     break
         except RagError as error:

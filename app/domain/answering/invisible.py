@@ -35,8 +35,12 @@ class VisibleText:
         self._cuts = Replacements()
 
     def feed(self, piece: str) -> str:
-        shown: list[str] = []
         text = self._before + piece
+        if not _INVISIBLE.search(text, len(self._before)):
+            self._read += len(piece)
+            self._before = text[-1:]
+            return piece
+        shown: list[str] = []
         origin = self._read - len(self._before)
         last = len(self._before)
         for found in _INVISIBLE.finditer(text, last):

@@ -26,9 +26,7 @@ class LinkPolicy:
         """`allowed_urls` may be linked to; addresses of `book_text` may be shown, as code."""
         allowed = frozenset(form for url in allowed_urls for form in syntax.forms(url))
         longest = max(map(len, allowed), default=0)
-        self._addresses = Addresses(
-            allowed, syntax.addresses(book_text), max(LONGEST_WAIT, longest + 16)
-        )
+        self._addresses = Addresses(allowed, book_text, max(LONGEST_WAIT, longest + 16))
         self._visible = VisibleText()
         self._received = 0
         self._text = ""
@@ -113,6 +111,9 @@ class LinkPolicy:
         return not self._in_address
 
     def _prose(self, line: Line, final: bool) -> bool:
+        if not (line.empty or syntax.SPECIAL.search(self._text, self._at)):
+            self._pass(len(self._text))  # as most of an answer, and at half the price
+            return False
         scan = ProseScan(self._text, self._at, line, self._addresses, final)
         for start, end, put in scan.run():
             self._pass(start)

@@ -23,8 +23,8 @@ _BEGINNINGS = (
 )
 _UNFINISHED = sorted({one[:end] for one in _BEGINNINGS for end in range(1, len(one) + 1)})
 SPECIAL = re.compile(
-    r"[\\`\[\]<&\n@:]|!(?=\[|\Z)|/(?=[/\\&]|\Z)"
-    rf"|(?<![A-Za-z0-9])(?:(?:{'|'.join(_BEGINNINGS)})(?=[:.\\&])|(?:{'|'.join(_UNFINISHED)})\Z)",
+    r"[\\`\[\]<&\n@:]|!(?=\[|\Z)|/(?=[/\\&]|\Z)|(?<![A-Za-z0-9])(?=[dfhjmtvwx])"
+    rf"(?:(?:{'|'.join(_BEGINNINGS)})(?=[:.\\&])|(?:{'|'.join(_UNFINISHED)})\Z)",
     re.IGNORECASE,
 )
 """Where the scanner of prose has to look."""
@@ -45,7 +45,7 @@ MAYBE_ADDRESS = re.compile(
 """All that is there may still become the beginning of an address."""
 BODY = re.compile(r"[^\s<>\"'`)\]}|*]*")
 """The rest of an address that goes."""
-TOKEN = re.compile(r"\S*")
+TOKEN = re.compile(r"(?:(?!\]\()\S)*")
 AFTER = re.compile(r"[)\]\"']{0,2}[.,;?!]?")
 """Marks after an address that nobody takes for a part of it."""
 _TRAILING = ".,;:!?*_~'\")]"
@@ -66,9 +66,7 @@ MAYBE_AUTOLINK = re.compile(r"<[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+(?:[:@][^\s<>]*)?
 
 _LINK_TITLE = r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\((?:[^()\\]|\\.)*\))"
 _PLAIN = r"[^\s()\\]|\\\S|\\(?=\s)"
-_DESTINATION = (
-    rf"(?:<(?:[^<>\n\\]|\\.)*>|(?!<)(?:{_PLAIN}|\((?:{_PLAIN}|\((?:{_PLAIN})*\))*\))*)"
-)
+_DESTINATION = rf"(?:<(?:[^<>\n\\]|\\.)*>|(?!<)(?:{_PLAIN}|\((?:{_PLAIN}|\((?:{_PLAIN})*\))*\))*)"
 LINK_TAIL = re.compile(rf"\([ \t]*({_DESTINATION})(?:[ \t]+{_LINK_TITLE})?[ \t]*\)")
 NO_LINK_TAIL = re.compile(r"\([ \t]*[^\s()<]+[ \t]+[^\s\"'()]")
 """The beginning of parentheses that hold no link."""
@@ -99,9 +97,11 @@ def forms(url: str) -> set[str]:
     return {url, url.partition(":~:text=")[0].removesuffix("#")}
 
 
-def addresses(text: str) -> frozenset[str]:
-    """The web addresses that a text mentions."""
-    return frozenset(one.rstrip(_TRAILING) for one in _MENTIONED.findall(text))
+def mentions(text: str, address: str) -> bool:
+    """Whether a text has this web address, and not only as a part of another."""
+    return address in text and address in {
+        one.rstrip(_TRAILING) for one in _MENTIONED.findall(text)
+    }
 
 
 def hides_an_address(reference: str) -> bool:

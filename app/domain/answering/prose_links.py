@@ -30,8 +30,8 @@ Replacement: TypeAlias = tuple[int, int, str]
 class Addresses:
     allowed: Collection[str]
     """May be linked to."""
-    mentioned: Collection[str]
-    """May be shown."""
+    book_text: str
+    """Addresses in it may be shown."""
     limit: int
     """Characters to wait for at most, before what is there is decided as it stands."""
 
@@ -63,9 +63,7 @@ class _Opener:
 class ProseScan:
     """Reads from `at` to the line's end or to where more text is needed."""
 
-    def __init__(
-        self, text: str, at: int, line: Line, addresses: Addresses, final: bool
-    ) -> None:
+    def __init__(self, text: str, at: int, line: Line, addresses: Addresses, final: bool) -> None:
         self.line = line
         self.decided = at
         self.line_ended = False
@@ -100,7 +98,8 @@ class ProseScan:
             end = self._read(found)
             if end is None:
                 return
-            self.line = replace(self.line, empty=False) if self.line.empty else self.line
+            if self.line.empty:
+                self.line = replace(self.line, empty=False)
             self._at = end
 
     def _pass(self, end: int) -> None:
@@ -243,7 +242,7 @@ class ProseScan:
             self._put(opener.start, opener.label, "")
             return self._put(self._at, end, "")
         self._put(opener.start, opener.label, self._after(opener.start, "("))
-        return self._put(self._at, end, ")")
+        return self._put(self._at, end, " )" if "://" in label else ")")
 
     def _definition(self, opener: _Opener | None, after: int) -> int | None:
         text, end = self._text, self._window
@@ -295,7 +294,8 @@ class ProseScan:
     def _instead(self, address: str, end: int) -> str:
         """What is shown instead of an address."""
         beside = {self._text[max(0, self._at - 1) : self._at], self._text[end : end + 1]}
-        if address in self._addresses.mentioned and "`" not in beside and not self.line.cells:
+        mentioned = syntax.mentions(self._addresses.book_text, address)
+        if mentioned and "`" not in beside and not self.line.cells:
             return f"`{address}`"
         return self._after(self._at, REMOVED_LINK)
 
