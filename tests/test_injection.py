@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from app.domain.answering.selection import Selection
 from app.domain.prompting import PromptGuard
 from app.domain.retrieval.query import Turn
 from tests.answer_fakes import FakeGenerator, Step, World, passage
+from tests.markdown_oracle import live_parts
 
 OWLS = passage("Owls hunt mice at night. Their flight is silent.", "p-owls")
 MICE = passage("Mice eat seeds and grain in the barn.", "p-mice")
@@ -88,6 +90,19 @@ def test_no_address_that_the_book_lacks_reaches_the_reader(written: str) -> None
         pieces = [written[at : at + size] for at in range(0, len(written), size)]
         found = answer(AskRequest(QUESTION), "Owls hunt mice. ", *pieces)
         assert not re.search(r"(?i)evil|javascript:|data:text|file:|passwd", found.answer)
+
+
+def test_no_attack_of_the_table_reaches_the_reader_and_citations_stay_in_place() -> None:
+    """The passages that they name are not consulted here."""
+    claim = "Owls hunt mice at night"
+    table = Path(__file__).parent / "attacks" / "answers.jsonl"
+    for line in filter(None, table.read_text("utf-8").split("\n")):
+        before = f"{json.loads(line)['text']}\n\n"
+        cited = (len(before), len(before) + len(claim), ("p-owls",))
+        found = answer(AskRequest(QUESTION), before, f"{claim}.", cited)
+        assert live_parts(found.answer, [OWLS.url, MICE.url]) == []
+        assert [found.answer[one.start : one.end] for one in found.citations] in ([claim], [])
+        assert found.citations or claim not in found.answer.split("\n")[-1][: len(claim)]
 
 
 def test_a_citation_that_the_paragraph_does_not_bear_is_dropped_and_told() -> None:

@@ -1,7 +1,8 @@
 """No answer leads anywhere but to consulted passages, whatever is written and however it is cut.
 
 `attacks/answers.jsonl` has a line for each attack: what is written, the addresses of the consulted
-passages, and what is shown. A Markdown parser judges what a reader's page would make of that.
+passages, and what is shown; `attacks/ordinary.jsonl` has answers that are shown as written. A
+Markdown parser judges what a reader's page would make of what is shown.
 """
 
 from __future__ import annotations
@@ -25,15 +26,21 @@ BOOK_TEXT = "Ask http://localhost:8000/docs. The site is https://text.example/x.
 
 
 @dataclass(frozen=True, slots=True)
-class Attack:
+class Case:
+    """A line of a table."""
+
     name: str
     text: str
     allowed: Sequence[str]
     shown: str
 
 
-_TABLE = Path(__file__).parent / "attacks" / "answers.jsonl"
-ATTACKS = [Attack(**json.loads(line)) for line in _TABLE.read_text("utf-8").splitlines()]
+def table(name: str) -> list[Case]:
+    lines = (Path(__file__).parent / "attacks" / name).read_text("utf-8").split("\n")
+    return [Case(**json.loads(line)) for line in lines if line]
+
+
+ATTACKS = table("answers.jsonl")
 
 
 def shown(pieces: Iterable[str], allowed: Sequence[str] = (ADDRESS,)) -> str:
@@ -42,7 +49,7 @@ def shown(pieces: Iterable[str], allowed: Sequence[str] = (ADDRESS,)) -> str:
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-def test_attack_is_shown_without_its_link_however_it_is_cut(attack: Attack) -> None:
+def test_attack_is_shown_without_its_link_however_it_is_cut(attack: Case) -> None:
     assert shown([attack.text], attack.allowed) == attack.shown
     assert shown(attack.text, attack.allowed) == attack.shown
     for cut in range(len(attack.text)):
@@ -57,32 +64,12 @@ def test_without_the_policy_the_attacks_would_lead_elsewhere() -> None:
     assert len(live) > 60
 
 
-ORDINARY = [
-    "Owls hunt at night.\n\n## Why\n\nTheir *flight* is **silent**, `so` mice - and voles - lose.\n",
-    "1. One\n2. Two\n   - nested `a[0](x)` item\n\n     ```python\n     x = a[1](2) < 3\n     ```\n3. T",
-    '10. Ten\n\n    ```html\n    <div class="x"><img src="https://evil.example/"></div>\n    ```\n',
-    "```js\n\nif (a<b) { fetch('https://evil.example') }\n\t[x](//y)\n```\nDone.\n~~~\n`<b>`\n~~~\n",
-    "> quoted\n>\n> ```\n> <b>\n> ```\n> on\n",
-    "- a\n- ```\n  <b>\n  ```\n- [ ] open\n- [x] done\n",
-    "| a | b |\n|:--|--:|\n| `x` | `Vec<T>` |\n| `a || b` | $a|b$ |\n",
-    "Maths: $a<b$, $x_1 < y$, $$\\int_0^1 f(x)\\,dx \\le \\frac{1}{2}$$ and \\(x\\) or \\[y\\], $[a,b)$.",
-    "$$\n\\begin{matrix} a & b \\\\[2pt] c & d \\end{matrix}\n$$\n",
-    "A `<div>`, ``a`b``, a < b > c, 3 <4, x<y, 1 << 2, a <- b, AT&T, R&D, &amp; &lt;b&gt; &nbsp;.",
-    "See main.rs, Next.js, example.com and book.example/page; e.g. std::io, a::b, C:\\dir, and/or.",
-    "Note: this. [Note]: This is a remark, [1] and [2, 3], f[x] and (see below) [sic]!",
-    "Time 12:30, ratio 1:2, key: value, http: a protocol, https, www, @name, a @ b, // and 7//2.",
-    f"See [the page]({ADDRESS}), <{ADDRESS}> or {ADDRESS}. ({ADDRESS}), [{ADDRESS}]({ADDRESS})",
-    "क्‍ष और श्री, می‌خواهم کتاب‌ها, 👩‍👩‍👧 🏳️‍🌈 ❤️‍🔥, שלום עולם, مرحبا بالعالم، 水は流れる。",
-    "A line  \nbroken\\\nand * * *\n\n---\n\n***\n\nTitle\n=====\n\nend\n-----\n",
-    "\n\n  indented\n\n    x < y\n\ttab\n",
-]
-
-
-@pytest.mark.parametrize("text", ORDINARY)
-def test_ordinary_answer_is_shown_as_it_is_written(text: str) -> None:
-    assert shown([text]) == text
-    assert shown(text) == text
-    assert live_parts(text, [ADDRESS]) == []
+@pytest.mark.parametrize("answer", table("ordinary.jsonl"), ids=lambda answer: answer.name)
+def test_ordinary_answer_is_shown_as_it_is_written(answer: Case) -> None:
+    assert answer.shown == answer.text
+    assert shown([answer.text], answer.allowed) == answer.text
+    assert shown(answer.text, answer.allowed) == answer.text
+    assert live_parts(answer.text, answer.allowed) == []
 
 
 def test_address_that_the_books_text_has_is_shown_as_code() -> None:

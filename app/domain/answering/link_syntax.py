@@ -1,6 +1,6 @@
-"""What CommonMark, GitHub's autolinks and others that find addresses in text take for a link.
+r"""What CommonMark, GitHub's autolinks and others that find addresses in text take for a link.
 
-An address may be written with character references and backslashes: `https&#58;\\//host`.
+An address may be written with character references and backslashes: `https&#58;\//host`.
 CommonMark: https://spec.commonmark.org/0.31.2/, autolinks: https://github.github.com/gfm/.
 """
 

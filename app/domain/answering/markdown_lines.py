@@ -124,15 +124,19 @@ class Lines:
         self._fence = _Fence(fence[1] or fence[2], 0, quote.group())
         return _CODE
 
+    def _unquoted(self, fence: _Fence, line: str, whole: bool) -> LineStart | None:
+        """Read a line of which the fence's quote is not, or not yet, a part."""
+        blank = line.rstrip() == fence.quote.rstrip()
+        if not whole and (blank or fence.quote.startswith(line)):
+            return None
+        if blank:
+            return _CODE
+        self._end_fence()
+        return LineStart(code=False, put=f"{fence.quote}{fence.run}\n", again=True)
+
     def _code(self, fence: _Fence, line: str, whole: bool) -> LineStart | None:
         if not line.startswith(fence.quote):
-            blank = line.rstrip() == fence.quote.rstrip()
-            if not whole and (blank or fence.quote.startswith(line)):
-                return None
-            if blank:
-                return _CODE
-            self._end_fence()
-            return LineStart(code=False, put=f"{fence.quote}{fence.run}\n", again=True)
+            return self._unquoted(fence, line, whole)
         start = len(fence.quote)
         rest = line[start:].lstrip(" \t")
         at = len(line) - len(rest)
@@ -142,11 +146,10 @@ class Lines:
         if not rest.strip("\n"):
             return _CODE
         indent = len(line[start:at].expandtabs(_CODE_INDENT))
-        if not end and rest.startswith(fence.run) and indent < fence.indent + _CODE_INDENT:
+        closes = not end and rest.startswith(fence.run) and indent < fence.indent + _CODE_INDENT
+        if closes:
             self._end_fence()
-            closing = LineStart(code=True, at=start, cut=at - start, put=" " * fence.indent)
-            return _CODE if indent == fence.indent else closing
-        if indent < fence.indent:
+        if indent < fence.indent or (closes and indent > fence.indent):
             return LineStart(code=True, at=start, cut=at - start, put=" " * fence.indent)
         return _CODE
 
@@ -156,6 +159,6 @@ class Lines:
 
 
 def _no_fence(line: str) -> LineStart:
-    """Tildes that some renderer could take for a fence. (Backticks are escaped with the prose.)"""
+    """Escape tildes that a renderer could take for a fence; backticks are, with the prose."""
     tildes = _TILDES.match(line)
     return LineStart(code=False, at=tildes.end(), put="\\") if tildes else _PROSE

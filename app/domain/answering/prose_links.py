@@ -1,15 +1,15 @@
 """Finds links, images and HTML in a line of Markdown prose and says what to show instead.
 
 Nothing is replaced by less than a blank or a parenthesis, so that no neighbours meet to make what
-neither was. All ends with its line: code that no backticks close there is none, a tag or a link that
-goes on has its first character escaped. Code that may be two cells of a table, since it holds a
+neither was. All ends with its line: code that no backticks close there is none, and a tag that goes
+on is escaped. Code that may be two cells of a table, since it holds a
 `|`, is read as text too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -110,30 +110,23 @@ class ProseScan:
 
     def _read(self, found: re.Match[str]) -> int | None:
         """Where to go on after the character at `_at`; None if more text is needed."""
-        match self._text[self._at]:
-            case "\n":
-                self._openers.clear()
-                self.line_ended = True
-                return self._at + 1
-            case "`":
-                return self._code_span()
-            case "!" | "[":
-                return self._open()
-            case "]":
-                return self._close()
-            case "<":
-                return self._angle()
+        character = self._text[self._at]
+        if character in _CONSTRUCTS:
+            return _CONSTRUCTS[character](self)
         address = syntax.ADDRESS.match(self._text, self._at, self._window)
         if address:
             return self._address(address.end())
         if not self._complete and syntax.MAYBE_ADDRESS.fullmatch(self._text, self._at):
             return None
-        match self._text[self._at]:
-            case "\\":
-                return self._at + (2 if self._text[self._at + 1 :][:1] in _PUNCTUATION else 1)
-            case "&":
-                return self._reference()
-        return max(found.end(), self._at + 1)
+        if character == "&":
+            return self._reference()
+        escaped = character == "\\" and self._text[self._at + 1 : self._at + 2] in _PUNCTUATION
+        return self._at + 2 if escaped else max(found.end(), self._at + 1)
+
+    def _end_line(self) -> int:
+        self._openers.clear()
+        self.line_ended = True
+        return self._at + 1
 
     @property
     def _window(self) -> int:
@@ -328,3 +321,13 @@ class ProseScan:
         if syntax.hides_an_address(reference[0]):
             self._put(self._at, self._at, "\\")
         return reference.end()
+
+
+_CONSTRUCTS: Mapping[str, Callable[[ProseScan], int | None]] = {
+    "\n": ProseScan._end_line,
+    "`": ProseScan._code_span,
+    "!": ProseScan._open,
+    "[": ProseScan._open,
+    "]": ProseScan._close,
+    "<": ProseScan._angle,
+}
