@@ -19,9 +19,9 @@ _JOINING = (
 _EMOJI = "\u00a9\u00ae\u203c-\u3299\ufe0f\U0001f000-\U0001faff"
 _INVISIBLE = re.compile(
     # Soft hyphen, zero-width space, bidirectional embeddings, overrides and isolates, word joiner,
-    # byte order mark, tag characters, controls other than tab and line feed.
+    # byte order mark, tag characters, controls that break no line.
     "[\u00ad\u200b\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f"
-    "\x00-\x08\x0b-\x1f\x7f-\x9f]"
+    "\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]"
     f"|(?<![{_JOINING}])\u200c|(?<![{_JOINING}{_EMOJI}])\u200d"
 )
 
