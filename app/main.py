@@ -17,6 +17,7 @@ from fastapi import FastAPI
 from app.api import citing, demo, problems, routes, security
 from app.api.answer_runs import AnswerRuns
 from app.api.rate_limit import RateLimit
+from app.api.shares import Shares
 from app.bootstrap import SAMPLE_BOOK, Application, application, sample_pages
 from app.settings import Settings
 
@@ -50,6 +51,7 @@ def create_app(
             app.state.rate_limit = RateLimit(
                 settings.questions_per_minute, settings.questions_burst
             )
+            app.state.answer_places = Shares(settings.answers_at_once)
             app.state.demo_site = demo.build_site(*await sample_pages(rag))
             yield
 
@@ -62,9 +64,11 @@ def create_app(
         redoc_url=None,
         openapi_url="/v1/openapi.json",
         lifespan=lifespan,
+        # Starlette's redirects to the path with or without a slash repeat whatever Host was sent.
+        redirect_slashes=False,
     )
     problems.install(app)
-    security.install(app, settings.allowed_origins)
+    security.install(app, settings)
     app.include_router(routes.router)
     app.include_router(citing.router)
     app.include_router(demo.router)

@@ -112,10 +112,24 @@ class Settings(BaseSettings):
     """What a reader gets who asks an exercise of the book, unless the request says otherwise."""
     allowed_origins: str = ""
     """Comma-separated origins that may call the API from a browser; empty: same origin only."""
+    allowed_hosts: str = ""
+    """Comma-separated names that requests may be addressed to, `*.example` for all below one;
+    empty: any, since no answer repeats the name."""
+    trusted_proxies: str = ""
+    """Comma-separated addresses or networks of the proxies in front; only what comes from them is
+    believed to be for another client (`X-Forwarded-For`)."""
     questions_per_minute: int = Field(120, ge=0)
-    """From one address, on average: chat and search together. 0: no limit."""
+    """From one address, on average; a search is half a question, what needs no search less.
+    0: no limit."""
     questions_burst: int = Field(300, ge=1)
-    """From one address at once."""
+    """From one address within a moment."""
+    answers_at_once: int = Field(64, ge=2)
+    """Questions and searches being answered; one address has half of them at most."""
+    max_connections: int = Field(1_000, ge=2)
+    """Open connections, half of them from one address at most; also no more than half of the
+    descriptors that the system allows the process."""
+    shutdown_seconds: float = Field(20.0, ge=0)
+    """For the answers under way when the server is stopped; then they end with an error."""
 
     def embed_price(self, model: str) -> float | None:
         """US dollars per million tokens; None when it is not known."""

@@ -11,9 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import uvicorn
-from fastapi import FastAPI
-
+from app.api.connections import server
 from app.bootstrap import Application, application
 from app.domain.answer import Usage
 from app.domain.retrieval.query import ContextPassage, Turn
@@ -58,41 +56,22 @@ def ingest(settings: Settings, request: IngestRequest) -> None:
 @contextmanager
 def serving(settings: Settings, open_application: OpenApplication = application) -> Iterator[str]:
     """Serve until the context ends; yield the address, such as `http://127.0.0.1:54321`."""
-    with serving_app(create_app(settings, open_application=open_application)) as address:
-        yield address
-
-
-@contextmanager
-def serving_app(app: FastAPI) -> Iterator[str]:
+    app = create_app(settings, open_application=open_application)
     # asyncio turns Nagle's delay off only where the protocol is named.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(app, log_config=None, lifespan="on")
-    server = _Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    served = server(app, settings)
+    thread = threading.Thread(target=served.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
-        server.ready.wait()
-        assert server.started, "the application did not start: see the log"
+        while not served.started and thread.is_alive():
+            thread.join(0.005)
+        assert served.started, "the application did not start: see the log"
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
-        server.should_exit = True
+        served.should_exit = True
         thread.join()
         listener.close()
-
-
-class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.ready = threading.Event()
-
-    def install_signal_handlers(self) -> None: ...
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        try:
-            await super().startup(sockets)
-        finally:
-            self.ready.set()
 
 
 @dataclass

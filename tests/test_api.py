@@ -287,6 +287,8 @@ _STATUS = {
     errors.ConfigError: 500,
     errors.IndexMismatch: 409,
     errors.IndexBusy: 409,
+    errors.Overloaded: 503,
+    errors.ShuttingDown: 503,
     errors.StorageError: 503,
     errors.IndexUnreadable: 503,
     errors.ProviderError: 502,

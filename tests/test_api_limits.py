@@ -10,10 +10,14 @@ from pathlib import Path
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.types import Message, Receive, Scope, Send
 
-from app.api.rate_limit import MAX_CLIENTS, RateLimit, client_key
+from app.api.clients import subscriber
+from app.api.rate_limit import MAX_BUCKETS, SUBSCRIBERS_A_SITE, Charge, RateLimit
 from app.api.security import BodyLimit
+from app.api.shares import Shares
 from tests.owl_server import QUESTION, assert_problem, events_of
 from tests.serving import ScriptedGenerator, offline_settings, serving
 
@@ -26,32 +30,53 @@ class Clock:
         return self.time
 
 
+CHAT = Charge("questions", 1.0)
+SEARCH = Charge("questions", 0.5)
+PAGE = Charge("reading", 0.1)
+
+
 def test_a_bucket_gives_its_burst_and_then_its_rate() -> None:
     clock = Clock()
     limit = RateLimit(per_minute=30, burst=3, clock=clock)
-    assert [limit.admit("a") for _ in range(4)] == [0, 0, 0, 2]
-    assert limit.admit("b") == 0, "another client has a bucket of its own"
+    assert [limit.admit("a", CHAT) for _ in range(4)] == pytest.approx([0, 0, 0, 2])
+    assert limit.admit("b", CHAT) == 0, "another client has a bucket of its own"
     clock.time += 1.5
-    assert limit.admit("a") == 0.5
-    clock.time += 0.5
-    assert [limit.admit("a") for _ in range(2)] == [0, 2]
+    assert limit.admit("a", CHAT) == pytest.approx(0.5)
+    clock.time += 0.51
+    assert [limit.admit("a", CHAT) for _ in range(2)] == pytest.approx([0, 1.99])
     clock.time += 3_600
-    assert [limit.admit("a") for _ in range(4)] == [0, 0, 0, 2]
+    assert [limit.admit("a", CHAT) for _ in range(4)] == pytest.approx([0, 0, 0, 2])
+
+
+def test_a_request_costs_what_it_is_and_one_sort_leaves_the_others_alone() -> None:
+    limit = RateLimit(per_minute=60, burst=4, clock=Clock())
+    assert [limit.admit("a", SEARCH) for _ in range(9)] == pytest.approx([0] * 8 + [0.5])
+    assert limit.admit("a", CHAT) == pytest.approx(1)
+    waits = [limit.admit("a", PAGE) for _ in range(42)]
+    assert waits[:39] == [0] * 39
+    assert waits[-1] > 0
 
 
 def test_no_limit_is_no_limit() -> None:
     limit = RateLimit(per_minute=0, burst=1)
-    assert [limit.admit("a") for _ in range(5)] == [0] * 5
+    assert [limit.admit("a", CHAT) for _ in range(5)] == [0] * 5
 
 
 def test_clients_beyond_the_memory_are_forgotten_oldest_first() -> None:
     limit = RateLimit(per_minute=1, burst=1, clock=Clock())
-    for number in range(MAX_CLIENTS):
-        assert limit.admit(str(number)) == 0
-    assert limit.admit("0") > 0
-    assert limit.admit("newcomer") == 0
-    assert limit.admit("0") > 0
-    assert limit.admit("1") == 0
+    for number in range(MAX_BUCKETS):
+        assert limit.admit(str(number), CHAT) == 0
+    assert limit.admit("0", CHAT) > 0
+    assert limit.admit("newcomer", CHAT) == 0
+    assert limit.admit("0", CHAT) > 0
+    assert limit.admit("1", CHAT) == 0
+
+
+def test_an_ipv6_site_has_what_eight_subscribers_have() -> None:
+    limit = RateLimit(per_minute=1, burst=2, clock=Clock())
+    admitted = [not limit.admit(f"2001:db8:1:{number:x}::1", CHAT) for number in range(100)]
+    assert admitted == [True] * 2 * SUBSCRIBERS_A_SITE + [False] * (100 - 2 * SUBSCRIBERS_A_SITE)
+    assert limit.admit("2001:db8:2:1::1", CHAT) == 0
 
 
 @pytest.mark.parametrize(
@@ -67,8 +92,35 @@ def test_clients_beyond_the_memory_are_forgotten_oldest_first() -> None:
         ("testclient", "", False),
     ],
 )
-def test_a_client_is_an_address_or_an_ipv6_site(one: str, other: str, same: bool) -> None:
-    assert (client_key(one) == client_key(other)) == same
+def test_a_client_is_an_address_or_an_ipv6_subscriber(one: str, other: str, same: bool) -> None:
+    assert (subscriber(one) == subscriber(other)) == same
+
+
+def test_no_client_takes_more_than_are_left_and_a_newcomer_finds_a_place() -> None:
+    places = Shares(12)
+    assert [places.take("a") for _ in range(7)] == [True] * 6 + [False]
+    assert [places.take("b") for _ in range(4)] == [True] * 3 + [False]
+    assert places.take("c")
+    places.release("b")
+    assert not places.take("a")
+    assert places.take("b")
+
+
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from("abcd")), max_size=80))
+def test_places_are_never_more_than_there_are_and_all_come_back(
+    steps: list[tuple[bool, str]],
+) -> None:
+    places, held = Shares(9), list[str]()
+    for taking, client in steps:
+        if taking:
+            held += [client] * places.take(client)
+        elif client in held:
+            places.release(client)
+            held.remove(client)
+        assert places.free == 9 - len(held) >= 1
+    for client in held:
+        places.release(client)
+    assert places == Shares(9)
 
 
 def test_a_body_that_does_not_come_is_not_waited_for() -> None:
@@ -136,7 +188,8 @@ def test_an_answer_takes_so_long_and_no_longer_and_a_client_gets_so_many(
     assert_problem(whole, 503, "provider_unavailable")
     assert generator.cancelled.wait(20)
 
-    assert strict.post("/v1/search", json={"question": QUESTION}).status_code == 200
+    for _ in range(2):
+        assert strict.post("/v1/search", json={"question": QUESTION}).status_code == 200
     generator.play("No sound.")
     assert strict.post("/v1/chat", json={"question": QUESTION}).status_code == 200
     for path in ("/v1/chat", "/v1/search"):

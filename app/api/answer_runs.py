@@ -11,7 +11,8 @@ import asyncio
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -19,11 +20,16 @@ from app.api.problems import error_event, report
 from app.api.wire_events import frame, wire_events
 from app.domain.answer import AnswerEvent, TextDelta
 from app.domain.answering.request import AskRequest
+from app.domain.errors import ShuttingDown
 
 KEPT_SECONDS = 60.0
 MAX_KEPT_BYTES = 16 * 2**20
 """Of all answers together, some 2,000; beyond that the oldest is forgotten early."""
+RESTART_SECONDS = 5.0
+"""After which a server that is being restarted may answer again."""
 _HEARTBEAT = b": still here\n\n"
+
+T = TypeVar("T")
 
 
 class AnswerRun:
@@ -48,6 +54,7 @@ class AnswerRun:
         self._readers = 1
         self._streaming = False
         self._failure: Exception | None = None
+        self._stopped_by: Exception | None = None
         self._news = asyncio.Event()
 
     @property
@@ -87,6 +94,12 @@ class AnswerRun:
             self.task.cancel()
             await asyncio.wait({self.task})
 
+    def stop(self, error: Exception) -> None:
+        """End it now; its readers are told this error."""
+        if not self.ended:
+            self._stopped_by = error
+            self.task.cancel()
+
     async def follow(self, seen: int, heartbeat: float) -> AsyncGenerator[bytes, None]:
         """Yield all frames after the first `seen`, those that are ready at once in one piece.
 
@@ -121,6 +134,11 @@ class AnswerRun:
                     # What a provider sent together comes without a wait between: the reader gets
                     # this text before work is done on the next event.
                     await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            if self._stopped_by is None:
+                raise
+            self.task.uncancel()
+            self._fail(self._stopped_by)
         except Exception as error:  # noqa: BLE001 - told to whoever reads
             self._fail(error)
         finally:
@@ -154,6 +172,8 @@ class AnswerRuns:
         self._running: dict[str, AnswerRun] = {}
         self._kept: OrderedDict[str, tuple[float, AnswerRun]] = OrderedDict()
         """By the time of their end."""
+        self._whole: set[asyncio.Future[Any]] = set()
+        self._closed = False
 
     def start(
         self, ask: AskRequest, events: AsyncIterator[AnswerEvent], request_id: str
@@ -163,6 +183,27 @@ class AnswerRuns:
         self._running[run.id] = run
         run.task.add_done_callback(lambda _task: self._settle(run))
         return run
+
+    async def unless_closed(self, work: Awaitable[T]) -> T:
+        """Return what `work` returns. ShuttingDown when `close` is called first."""
+        task = asyncio.ensure_future(work)
+        self._whole.add(task)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if self._closed:
+                raise _shutting_down() from None
+            raise
+        finally:
+            self._whole.discard(task)
+
+    def close(self) -> None:
+        """End what is under way with ShuttingDown: the server does not wait any longer."""
+        self._closed = True
+        for run in list(self._running.values()):
+            run.stop(_shutting_down())
+        for task in list(self._whole):
+            task.cancel()
 
     def resume(self, event_id: str, ask: AskRequest) -> tuple[AnswerRun, int] | None:
         """Join the answer that has this event; return it with how many of its events were seen.
@@ -194,3 +235,7 @@ class AnswerRuns:
                 return
             del self._kept[run.id]
             self._bytes -= run.size
+
+
+def _shutting_down() -> ShuttingDown:
+    return ShuttingDown("the server ended before the answer did", RESTART_SECONDS)

@@ -24,7 +24,7 @@ ParagraphId = Annotated[str, Path(max_length=200, examples=["p-8v4x1q0mhz"])]
     summary="Go to a paragraph",
     status_code=302,
     response_class=RedirectResponse,
-    responses=problems(404, 410, 503),
+    responses=problems(404, 410, 422, 503),
 )
 async def cite(
     paragraph_id: ParagraphId,

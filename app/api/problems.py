@@ -26,11 +26,13 @@ from app.domain.errors import (
     IndexBusy,
     IndexMismatch,
     InputError,
+    Overloaded,
     ProviderAuthError,
     ProviderError,
     ProviderRateLimited,
     ProviderUnavailable,
     RagError,
+    ShuttingDown,
     StorageError,
 )
 
@@ -59,6 +61,8 @@ RULES: dict[type[RagError], Rule] = {
     IndexMismatch: Rule(409),
     IndexBusy: Rule(409),
     ConfigError: Rule(500, _MISCONFIGURED),
+    Overloaded: Rule(503, "Too many questions at once. Try again in a moment."),
+    ShuttingDown: Rule(503, "The server is being restarted. Try again in a moment."),
     StorageError: Rule(503, "The index cannot be read just now. Try again in a moment."),
     ProviderError: Rule(502, "The language model's service failed. Try again in a moment."),
     ProviderAuthError: Rule(502, _MISCONFIGURED),
@@ -83,7 +87,7 @@ def request_id(request: Request) -> str:
 
 
 def retry_after(error: Exception) -> float | None:
-    if isinstance(error, ProviderRateLimited | ProviderUnavailable):
+    if isinstance(error, ProviderRateLimited | ProviderUnavailable | Overloaded | ShuttingDown):
         return error.retry_after
     return None
 

@@ -12,7 +12,6 @@ from app.api import sse
 from app.api.answer_runs import AnswerRuns
 from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
 from app.api.problems import problem_response, request_id, title_of
-from app.api.rate_limit import within_rate_limit
 from app.api.requests import BookName, ChatRequest, SearchRequest
 from app.api.responses import (
     AnswerBody,
@@ -32,6 +31,7 @@ from app.api.responses import (
     StartEvent,
     TermBody,
 )
+from app.api.shares import within_its_share
 from app.bootstrap import Application
 from app.domain.answer import AnswerEvent, AnswerMode
 from app.domain.answering.exercises import Solutions
@@ -65,15 +65,19 @@ data: {"answer": "A document is ...", "mode": "extractive", "citations": [...], 
 """
 
 
+_OF_EVERY_ROUTE = (400, 408, 413, 429, 431, 500)
+"""What is refused before a route is looked for, and what is a defect."""
+
+
 def problems(*statuses: int) -> dict[int | str, dict[str, object]]:
-    """Return the `responses` of a route that may answer with these problems."""
+    """Return the `responses` of a route that may answer with these problems, too."""
     schema = {"$ref": "#/components/schemas/Problem"}
     return {
         status: {
             "description": title_of(status),
             "content": {PROBLEM_TYPE: {"schema": schema}},
         }
-        for status in statuses
+        for status in sorted({*_OF_EVERY_ROUTE, *statuses})
     }
 
 
@@ -148,9 +152,9 @@ def _filter(book: BookName | None) -> SearchFilter:
             "`error`.",
             "content": {sse.MEDIA_TYPE: {"example": _STREAM_EXAMPLE}},
         },
-        **problems(400, 404, 408, 409, 413, 422, 429, 500, 502, 503),
+        **problems(404, 409, 422, 502, 503),
     },
-    dependencies=[Depends(within_rate_limit)],
+    dependencies=[Depends(within_its_share)],
 )
 async def chat(
     body: ChatRequest, request: Request, rag: Rag, runs: Runs, last_event_id: LastEventId = ""
@@ -165,17 +169,18 @@ async def chat(
     if body.stream or sse.MEDIA_TYPE in request.headers.get("accept", ""):
         return await sse.stream_answer(request, runs, ask, stream, last_event_id)
     whole = in_time(rag.answer.answer(ask), seconds, "the answer")
-    return AnswerBody.model_validate(await sse.unless_disconnected(request.receive, whole))
+    answer = await sse.unless_disconnected(request.receive, runs.unless_closed(whole))
+    return AnswerBody.model_validate(answer)
 
 
 @router.post(
     "/v1/search",
     tags=["answers"],
     summary="Search without answering",
-    responses=problems(400, 404, 408, 409, 413, 422, 429, 500, 502, 503),
-    dependencies=[Depends(within_rate_limit)],
+    responses=problems(404, 409, 422, 502, 503),
+    dependencies=[Depends(within_its_share)],
 )
-async def search(body: SearchRequest, rag: Rag) -> SearchBody:
+async def search(body: SearchRequest, request: Request, rag: Rag, runs: Runs) -> SearchBody:
     """Find the chunks of the book that are nearest to the question."""
     query = SearchQuery(
         question=_bounded(body.question, rag),
@@ -183,7 +188,8 @@ async def search(body: SearchRequest, rag: Rag) -> SearchBody:
         mode=body.mode,
         filter=_filter(body.book),
     )
-    result = await rag.retrieve.search(query)
+    found = runs.unless_closed(rag.retrieve.search(query))
+    result = await sse.unless_disconnected(request.receive, found)
     hits = [HitBody.of(hit) for hit in result.hits]
     return SearchBody(hits=hits, degraded=list(result.degraded))
 
@@ -211,7 +217,7 @@ async def glossary(
     return GlossaryBody(book=found.book, terms=[TermBody.of(term) for term in found.terms])
 
 
-@router.get("/healthz", tags=["operation"], summary="Is the process alive?")
+@router.get("/healthz", tags=["operation"], summary="Is the process alive?", responses=problems())
 async def healthz() -> HealthBody:
     return HealthBody()
 

@@ -1,4 +1,4 @@
-"""What surrounds every request: its id, its size, the headers of its response.
+"""What surrounds every request: its head, its id, its size, the headers of its response.
 
 Plain ASGI middleware: they neither buffer a stream nor hide a disconnect.
 """
@@ -14,10 +14,16 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from app.api.clients import trusted_proxies
 from app.api.problems import problem_response, unexpected
+from app.api.rate_limit import RateLimited
 from app.domain.errors import ConfigError
+from app.settings import Settings
 
+MAX_HEAD_BYTES = 16 * 1024
+"""Of all names and values of a request's headers and its target."""
 MAX_BODY_BYTES = 64 * 1024
 BODY_SECONDS = 10.0
 API_DOCS_PATH = "/v1/docs"
@@ -42,6 +48,7 @@ _FIXED_HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 _ORIGIN = re.compile(r"https?://[^/\s]+")
+_HOST = re.compile(r"(?:\*\.)?[a-z0-9_.-]+|\[[0-9a-f:.]+\]")
 
 
 def content_policy(path: str, content_type: str) -> str:
@@ -99,6 +106,68 @@ class RequestScope:
             await response(scope, receive, send_with_id)
 
 
+class RequestHead:
+    """Refuses a request for what its head says, before anything else looks at it.
+
+    A body that is bounded in two ways may end elsewhere for a proxy in front (RFC 9112, 6.1).
+    """
+
+    def __init__(self, app: ASGIApp, hosts: list[str]) -> None:
+        """Only requests to these `hosts` are answered; to any if there are none."""
+        self._app = app
+        self._hosts = frozenset(hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        request_id = str(scope["state"]["request_id"])
+        size = sum(len(name) + len(value) for name, value in headers.raw)
+        size += len(scope.get("raw_path") or b"") + len(scope["query_string"])
+        if size > MAX_HEAD_BYTES:
+            detail = f"the request's address and headers are larger than {MAX_HEAD_BYTES:,} bytes"
+            response = problem_response(431, "head_too_large", detail, request_id)
+        elif "content-length" in headers and "transfer-encoding" in headers:
+            detail = "a body has a Content-Length or a Transfer-Encoding, not both"
+            response = problem_response(400, "bad_request", detail, request_id)
+        elif not self._is_ours(headers.get("host", "")):
+            response = problem_response(
+                400, "host_not_allowed", "this server is not that host", request_id
+            )
+        else:
+            await self._app(scope, receive, send)
+            return
+        response.headers["Connection"] = "close"
+        await response(scope, receive, send)
+
+    def _is_ours(self, host: str) -> bool:
+        if not self._hosts:
+            return True
+        name = host.strip().lower()
+        name = name.partition("]")[0] + "]" if name[:1] == "[" else name.partition(":")[0]
+        return name in self._hosts or any(
+            name.endswith(pattern[1:]) for pattern in self._hosts if pattern[0] == "*"
+        )
+
+
+class HeadAsGet:
+    """Answers HEAD as GET would be, without the body (RFC 9110, 9.3.2)."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_no_body(message: Message) -> None:
+            await send({**message, "body": b""} if "body" in message else message)
+
+        await self._app({**scope, "method": "GET"}, receive, send_no_body)
+
+
 class BodyLimit:
     """Refuses a body over the limit before anything parses it, whatever its header claims.
 
@@ -129,6 +198,7 @@ class BodyLimit:
         if body is None:
             detail = f"the request's body is larger than {self._max:,} bytes"
             response = problem_response(413, "body_too_large", detail, request_id)
+            response.headers["Connection"] = "close"
             await response(scope, receive, send)
             return
         await self._app(scope, _replay(body, receive), send)
@@ -173,19 +243,36 @@ def allowed_origins(setting: str) -> list[str]:
     return origins
 
 
-def install(app: FastAPI, origins_setting: str) -> None:
-    """Wrap the application, innermost first."""
+def allowed_hosts(setting: str) -> list[str]:
+    """Return the hosts of a comma-separated setting. ConfigError names one that is none."""
+    hosts = [host.strip().lower() for host in setting.split(",") if host.strip()]
+    for host in hosts:
+        if not _HOST.fullmatch(host):
+            message = f"RAG_ALLOWED_HOSTS: {host!r} is no host; write book.example or *.example"
+            raise ConfigError(message)
+    return hosts
+
+
+def install(app: FastAPI, settings: Settings) -> None:
+    """Wrap the application, innermost first. Raises ConfigError."""
+    app.add_middleware(HeadAsGet)
     app.add_middleware(BodyLimit)
+    app.add_middleware(RateLimited)
+    app.add_middleware(RequestHead, hosts=allowed_hosts(settings.allowed_hosts))
     app.add_middleware(RequestScope)
-    if origins := allowed_origins(origins_setting):
+    if origins := allowed_origins(settings.allowed_origins):
         # No cookies and no credentials: the API keeps none, so even `*` shares nothing.
         app.add_middleware(
             CORSMiddleware,
             allow_origins=origins,
             allow_credentials=False,
-            allow_methods=["GET", "POST"],
+            allow_methods=["GET", "HEAD", "POST"],
             allow_headers=["Content-Type", "Accept", "Last-Event-ID"],
             expose_headers=["X-Request-ID", "Retry-After"],
             max_age=600,
         )
     app.add_middleware(SecurityHeaders)
+    app.add_middleware(
+        ProxyHeadersMiddleware,
+        trusted_hosts=trusted_proxies(settings.trusted_proxies),
+    )

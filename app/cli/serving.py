@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import socket
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -35,9 +36,11 @@ async def demo(arguments: argparse.Namespace, settings: Settings) -> None:
 
 async def _serve(settings: Settings) -> None:
     # Half a second of start-up, which the other commands should not pay.
-    import uvicorn  # noqa: PLC0415
-
+    from app.api.connections import server  # noqa: PLC0415
+    from app.api.logs import log_to  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415
+
+    log_to(sys.stderr)
 
     _require_free_port(settings)
     async with application(settings) as rag:
@@ -49,8 +52,7 @@ async def _serve(settings: Settings) -> None:
         remark(f"embedder: {rag.embedder.model}; answers: {rag.answer_mode}")
         remark(f"serving at http://{settings.host}:{settings.port} (Ctrl-C stops)")
         web = create_app(settings, open_application=opened)
-        config = uvicorn.Config(web, host=settings.host, port=settings.port, log_level="warning")
-        await uvicorn.Server(config).serve()
+        await server(web, settings).serve()
 
 
 def _require_free_port(settings: Settings) -> None:

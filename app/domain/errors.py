@@ -9,6 +9,8 @@ RagError                    message for the person in front of it; never carries
 ├── ConfigError             settings are missing or contradictory  CLI exit 2, HTTP 500
 ├── IndexMismatch           index made by another model            CLI exit 2, HTTP 409
 ├── IndexBusy               another ingest of the book is running  CLI exit 2, HTTP 409
+├── Overloaded              more at once than is answered          HTTP 503, retry_after
+├── ShuttingDown            the server ends before the answer does HTTP 503, retry_after
 ├── StorageError            disk or index store failed             CLI exit 1, HTTP 503
 │   └── IndexUnreadable     written by another version, damaged    the next ingest replaces it
 └── ProviderError           an outside service failed              CLI exit 1, HTTP 502
@@ -69,6 +71,26 @@ class IndexMismatch(RagError):
 class IndexBusy(RagError):
     code = "index_busy"
     exit_code = 2
+
+
+class Overloaded(RagError):
+    """`retry_after` in seconds."""
+
+    code = "overloaded"
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ShuttingDown(RagError):
+    """`retry_after` in seconds."""
+
+    code = "shutting_down"
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class StorageError(RagError):

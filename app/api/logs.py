@@ -1,0 +1,66 @@
+"""The server's log: a line for each event, with its fields; what repeats, once a second."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
+_MOST_EVENTS = 1_000
+
+
+class OncePerSecond(logging.Filter):
+    """Lets one record of an event through a second; the next says how many were left out.
+
+    An outage or an attack has the same error thousands of times a second, and the log must not
+    fill the disk. Events are told apart by logger, level, message and kind of exception.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` gives seconds."""
+        super().__init__()
+        self._clock = clock
+        self._seen: dict[tuple[object, ...], tuple[float, int]] = {}
+        """By event: when one was let through, and how many have been left out since."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        kind = record.exc_info[0] if record.exc_info else None
+        # What follows the first line of a message of asyncio's names the object.
+        event = (record.name, record.levelno, str(record.msg).partition("\n")[0], kind)
+        now = self._clock()
+        then, left_out = self._seen.get(event, (-1.0, 0))
+        if now < then + 1:
+            self._seen[event] = (then, left_out + 1)
+            return False
+        if len(self._seen) >= _MOST_EVENTS:
+            self._seen.clear()
+        self._seen[event] = (now, 0)
+        if left_out:
+            record.left_out = left_out
+        return True
+
+
+class LineFormatter(logging.Formatter):
+    """Time, level, logger, event and its fields: `code=provider_auth`."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        fields = {key: value for key, value in vars(record).items() if key not in _EVERY_RECORD}
+        told = (f"{key}={json.dumps(value, default=str)}" for key, value in fields.items())
+        return " ".join([super().formatMessage(record), *told])
+
+
+def log_to(stream: TextIO = sys.stderr) -> logging.Handler:
+    """Send warnings and errors of the whole process there. Returns what was added."""
+    handler = logging.StreamHandler(stream)
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(LineFormatter())
+    handler.addFilter(OncePerSecond())
+    logging.getLogger().addHandler(handler)
+    return handler
