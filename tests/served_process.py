@@ -1,0 +1,72 @@
+"""The command `serve` in a process of its own, for what only a whole process shows."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+
+from tests.command_line import KEYS
+from tests.conftest import ROOT
+
+
+@dataclass(frozen=True)
+class Served:
+    process: subprocess.Popen[bytes]
+    port: int
+    log: Path
+
+    def connect(self, source: str = "127.0.0.1") -> socket.socket:
+        """Open a connection from this address of the loopback network."""
+        return socket.create_connection(("127.0.0.1", self.port), 30, (source, 0))
+
+    def http(self, source: str = "127.0.0.1") -> HTTPConnection:
+        return HTTPConnection("127.0.0.1", self.port, 30, (source, 0))
+
+
+@contextmanager
+def served_process(home: Path, descriptors: int | None = None, **settings: str) -> Iterator[Served]:
+    """Serve until the context ends; `descriptors` is the most that the system allows it."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    kept = {name: value for name, value in os.environ.items() if name not in KEYS}
+    offline = {"RAG_EMBEDDER": "local", "RAG_GENERATOR": "extractive"}
+    place = {"RAG_HOME": str(home), "RAG_PORT": str(port), "PYTHONPATH": str(ROOT)}
+
+    command = [sys.executable, "-m", "app.cli", "serve"]
+    if descriptors is not None:
+        command = ["bash", "-c", f'ulimit -n {descriptors} && exec "$@"', "serve", *command]
+    log = home.parent / f"serve-{port}.log"
+    with log.open("wb") as stderr:
+        process = subprocess.Popen(
+            command,
+            cwd=home.parent,
+            env={**kept, **offline, **place, **settings},
+            stderr=stderr,
+        )
+    try:
+        _await_readiness(process, port, log)
+        yield Served(process, port, log)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _await_readiness(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    while process.poll() is None:
+        try:
+            with socket.create_connection(("127.0.0.1", port), 30):
+                return
+        except ConnectionRefusedError:
+            try:
+                process.wait(0.05)
+            except subprocess.TimeoutExpired:
+                continue
+    message = f"the server did not start: {log.read_text()}"
+    raise AssertionError(message)

@@ -1,0 +1,293 @@
+"""What one connection may take of the server, and how the server ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import shutil
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
+from uvicorn.server import ServerState
+
+import app.domain.errors as errors
+from app.api.clients import trusted_proxies
+from app.api.connections import BoundedConnection, ConnectionLimits
+from app.api.logs import LineFormatter, OncePerSecond
+from app.api.shares import Shares
+from tests.openai_double import OpenAIDouble, event
+from tests.owl_server import QUESTION, assert_problem
+from tests.served_process import Served, served_process
+from tests.serving import ScriptedGenerator, offline_settings, serving
+
+HEAD = b"POST /v1/chat HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+
+
+def everything(connection: socket.socket) -> bytes:
+    """Return what the server sends until it closes the connection."""
+    received = b""
+    with suppress(ConnectionResetError):
+        while data := connection.recv(65_536):
+            received += data
+    return received
+
+
+# --- a whole process ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def served(owl_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server that may open 200 files."""
+    home = Path(shutil.copytree(owl_home, tmp_path_factory.mktemp("served") / "rag"))
+    with served_process(home, descriptors=200) as server:
+        yield server
+
+
+def test_idle_connections_of_one_address_are_no_outage_for_another(served: Served) -> None:
+    with ExitStack() as open_ones:
+        for _ in range(300):
+            open_ones.enter_context(served.connect("127.0.0.1"))
+        for path in ("/healthz", "/v1/books"):
+            other = served.http("127.0.0.2")
+            other.request("GET", path)
+            assert other.getresponse().status == 200
+            other.close()
+        own = open_ones.enter_context(served.connect("127.0.0.1"))
+        refused = everything(own)
+    assert refused.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
+    assert b"\r\nretry-after: 1\r\n" in refused.lower()
+    assert json.loads(refused.partition(b"\r\n\r\n")[2])["code"] == "overloaded"
+    assert served.log.stat().st_size < 10_000
+
+
+def test_a_body_over_the_limit_is_not_read_on(served: Served) -> None:
+    with served.connect() as connection:
+        connection.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
+        sent, chunk = 0, b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+        with suppress(ConnectionError):
+            while sent < 256 * 2**20:
+                connection.sendall(chunk)
+                sent += len(chunk)
+    assert sent < 256 * 2**20
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [
+        b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+    ],
+)
+def test_two_lengths_are_refused_and_what_follows_is_no_request(
+    served: Served, framing: bytes
+) -> None:
+    with served.connect() as connection:
+        connection.sendall(
+            HEAD + framing + b"\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+        )
+        received = everything(connection)
+    assert received.startswith(b"HTTP/1.1 400 ")
+    assert received.count(b"HTTP/1.1") == 1
+
+
+def test_the_same_error_is_one_line_a_second_of_the_log(served: Served) -> None:
+    before, start = served.log.read_text().count("Invalid HTTP request"), time.monotonic()
+    for _ in range(200):
+        with served.connect() as connection:
+            connection.sendall(b"nonsense\r\n\r\n")
+            assert everything(connection).startswith(b"HTTP/1.1 400 ")
+    lines = served.log.read_text().count("Invalid HTTP request") - before
+    assert 1 <= lines <= time.monotonic() - start + 2
+
+
+@pytest.fixture
+def endless(owl_home: Path, tmp_path: Path) -> Iterator[Served]:
+    """A server whose model never comes to an end."""
+
+    def words(_request: dict[str, Any]) -> Iterator[str]:
+        while not double.left.wait(0.05):
+            yield event("owl ")
+
+    home = Path(shutil.copytree(owl_home, tmp_path / "rag"))
+    with OpenAIDouble() as double:
+        double.answering = words  # type: ignore[assignment]  # read one by one
+        with served_process(
+            home,
+            RAG_SHUTDOWN_SECONDS="0.3",
+            RAG_GENERATOR="openai",
+            RAG_OPENAI_BASE_URL=double.url,
+        ) as server:
+            yield server
+
+
+def asked(server: Served, *, stream: bool) -> HTTPConnection:
+    client = server.http()
+    body = json.dumps({"question": QUESTION, "stream": stream})
+    client.request("POST", "/v1/chat", body, {"Content-Type": "application/json"})
+    return client
+
+
+def test_a_stopped_server_ends_its_streams_with_an_error_event(endless: Served) -> None:
+    stream, whole = asked(endless, stream=True), asked(endless, stream=False)
+    response = stream.getresponse()
+    begun = response.read1(10)
+    endless.process.send_signal(signal.SIGTERM)
+    events = (begun + response.read()).decode().strip().split("\n\n")
+    name, _, data = events[-1].splitlines()
+    assert name == "event: error"
+    assert json.loads(data.removeprefix("data: "))["code"] == "shutting_down"
+    refused = whole.getresponse()
+    assert refused.status == 503
+    assert json.loads(refused.read())["code"] == "shutting_down"
+    endless.process.wait(30)
+    stream.close()
+    whole.close()
+
+
+# --- one connection -----------------------------------------------------------------------------
+
+
+async def flood(scope: Scope, receive: Receive, send: Send) -> None:
+    """Send for ever."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    for _ in range(10_000):
+        await send({"type": "http.response.body", "body": b" " * 65_536, "more_body": True})
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"", b""),
+        (b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ", b"HTTP/1.1 408"),
+        (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"HTTP/1.1 200"),
+    ],
+    ids=["silent", "half a head", "takes nothing"],
+)
+def test_who_does_not_send_or_take_in_time_loses_the_connection(sent: bytes, status: bytes) -> None:
+    async def run() -> bytes:
+        loop = asyncio.get_running_loop()
+        config = uvicorn.Config(flood, ws="none", lifespan="off", log_config=None)
+        config.load()
+        state = ServerState()
+        places = Shares(4)
+        limits = ConnectionLimits(places, [], head_seconds=0.05, take_seconds=0.05)
+
+        lost = asyncio.Event()
+
+        class Watched(BoundedConnection):
+            def connection_lost(self, exc: Exception | None) -> None:
+                super().connection_lost(exc)
+                lost.set()
+
+        server = await loop.create_server(
+            lambda: Watched(config, state, {}, limits=limits), "127.0.0.1", 0
+        )
+        with socket.create_connection(server.sockets[0].getsockname()) as client:
+            client.setblocking(False)
+            await loop.sock_sendall(client, sent)
+            async with asyncio.timeout(30):
+                await lost.wait()
+            received = b""
+            with suppress(ConnectionResetError):
+                received = await loop.sock_recv(client, 12)
+        server.close()
+        assert places.free == 4
+        await asyncio.gather(*state.tasks)
+        return received
+
+    assert asyncio.run(run()) == status
+
+
+# --- who is believed ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("trusted", "first", "second", "admitted"),
+    [
+        ("", "1.1.1.1", "2.2.2.2", False),
+        ("10.0.0.0/8", "1.1.1.1", "2.2.2.2", False),
+        ("127.0.0.1", "1.1.1.1", "2.2.2.2", True),
+        ("127.0.0.0/8", "1.1.1.1", "1.1.1.1", False),
+        ("127.0.0.1", "8.8.8.8, 1.1.1.1", "9.9.9.9, 1.1.1.1", False),
+        ("127.0.0.1, 10.0.0.0/8", "1.1.1.1, 10.0.0.1", "2.2.2.2, 10.0.0.1", True),
+    ],
+)
+def test_only_a_trusted_proxy_says_who_asks(
+    owl_home: Path, tmp_path: Path, trusted: str, first: str, second: str, admitted: bool
+) -> None:
+    home = Path(shutil.copytree(owl_home, tmp_path / "rag"))
+    settings = offline_settings(
+        home, questions_per_minute=1, questions_burst=1, trusted_proxies=trusted
+    )
+    with serving(settings) as address:
+        codes = [
+            httpx.post(
+                f"{address}/v1/chat", json={}, headers={"X-Forwarded-For": forwarded}
+            ).status_code
+            for forwarded in (first, second)
+        ]
+    assert codes == [422, 422 if admitted else 429]
+
+
+@pytest.mark.parametrize("setting", ["*", "localhost", "10.0.0.1/8", "1.2.3.4;5.6.7.8"])
+def test_a_proxy_that_is_no_network_is_named(setting: str) -> None:
+    with pytest.raises(errors.ConfigError, match="RAG_TRUSTED_PROXIES"):
+        trusted_proxies(setting)
+
+
+def test_who_asks_too_much_at_once_is_told_so_and_others_are_answered(
+    owl_home: Path, tmp_path: Path
+) -> None:
+    generator = ScriptedGenerator()
+    home = Path(shutil.copytree(owl_home, tmp_path / "rag"))
+    settings = offline_settings(home, answers_at_once=2)
+    body = {"question": QUESTION, "stream": True}
+    with serving(settings, generator.open) as address, ExitStack() as stack:
+        one, other = (
+            stack.enter_context(
+                httpx.Client(base_url=address, transport=httpx.HTTPTransport(local_address=source))
+            )
+            for source in ("127.0.0.1", "127.0.0.2")
+        )
+        generator.play("The flight ", hangs=True)
+        stream = stack.enter_context(one.stream("POST", "/v1/chat", json=body))
+        assert stream.status_code == 200
+        assert generator.hanging.wait(20)
+        for path in ("/v1/chat", "/v1/search"):
+            refused = one.post(path, json={"question": QUESTION})
+            problem = assert_problem(refused, 503, "overloaded")
+            assert refused.headers["retry-after"] == "1"
+            assert problem["retry_after"] == 1
+        assert one.get("/v1/books").status_code == 200
+        assert other.post("/v1/search", json={"question": QUESTION}).status_code == 200
+        stream.close()
+        assert generator.cancelled.wait(20)
+
+
+# --- the log ------------------------------------------------------------------------------------
+
+
+def test_a_line_of_the_log_has_the_fields_and_says_what_was_left_out() -> None:
+    now = 5.0
+    once = OncePerSecond(lambda: now)
+    records = [
+        logging.makeLogRecord({"name": "app", "levelname": "ERROR", "msg": "it", "code": "x y"})
+        for _ in range(4)
+    ]
+    assert [once.filter(record) for record in records[:3]] == [True, False, False]
+    assert once.filter(logging.makeLogRecord({"name": "app", "msg": "another"}))
+    now += 1
+    assert once.filter(records[3])
+    line = LineFormatter().format(records[3])
+    assert line.endswith('ERROR app it code="x y" left_out=2')
