@@ -105,6 +105,14 @@ def test_empty_or_oversized_question_is_an_error_before_any_search(question: str
     assert world.retriever.asked == []
 
 
+def test_only_what_the_reader_wrote_counts_as_the_questions_length() -> None:
+    """An abbreviation is written out where the book introduces it; that makes it longer."""
+    world = World((passage("Reciprocal rank fusion (RRF) merges lists of ranks.", "p-rrf"),))
+    question = "Championship RRF?"
+    ask(world.answering(max_question_chars=len(question), refusal_threshold=1.0), question)
+    assert "Reciprocal rank fusion" in world.retriever.asked[-1].question
+
+
 def test_the_filter_reaches_retrieval() -> None:
     world = World((LIGHT,))
     scope = SearchFilter(books=(BookId("book"),), files=("page.md",))
@@ -328,6 +336,7 @@ OUTAGES = [
     ProviderUnavailable("down"),
     ProviderRateLimited("slow down", 3.0),
     ProviderRejected("too long"),
+    ProviderAuthError("bad key"),
 ]
 
 
@@ -352,10 +361,10 @@ def test_outage_is_never_told_as_not_in_the_book() -> None:
         ask(World((LIGHT,)).answering(generator), "Hockey championship?")
 
 
-def test_refused_key_is_an_error_and_never_papered_over() -> None:
-    generator = FakeGenerator([ProviderAuthError("bad key")])
-    with pytest.raises(ProviderAuthError):
-        ask(World((LIGHT,)).answering(generator))
+def test_a_refused_key_is_an_error_of_the_log_too(caplog: pytest.LogCaptureFixture) -> None:
+    ask(World((LIGHT,)).answering(FakeGenerator([ProviderAuthError("set CO_API_KEY")])))
+    (record,) = caplog.records
+    assert (record.levelname, record.__dict__["reason"]) == ("ERROR", "set CO_API_KEY")
 
 
 def test_generator_that_stops_without_an_end_is_an_outage() -> None:

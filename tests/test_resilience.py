@@ -237,10 +237,24 @@ class CountingEmbedder(FakeEmbedder):
 def test_of_the_latest_questions_none_is_embedded_twice(breaker: CircuitBreaker) -> None:
     embedder = CountingEmbedder()
     guarded = GuardedEmbedder(embedder, breaker, LONG, remembered=2)
-    for text in ("a", "b", "a", "c", "a", "b"):  # "c" makes it forget "b"
+    for text in ("owl", "bat", "owl", "cat", "owl", "bat"):  # "cat" makes it forget "bat"
         fresh = asyncio.run(FakeEmbedder().embed_query(text))
         assert asyncio.run(guarded.embed_query(text)) == fresh
-    assert embedder.asked == ["a", "b", "c", "b"]
+    assert embedder.asked == ["owl", "bat", "cat", "bat"]
+
+
+def test_a_vector_that_cannot_be_searched_with_is_not_remembered(breaker: CircuitBreaker) -> None:
+    class Zeros(CountingEmbedder):
+        async def embed_query(self, text: str) -> Vector:
+            self.asked.append(text)
+            return array("f", bytes(4 * self.dimension))
+
+    embedder = Zeros()
+    guarded = GuardedEmbedder(embedder, breaker, LONG)
+    for _ in range(2):
+        with pytest.raises(errors.ProviderError, match="for a question a vector of zeros"):
+            asyncio.run(guarded.embed_query("owl"))
+    assert embedder.asked == ["owl", "owl"]
 
 
 def test_a_remembered_question_says_nothing_of_a_dead_provider(breaker: CircuitBreaker) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -15,6 +16,7 @@ from app.domain.errors import (
     BookNotFound,
     IndexMismatch,
     ProviderAuthError,
+    ProviderError,
     ProviderUnavailable,
     QuestionError,
 )
@@ -23,6 +25,7 @@ from app.domain.retrieval.query import (
     SearchMode,
     SearchQuery,
     Turn,
+    Vector,
 )
 from app.services.retrieve import Retrieve, SearchResult
 from app.services.second_stage import DEPTH, MOST_TERMS, SecondStage
@@ -117,10 +120,33 @@ def test_when_the_embedding_provider_fails_bm25_answers_alone_and_says_so() -> N
     assert result.degraded == ("embedding",)
 
 
-def test_a_refused_key_is_an_error_and_not_a_degraded_answer() -> None:
-    broken = retrieve(embedder=FakeEmbedder(error=ProviderAuthError("invalid key")))
-    with pytest.raises(ProviderAuthError):
-        search(broken, SearchQuery("queues"))
+def test_a_refused_key_degrades_and_the_log_says_what_to_do(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    broken = retrieve(embedder=FakeEmbedder(error=ProviderAuthError("set CO_API_KEY")))
+    assert search(broken, SearchQuery("queues")).degraded == ("embedding",)
+    (record,) = caplog.records
+    assert (record.levelname, record.__dict__["reason"]) == ("ERROR", "set CO_API_KEY")
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [0.0], [float("nan")], [float("inf")]])
+def test_a_question_with_a_vector_that_is_none_is_searched_by_words(values: list[float]) -> None:
+    class Broken(FakeEmbedder):
+        async def embed_query(self, text: str) -> Vector:
+            return array("f", values * (self.dimension if values != [1.0] else 1))
+
+    broken = retrieve(embedder=Broken())
+    result = search(broken, SearchQuery("queues"))
+    assert (ids(result), result.degraded) == (["book-a.md-1"], ("embedding",))
+    with pytest.raises(ProviderError, match="the model fake sent for a question a vector"):
+        search(broken, SearchQuery("queues", mode=SearchMode.DENSE))
+
+
+def test_sparse_mode_asks_no_provider() -> None:
+    never = ProviderUnavailable("it was asked")
+    without = retrieve(embedder=FakeEmbedder(error=never), reranker=FakeReranker(error=never))
+    result = search(without, SearchQuery("queues", mode=SearchMode.SPARSE))
+    assert (ids(result), result.degraded) == (["book-a.md-1"], ())
 
 
 def test_dense_mode_has_nothing_to_fall_back_on() -> None:
@@ -357,7 +383,8 @@ def test_without_the_model_the_rule_makes_it_stand_alone() -> None:
     assert (ids(found), found.degraded) == (["book-b.md-0"], ("rewrite",))
 
 
-def test_a_refused_key_of_the_model_is_told() -> None:
+def test_a_refused_key_of_the_model_leaves_the_rule() -> None:
     rewriter = ScriptedRewriter(ProviderAuthError("wrong key"))
-    with pytest.raises(ProviderAuthError):
-        search(replace(retrieve(), rewriter=rewriter), SearchQuery("why?", history=ABOUT_TREES))
+    query = SearchQuery("And why is it?", mode=SearchMode.DENSE, history=ABOUT_TREES, k=1)
+    found = search(replace(retrieve(), rewriter=rewriter), query)
+    assert (ids(found), found.degraded) == (["book-b.md-0"], ("rewrite",))

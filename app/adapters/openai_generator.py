@@ -218,6 +218,8 @@ def _refusal(response: httpx.Response) -> ProviderError:
     status = response.status_code
     if status in {401, 403}:
         return ProviderAuthError("the model server refused the key: set RAG_OPENAI_API_KEY")
+    if status == 402:
+        return ProviderAuthError("the model server refused to answer: the account must be paid")
     if status == 429:
         return ProviderRateLimited("the model server allows no more calls now")
     if status in {408, 409} or status >= 500:

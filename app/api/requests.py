@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -13,9 +14,10 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from pydantic.config import JsonDict
 
 from app.domain.answering.exercises import Solutions
-from app.domain.answering.scope import Scope
+from app.domain.answering.scope import NEEDS_PAGE, Scope
 from app.domain.answering.selection import Selection
 from app.domain.book_id import PATTERN, BookId
 from app.domain.errors import InputError
@@ -93,6 +95,15 @@ class SelectionBody(_Request):
         return Selection(self.text, self.paragraph_id)
 
 
+def _needs(scopes: Collection[Scope], field: str, schema: JsonDict) -> JsonDict:
+    """The JSON Schema of: with one of these scopes the field is required, and is like this."""
+    of_scope: JsonDict = {"enum": [str(scope) for scope in Scope if scope in scopes]}
+    return {
+        "if": {"properties": {"scope": of_scope}, "required": ["scope"]},
+        "then": {"properties": {field: schema}, "required": [field]},
+    }
+
+
 class ChatRequest(_Request):
     question: Question
     book: BookName | None = None
@@ -138,8 +149,24 @@ class ChatRequest(_Request):
     ] = False
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"question": "What is an inverted index?", "stream": True}]}
+        json_schema_extra={
+            "examples": [{"question": "What is an inverted index?", "stream": True}],
+            "allOf": [
+                _needs([Scope.SELECTION], "selection", {"type": "object"}),
+                _needs(NEEDS_PAGE, "page_url", {"minLength": 1}),
+            ],
+        }
     )
+
+    @model_validator(mode="after")
+    def _require_what_scope_needs(self) -> ChatRequest:
+        if self.scope is Scope.SELECTION and self.selection is None:
+            message = "scope selection needs a selection"
+            raise ValueError(message)
+        if self.scope in NEEDS_PAGE and not self.page_url:
+            message = f"scope {self.scope} needs the address of an indexed page in page_url"
+            raise ValueError(message)
+        return self
 
     @model_validator(mode="after")
     def _bound_history(self) -> ChatRequest:

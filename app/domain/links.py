@@ -55,9 +55,14 @@ def page_key(url: str) -> str:
     """Return what the URLs of one page have in common, the site's address left out.
 
     A page is known by its path, with or without a slash, `.html` or `index.html` at its end; so a
-    preview of the site at another address is served as well.
+    preview of the site at another address is served as well. What is no URL ("http://[::1") is
+    taken for a path, and no page has it.
     """
-    path = unquote(urlsplit(url).path).removesuffix("index.html").rstrip("/")
+    try:
+        path = urlsplit(url).path
+    except ValueError:
+        path = url
+    path = unquote(path).removesuffix("index.html").rstrip("/")
     return path.removesuffix(".html") or "/"
 
 

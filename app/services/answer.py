@@ -105,10 +105,9 @@ class AnswerQuestion:
     async def stream(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
         """Yield Started, then TextDelta and CitationFound interleaved, then Finished.
 
-        Raises QuestionError before the first event, what retrieval raises, ProviderAuthError when
-        the generator's key is refused, and any ProviderError once the generator has begun to write.
-        When it fails before, the answer is extractive: the mode in Started is a plan, the one in
-        Finished the fact.
+        Raises QuestionError before the first event, what retrieval raises, and any ProviderError
+        once the generator has begun to write. When it fails before, the answer is extractive: the
+        mode in Started is a plan, the one in Finished the fact.
         """
         history = recent(request.history, self.history_tokens, self.count_tokens)
         async with self._turns:
@@ -169,6 +168,7 @@ class AnswerQuestion:
         with its abbreviations written out, and if that answers nothing, put with its misspelt words
         right.
         """
+        self._check(request.question)
         task = await self._consult(request)
         if self.generator is not None or not task.found.hits or not self._refuses(task):
             return task
@@ -199,7 +199,6 @@ class AnswerQuestion:
         return respelled(question, unknown, [hit.chunk.text_content for hit in task.found.hits])
 
     async def _consult(self, request: AskRequest) -> AnswerTask:
-        self._check(request.question)
         place, scope = await self._place(request)
         found = await self._search(request, scope)
         asked = found.question

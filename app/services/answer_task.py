@@ -29,7 +29,7 @@ from app.domain.answering.languages import other_language, refusal_text
 from app.domain.answering.request import AskRequest
 from app.domain.answering.scope import Scope
 from app.domain.answering.verification import CitationList, Quote, Verifier, by_paragraph
-from app.domain.errors import ProviderAuthError, ProviderError, ProviderUnavailable
+from app.domain.errors import ProviderError, ProviderUnavailable
 from app.domain.languages import guess_language
 from app.domain.prompting import NO_ANSWER
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter
@@ -40,6 +40,7 @@ from app.services.ports import (
     Generator,
     GeneratorEvent,
 )
+from app.services.provider_failures import log_failure
 from app.services.retrieve import SearchResult
 
 NEAREST_SECTIONS = 3
@@ -136,13 +137,11 @@ class AnswerTask:
                         yield written
             message = "the generator stopped before the end of its answer"
             raise ProviderUnavailable(message)
-        except ProviderAuthError:
-            raise  # a wrong key is the operator's to repair, not an outage to live with
         except ProviderError as error:
             extracted = await self._extracted()
             if draft.text or self.score < extract_from or not extracted.claims:
                 raise
-            _log.warning("answer.generator_failed", extra={"error": error.code})
+            log_failure(_log, "answer.generator_failed", error)
         for fallback in self._quoted(extracted, (*self.found.degraded, "generator")):
             yield fallback
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence, Set
 
 from app.domain.chunking.chunk import Chunk
-from app.domain.errors import ConfigError
+from app.domain.errors import ConfigError, ProviderError
 from app.domain.retrieval.query import Vector
 from app.services.ports import ContextEmbedder, Embedder
+from app.services.provider_failures import require_vector
 
 
 def token_counts(
@@ -26,8 +27,30 @@ async def embed_keys(
 ) -> AsyncIterator[tuple[Sequence[str], Sequence[Vector]]]:
     """Yield (some of the keys, their vectors) as they come, each key once.
 
-    ConfigError when a chunk's vector is to be made within its document, and nothing can.
+    ConfigError when a chunk's vector is to be made within its document, and nothing can;
+    ProviderError, which names the chunk, when a vector cannot be searched with; those before it
+    are yielded, since they are paid for.
     """
+    stands = {chunk.vector_key: f'{chunk.file}, "{chunk.section}"' for chunk in reversed(chunks)}
+    async for some, vectors in _made(keys, chunks, embedder, context_embedder):
+        sound = 0
+        try:
+            for key, vector in zip(some, vectors, strict=True):
+                of = f"a chunk of {stands[key]}"
+                require_vector(vector, embedder.model, embedder.dimension, of)
+                sound += 1
+        except ProviderError:
+            yield some[:sound], vectors[:sound]
+            raise
+        yield some, vectors
+
+
+async def _made(
+    keys: Sequence[str],
+    chunks: Sequence[Chunk],
+    embedder: Embedder,
+    context_embedder: ContextEmbedder | None,
+) -> AsyncIterator[tuple[Sequence[str], Sequence[Vector]]]:
     wanted = set(keys)
     documents = list(_documents(wanted, chunks))
     pooled = {chunk.vector_key for document in documents for chunk in document}

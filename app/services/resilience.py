@@ -26,6 +26,7 @@ from app.services.ports import (
     QuestionRewriter,
     Reranker,
 )
+from app.services.provider_failures import require_vector
 
 _log = logging.getLogger(__name__)
 
@@ -174,6 +175,7 @@ class GuardedEmbedder:
         with self.breaker.call():
             work = self.embedder.embed_query(text)
             vector = await in_time(work, self.seconds, self.breaker.name)
+        require_vector(vector, self.model, self.dimension, "a question")
         self._known[text] = vector
         if len(self._known) > self.remembered:
             self._known.popitem(last=False)

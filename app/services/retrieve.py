@@ -12,7 +12,6 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.errors import (
     BookNotFound,
     IndexMismatch,
-    ProviderAuthError,
     ProviderError,
     QuestionError,
 )
@@ -39,6 +38,7 @@ from app.services.ports import (
     SparseEncoder,
     VectorIndex,
 )
+from app.services.provider_failures import log_failure, require_vector
 from app.services.second_stage import DEPTH, SecondStage
 
 CANDIDATES = 50
@@ -82,8 +82,8 @@ class Retrieve:
         """Return up to `query.k` hits, best first.
 
         Raises QuestionError, BookNotFound (also when no book is indexed), IndexMismatch,
-        StorageError; ProviderAuthError when the embedder's key is refused, and any ProviderError
-        in dense mode. Other failures of a provider only degrade the result.
+        StorageError; any ProviderError of the embedder in dense mode. Other failures of a provider
+        only degrade the result.
         """
         if not query.question.strip():
             message = "the question is empty"
@@ -96,10 +96,11 @@ class Retrieve:
         limit = max(self.candidates, query.k)
         found = await self._candidates(query, asked, books, dense, limit)
         fused = fuse(found, self.fusion, self.dense_weight)
-        hits = await self._look_closer(query, fused)
-        if self.reranker is None or not query.rerank:
+        reranker = self._reranker_for(query)
+        hits = await self._look_closer(query, fused, reranker)
+        if reranker is None:
             return SearchResult(hits[: query.k], asked.question, degraded)
-        hits, failed = await self._rerank(self.reranker, asked.question, query.k, hits)
+        hits, failed = await self._rerank(reranker, asked.question, query.k, hits)
         return SearchResult(hits[: query.k], asked.question, degraded + failed)
 
     async def best_by_words(self, question: str, filter: SearchFilter) -> float:
@@ -160,10 +161,8 @@ class Retrieve:
         if self.rewriter is not None and query.rewrite:
             try:
                 rewritten = await self.rewriter.rewrite(query.question, query.history)
-            except ProviderAuthError:
-                raise
             except ProviderError as error:
-                _log.warning("retrieve.rewrite_failed", extra={"error": error.code})
+                log_failure(_log, "retrieve.rewrite_failed", error)
                 degraded = ("rewrite",)
             else:
                 return rewritten_by_model(rewritten, query.question), ()
@@ -179,14 +178,14 @@ class Retrieve:
         if mode is SearchMode.SPARSE:
             return None, ()
         try:
-            return await self.embedder.embed_query(question), ()
-        except ProviderAuthError:
-            raise  # a wrong key is the operator's to repair, not an outage to live with
+            vector = await self.embedder.embed_query(question)
+            require_vector(vector, self.embedder.model, self.embedder.dimension, "a question")
         except ProviderError as error:
             if mode is SearchMode.DENSE:
                 raise
-            _log.warning("retrieve.embedding_failed", extra={"error": error.code})
+            log_failure(_log, "retrieve.embedding_failed", error)
             return None, ("embedding",)
+        return vector, ()
 
     async def _candidates(
         self,
@@ -223,11 +222,16 @@ class Retrieve:
         )
         return terms if terms.indices else None
 
-    async def _look_closer(self, query: SearchQuery, fused: Sequence[Fused]) -> tuple[Hit, ...]:
+    def _reranker_for(self, query: SearchQuery) -> Reranker | None:
+        """None also in sparse mode, which asks no provider."""
+        return self.reranker if query.rerank and query.mode is not SearchMode.SPARSE else None
+
+    async def _look_closer(
+        self, query: SearchQuery, fused: Sequence[Fused], reranker: Reranker | None
+    ) -> tuple[Hit, ...]:
         """Fetch what is needed for k hits, and order it by the second stage."""
         second_stage = self.second_stage if query.mode is SearchMode.HYBRID else None
-        reranking = self.reranker is not None and query.rerank
-        wanted = max(query.k, self.candidates if reranking else DEPTH if second_stage else 0)
+        wanted = max(query.k, self.candidates if reranker else DEPTH if second_stage else 0)
         hits = await self._fetch(fused[:wanted])
         if second_stage is None:
             return hits
@@ -257,9 +261,11 @@ class Retrieve:
         try:
             async with asyncio.timeout(self.rerank_seconds):
                 ranked = await reranker.rerank(question, texts, min(k, len(texts)))
-        except (ProviderError, TimeoutError) as error:
-            reason = error.code if isinstance(error, ProviderError) else "timeout"
-            _log.warning("retrieve.rerank_failed", extra={"error": reason})
+        except TimeoutError:
+            _log.warning("retrieve.rerank_failed", extra={"error": "timeout"})
+            return hits, ("rerank",)
+        except ProviderError as error:
+            log_failure(_log, "retrieve.rerank_failed", error)
             return hits, ("rerank",)
         return tuple(replace(hits[position], score=score) for position, score in ranked), ()
 

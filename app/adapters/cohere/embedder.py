@@ -19,6 +19,7 @@ from app.adapters.cohere.limiter import Slot
 from app.domain.cost import Pace, pack
 from app.domain.errors import ConfigError, ProviderError, ProviderRejected
 from app.domain.retrieval.query import Vector
+from app.services.provider_failures import require_vector
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2, EmbedByTypeResponse
@@ -142,6 +143,9 @@ class CohereEmbedder:
         if len(vectors) != len(texts):
             message = f"Cohere: {len(vectors)} vectors for {len(texts)} texts"
             raise ProviderError(message)
+        for position, text in enumerate(texts):
+            of = f"a text that {_beginning(text)}"
+            require_vector(vectors[position], self.model, self.dimension, of)
         return [vectors[position] for position in range(len(texts))]
 
     async def embed_query(self, text: str) -> Vector:
@@ -235,17 +239,12 @@ class CohereEmbedder:
         if len(rows) != expected:
             message = f"Cohere sent {len(rows)} vectors for {expected} texts"
             raise ProviderError(message)
-        for row in rows:
-            if len(row) != self.dimension:
-                message = (
-                    f"the model {self.model} sent vectors of {len(row)} dimensions, not of "
-                    f"{self.dimension}: check RAG_COHERE_EMBED_DIMENSION"
-                )
-                raise ConfigError(message)
-            if not math.isfinite(sum(row)):
-                message = f"the model {self.model} sent a vector that is no number"
-                raise ProviderError(message)
-        return [array("f", row) for row in rows]
+        try:
+            # A null is no number; who asked finds out, and for which text.
+            return [array("f", [math.nan if v is None else v for v in row]) for row in rows]
+        except TypeError as error:
+            message = f"the model {self.model} sent a vector that is none"
+            raise ProviderError(message) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,9 +290,13 @@ def _billed_tokens(response: EmbedByTypeResponse) -> int | None:
     return None if tokens is None else int(tokens)
 
 
-def _naming(text: str, error: TextsRefused) -> ProviderRejected:
+def _beginning(text: str) -> str:
     name = " ".join(text.split())
     name = name if len(name) <= _NAME_CHARACTERS else name[:_NAME_CHARACTERS] + "..."
-    refused = ProviderRejected(f'{error}; the text begins "{name}"')
+    return f'begins "{name}"'
+
+
+def _naming(text: str, error: TextsRefused) -> ProviderRejected:
+    refused = ProviderRejected(f"{error}; the text {_beginning(text)}")
     refused.__cause__ = error
     return refused
