@@ -36,6 +36,10 @@ KEEP_ALIVE_SECONDS = 15
 """Between two requests of a connection."""
 TAKE_SECONDS = 30.0
 """For the client to take what was sent: 64 KiB, or the rest once the connection is to close."""
+LINGER_SECONDS = 2.0
+"""For a client to read its refusal while it still sends; a reset would take that from it."""
+LINGER_BYTES = 2**20
+"""Thrown away meanwhile."""
 BACKLOG = 256
 """Connections that the system holds until they are accepted."""
 LAST_SECONDS = 5.0
@@ -49,6 +53,21 @@ class ConnectionLimits:
     """Networks of proxies, whose connections are of many clients."""
     head_seconds: float = HEAD_SECONDS
     take_seconds: float = TAKE_SECONDS
+
+
+class _Closable:
+    """A transport that leaves it to its protocol how it is closed."""
+
+    def __init__(self, transport: asyncio.Transport, close: Callable[[], None]) -> None:
+        self._transport = transport
+        self.close = close
+        self.lingers = False
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as the transport has it
+        return getattr(self._transport, name)
+
+    def is_closing(self) -> bool:
+        return self.lingers or self._transport.is_closing()
 
 
 class BoundedConnection(H11Protocol):
@@ -66,6 +85,7 @@ class BoundedConnection(H11Protocol):
         super().__init__(config, server_state, app_state, _loop)
         self._limits = limits
         self._place: str | None = None
+        self._lingered = 0
         self._head_timer: asyncio.TimerHandle | None = None
         self._take_timer: asyncio.TimerHandle | None = None
 
@@ -73,6 +93,9 @@ class BoundedConnection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._socket = transport
+        self._closable = _Closable(transport, self._close)
+        self.transport = cast("asyncio.Transport", self._closable)
         address = self.client[0] if self.client else ""
         shared = not is_one_of(address, self._limits.trusted)
         if self._limits.places.take(site(address), shared=shared):
@@ -90,6 +113,11 @@ class BoundedConnection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._closable.lingers:
+            self._lingered += len(data)
+            if self._lingered > LINGER_BYTES:
+                self._socket.abort()
+            return
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
             self._expect_nothing()
@@ -98,7 +126,7 @@ class BoundedConnection(H11Protocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._abort_unless_taken()
+        self._abort_after(self._limits.take_seconds)
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -114,12 +142,6 @@ class BoundedConnection(H11Protocol):
             self._close()
             return
         super().on_response_complete()
-        if self.transport.is_closing():
-            self._abort_unless_taken()
-
-    def timeout_keep_alive_handler(self) -> None:
-        super().timeout_keep_alive_handler()
-        self._abort_unless_taken()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's signature
         """Called while the error of h11, which knows a better status, is being handled."""
@@ -169,13 +191,23 @@ class BoundedConnection(H11Protocol):
 
     def _close(self) -> None:
         self._expect_nothing()
-        self.transport.close()
-        self._abort_unless_taken()
+        if self.transport.is_closing():
+            return
+        unread = self.conn.their_state in {h11.SEND_BODY, h11.ERROR}
+        if unread and self._place is not None:
+            self._closable.lingers = True
+            self._socket.write_eof()
+            self._socket.resume_reading()
+            self._abort_after(LINGER_SECONDS)
+        else:
+            self._socket.close()
+            self._abort_after(self._limits.take_seconds)
 
-    def _abort_unless_taken(self) -> None:
+    def _abort_after(self, seconds: float) -> None:
+        """Unless the connection is gone, or the client takes what it is sent, by then."""
         if self._take_timer is not None:
             self._take_timer.cancel()
-        self._take_timer = self.loop.call_later(self._limits.take_seconds, self.transport.abort)
+        self._take_timer = self.loop.call_later(seconds, self._socket.abort)
 
 
 class StoppingServer(uvicorn.Server):
