@@ -1,4 +1,7 @@
-"""The web application: `uvicorn --factory app.main:create_app`.
+"""The web application. `textbook-rag serve` runs it in `app.api.connections.server`.
+
+Another ASGI server may run it (`uvicorn --factory app.main:create_app --no-proxy-headers`); what
+bounds connections, and what ends streams at a stop, is then that server's.
 
 `python -m app.main` prints its OpenAPI description, which
 `specs/001-textbook-rag/contracts/openapi.json` keeps.
@@ -17,7 +20,7 @@ from fastapi import FastAPI
 from app.api import citing, demo, problems, routes, security
 from app.api.answer_runs import AnswerRuns
 from app.api.rate_limit import RateLimit
-from app.api.shares import Shares
+from app.api.shares import Room, Shares
 from app.bootstrap import SAMPLE_BOOK, Application, application, sample_pages
 from app.settings import Settings
 
@@ -51,7 +54,9 @@ def create_app(
             app.state.rate_limit = RateLimit(
                 settings.questions_per_minute, settings.questions_burst
             )
-            app.state.answer_places = Shares(settings.answers_at_once)
+            app.state.room = Room(
+                Shares(settings.answers_at_once), Shares(settings.searches_at_once)
+            )
             app.state.demo_site = demo.build_site(*await sample_pages(rag))
             yield
 

@@ -123,8 +123,10 @@ class Settings(BaseSettings):
     0: no limit."""
     questions_burst: int = Field(300, ge=1)
     """From one address within a moment."""
-    answers_at_once: int = Field(64, ge=2)
-    """Questions and searches being answered; one address has half of them at most."""
+    answers_at_once: int = Field(256, ge=2)
+    """Being sent; one address has half of them at most."""
+    searches_at_once: int = Field(64, ge=2)
+    """Of these, and of searches, those that take the processor or wait for it."""
     max_connections: int = Field(1_000, ge=2)
     """Open connections, half of them from one address at most; also no more than half of the
     descriptors that the system allows the process."""

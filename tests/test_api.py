@@ -11,12 +11,20 @@ from pathlib import Path
 
 import httpx
 import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
 
 import app.domain.errors as errors
 from app.api.problems import error_event, rule_of
 from app.api.requests import MAX_HISTORY_CHARS, MAX_TURN_CHARS, MAX_TURNS
 from app.api.responses import AnswerBody
-from app.api.security import MAX_BODY_BYTES, allowed_origins
+from app.api.security import (
+    MAX_BODY_BYTES,
+    RequestHead,
+    RequestScope,
+    allowed_hosts,
+    allowed_origins,
+)
 from app.main import openapi_json
 from app.services.ports import GeneratedCitation
 from tests.conftest import ROOT
@@ -338,6 +346,48 @@ def test_an_unexpected_exception_is_logged_and_not_told(
     assert event.exc_info is not None
 
 
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/v1/books", "/v1/glossary?page=/owls"])
+def test_head_has_the_headers_of_get(client: httpx.Client, path: str) -> None:
+    got, head = client.get(path), client.head(path)
+    assert (head.status_code, head.content) == (got.status_code, b"")
+    own = {"date", "x-request-id"}
+    assert {k: v for k, v in head.headers.items() if k not in own} == {
+        k: v for k, v in got.headers.items() if k not in own
+    }
+
+
+@pytest.mark.parametrize(
+    ("setting", "host", "status"),
+    [
+        ("", "anything.example", 200),
+        ("book.example", "book.example:8443", 200),
+        ("book.example", "BOOK.example", 200),
+        ("book.example", "evil.example", 400),
+        ("*.book.example, [::1]", "a.book.example", 200),
+        ("*.book.example, [::1]", "[::1]:8000", 200),
+        ("*.book.example, [::1]", "book.example", 400),
+        ("*.book.example, [::1]", "evilbook.example", 400),
+    ],
+)
+def test_only_allowed_hosts_are_answered(setting: str, host: str, status: int) -> None:
+    app = FastAPI()
+    app.add_middleware(RequestHead, hosts=allowed_hosts(setting))
+    app.add_middleware(RequestScope)
+    app.add_api_route("/", lambda: "here")
+    with TestClient(app) as client:
+        response = client.get("/", headers={"Host": host})
+    assert response.status_code == status
+    if status == 400:
+        assert response.json()["code"] == "host_not_allowed"
+        assert host not in response.text
+
+
+@pytest.mark.parametrize("setting", ["https://book.example", "book.example:80", "*", "a b"])
+def test_a_host_that_is_none_is_named(setting: str) -> None:
+    with pytest.raises(errors.ConfigError, match="RAG_ALLOWED_HOSTS"):
+        allowed_hosts(setting)
+
+
 # --- headers ------------------------------------------------------------------------------------
 
 
@@ -398,6 +448,9 @@ def test_the_contract_describes_problems_and_its_examples_are_valid() -> None:
     contract = json.loads(openapi_json())
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert contract["info"]["version"] == project["version"]
+    routes = [route for path in contract["paths"].values() for route in path.values()]
+    for status in ("400", "408", "413", "429", "431", "500"):
+        assert all(status in route["responses"] for route in routes), status
     chat = contract["paths"]["/v1/chat"]["post"]
     assert set(chat["responses"]["200"]["content"]) == {"application/json", "text/event-stream"}
     assert "application/problem+json" in chat["responses"]["422"]["content"]

@@ -251,7 +251,7 @@ def test_who_asks_too_much_at_once_is_told_so_and_others_are_answered(
 ) -> None:
     generator = ScriptedGenerator()
     home = Path(shutil.copytree(owl_home, tmp_path / "rag"))
-    settings = offline_settings(home, answers_at_once=2)
+    settings = offline_settings(home, answers_at_once=2, searches_at_once=2)
     body = {"question": QUESTION, "stream": True}
     with serving(settings, generator.open) as address, ExitStack() as stack:
         one, other = (
@@ -264,14 +264,38 @@ def test_who_asks_too_much_at_once_is_told_so_and_others_are_answered(
         stream = stack.enter_context(one.stream("POST", "/v1/chat", json=body))
         assert stream.status_code == 200
         assert generator.hanging.wait(20)
-        for path in ("/v1/chat", "/v1/search"):
-            refused = one.post(path, json={"question": QUESTION})
-            problem = assert_problem(refused, 503, "overloaded")
-            assert refused.headers["retry-after"] == "1"
-            assert problem["retry_after"] == 1
+        refused = one.post("/v1/chat", json={"question": QUESTION})
+        problem = assert_problem(refused, 503, "overloaded")
+        assert refused.headers["retry-after"] == "1"
+        assert problem["retry_after"] == 1
+        assert one.post("/v1/search", json={"question": QUESTION}).status_code == 200
         assert one.get("/v1/books").status_code == 200
         assert other.post("/v1/search", json={"question": QUESTION}).status_code == 200
         stream.close()
+        assert generator.cancelled.wait(20)
+
+
+def test_a_search_that_would_wait_is_refused_at_once(owl_home: Path, tmp_path: Path) -> None:
+    """An answer that is not streamed holds its search's place to its end."""
+    generator = ScriptedGenerator()
+    home = Path(shutil.copytree(owl_home, tmp_path / "rag"))
+    settings = offline_settings(home, searches_at_once=2)
+    question = json.dumps({"question": QUESTION})
+    as_json = {"Content-Type": "application/json"}
+    with serving(settings, generator.open) as address:
+        generator.play("The flight ", hangs=True)
+        port = int(address.rpartition(":")[2])
+        asking = HTTPConnection("127.0.0.1", port, 30)
+        asking.request("POST", "/v1/chat", question, as_json)
+        assert generator.hanging.wait(20)
+        for path in ("/v1/search", "/v1/chat"):
+            refused = httpx.post(address + path, content=question, headers=as_json)
+            assert_problem(refused, 503, "overloaded")
+        other = HTTPConnection("127.0.0.1", port, 30, ("127.0.0.2", 0))
+        other.request("POST", "/v1/search", question, as_json)
+        assert other.getresponse().status == 200
+        asking.close()
+        other.close()
         assert generator.cancelled.wait(20)
 
 

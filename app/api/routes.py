@@ -31,7 +31,7 @@ from app.api.responses import (
     StartEvent,
     TermBody,
 )
-from app.api.shares import within_its_share
+from app.api.shares import a_place, room_of, with_an_answers_place
 from app.bootstrap import Application
 from app.domain.answer import AnswerEvent, AnswerMode
 from app.domain.answering.exercises import Solutions
@@ -154,7 +154,7 @@ def _filter(book: BookName | None) -> SearchFilter:
         },
         **problems(404, 409, 422, 502, 503),
     },
-    dependencies=[Depends(within_its_share)],
+    dependencies=[Depends(with_an_answers_place)],
 )
 async def chat(
     body: ChatRequest, request: Request, rag: Rag, runs: Runs, last_event_id: LastEventId = ""
@@ -166,10 +166,11 @@ async def chat(
     def stream(ask: AskRequest) -> AsyncIterator[AnswerEvent]:
         return all_in_time(rag.answer.stream(ask), seconds, "the answer")
 
-    if body.stream or sse.MEDIA_TYPE in request.headers.get("accept", ""):
-        return await sse.stream_answer(request, runs, ask, stream, last_event_id)
-    whole = in_time(rag.answer.answer(ask), seconds, "the answer")
-    answer = await sse.unless_disconnected(request.receive, runs.unless_closed(whole))
+    with a_place(room_of(request).searches, request):
+        if body.stream or sse.MEDIA_TYPE in request.headers.get("accept", ""):
+            return await sse.stream_answer(request, runs, ask, stream, last_event_id)
+        whole = in_time(rag.answer.answer(ask), seconds, "the answer")
+        answer = await sse.unless_disconnected(request.receive, runs.unless_closed(whole))
     return AnswerBody.model_validate(answer)
 
 
@@ -178,7 +179,6 @@ async def chat(
     tags=["answers"],
     summary="Search without answering",
     responses=problems(404, 409, 422, 502, 503),
-    dependencies=[Depends(within_its_share)],
 )
 async def search(body: SearchRequest, request: Request, rag: Rag, runs: Runs) -> SearchBody:
     """Find the chunks of the book that are nearest to the question."""
@@ -188,8 +188,9 @@ async def search(body: SearchRequest, request: Request, rag: Rag, runs: Runs) ->
         mode=body.mode,
         filter=_filter(body.book),
     )
-    found = runs.unless_closed(rag.retrieve.search(query))
-    result = await sse.unless_disconnected(request.receive, found)
+    with a_place(room_of(request).searches, request):
+        found = runs.unless_closed(rag.retrieve.search(query))
+        result = await sse.unless_disconnected(request.receive, found)
     hits = [HitBody.of(hit) for hit in result.hits]
     return SearchBody(hits=hits, degraded=list(result.degraded))
 

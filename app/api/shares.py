@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fastapi import Request
@@ -47,9 +48,24 @@ class Shares:
             del self._held[client]
 
 
-async def within_its_share(request: Request) -> AsyncIterator[None]:
-    """Hold a place until the response is sent, or raise Overloaded. For use as a dependency."""
-    places: Shares = request.app.state.answer_places
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What may be under way at once."""
+
+    answers: Shares
+    """Until they are sent; while a model writes they cost little."""
+    searches: Shares
+    """What takes the processor, or waits for it: in a longer queue all would wait for seconds."""
+
+
+def room_of(request: Request) -> Room:
+    room: Room = request.app.state.room
+    return room
+
+
+@contextmanager
+def a_place(places: Shares, request: Request) -> Iterator[None]:
+    """Hold a place for whoever asks. Raises Overloaded when there is none for him."""
     client = site(client_of(request))
     if not places.take(client):
         whose = "from your address " if places.free else ""
@@ -59,3 +75,9 @@ async def within_its_share(request: Request) -> AsyncIterator[None]:
         yield
     finally:
         places.release(client)
+
+
+async def with_an_answers_place(request: Request) -> AsyncIterator[None]:
+    """Hold a place until the response is sent, or raise Overloaded. For use as a dependency."""
+    with a_place(room_of(request).answers, request):
+        yield

@@ -41,7 +41,6 @@ async def _serve(settings: Settings) -> None:
     from app.main import create_app  # noqa: PLC0415
 
     log_to(sys.stderr)
-
     _require_free_port(settings)
     async with application(settings) as rag:
 

@@ -81,7 +81,10 @@ def run_server() -> None:
     from app.settings import Settings  # noqa: PLC0415
 
     app.bootstrap.providers.default_limits = lambda *_: RateLimits()  # type: ignore[attr-defined]
-    settings = Settings(_env_file=None, questions_per_minute=0)
+    crowd = 10_000  # all readers have one address
+    settings = Settings(
+        _env_file=None, questions_per_minute=0, answers_at_once=crowd, searches_at_once=crowd
+    )
     uvicorn.run(create_app(settings), host="127.0.0.1", port=settings.port, log_level="warning")
 
 
