@@ -1,12 +1,12 @@
-"""The server's log: a line for each event, with its fields; what repeats, once a second."""
+"""The log: a line for each event, with its fields; what repeats, once a second."""
 
 from __future__ import annotations
 
 import json
 import logging
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
 _EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
@@ -56,11 +56,16 @@ class LineFormatter(logging.Formatter):
         return " ".join([super().formatMessage(record), *told])
 
 
-def log_to(stream: TextIO = sys.stderr) -> logging.Handler:
-    """Send warnings and errors of the whole process there. Returns what was added."""
+@contextmanager
+def logging_to(stream: TextIO) -> Iterator[None]:
+    """Send warnings and errors of the whole process there, for the block."""
     handler = logging.StreamHandler(stream)
     handler.setLevel(logging.WARNING)
     handler.setFormatter(LineFormatter())
     handler.addFilter(OncePerSecond())
-    logging.getLogger().addHandler(handler)
-    return handler
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from app.api.logs import logging_to
 from app.cli.arguments import parser
 from app.domain.errors import ConfigError, InputError, RagError
 from app.domain.well_formed import is_well_formed
@@ -26,7 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = parser().parse_args(argv)
         _require_text(arguments)
-        return int(asyncio.run(arguments.run(arguments, _settings())) or 0)
+        with logging_to(sys.stderr):
+            return int(asyncio.run(arguments.run(arguments, _settings())) or 0)
     except RagError as error:
         line = "; ".join([str(error), *getattr(error, "__notes__", [])])
         print(f"textbook-rag: {line}", file=sys.stderr)

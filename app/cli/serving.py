@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import socket
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -37,10 +36,8 @@ async def demo(arguments: argparse.Namespace, settings: Settings) -> None:
 async def _serve(settings: Settings) -> None:
     # Half a second of start-up, which the other commands should not pay.
     from app.api.connections import server  # noqa: PLC0415
-    from app.api.logs import log_to  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415
 
-    log_to(sys.stderr)
     _require_free_port(settings)
     async with application(settings) as rag:
 

@@ -10,7 +10,7 @@ RagError                    message for the person in front of it; never carries
 ├── IndexMismatch           index made by another model            CLI exit 2, HTTP 409
 ├── IndexBusy               another ingest of the book is running  CLI exit 2, HTTP 409
 ├── Overloaded              more at once than is answered          HTTP 503, retry_after
-├── ShuttingDown            the server ends before the answer does HTTP 503, retry_after
+├── ShuttingDown            the server ended before the answer     HTTP 503, retry_after
 ├── StorageError            disk or index store failed             CLI exit 1, HTTP 503
 │   └── IndexUnreadable     written by another version, damaged    the next ingest replaces it
 └── ProviderError           an outside service failed              CLI exit 1, HTTP 502
