@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import Run
+from tests.openai_double import OpenAIDouble
 
 BOOK = {
     "index.md": "# A Tiny Book\n\nThis book is about lighthouses and the people who keep them.\n",
@@ -101,6 +102,21 @@ def test_ask_answers_in_the_books_own_words_and_cites_them(run: Run, tiny: Path)
     assert citation["url"].startswith("https://tiny.example/lamps")
     assert citation["paragraph_id"].startswith("p-")
     assert citation["quote"] in answer["answer"][citation["start"] : citation["end"]]
+
+
+@pytest.mark.parametrize("status", [401, 402, 403])
+def test_a_model_that_refuses_the_account_leaves_the_books_own_words_and_the_reason(
+    run: Run, tiny: Path, status: int
+) -> None:
+    ingest(run, tiny)
+    with OpenAIDouble(status=status) as double:
+        model = {"RAG_GENERATOR": "openai", "RAG_OPENAI_BASE_URL": double.url}
+        asked = run("ask", "What does the Fresnel lens do?", "--json", **model)
+    answer = asked.json()
+    assert (answer["mode"], answer["degraded"]) == ("extractive", ["generator"])
+    assert 'ERROR app.services.answer_task answer.generator_failed error="provider_auth"' in (
+        asked.err
+    )
 
 
 def test_a_question_beyond_the_book_is_refused(run: Run, tiny: Path) -> None:
