@@ -68,6 +68,7 @@ def test_idle_connections_of_one_address_are_no_outage_for_another(served: Serve
     assert refused.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
     assert b"\r\nretry-after: 1\r\n" in refused.lower()
     assert json.loads(refused.partition(b"\r\n\r\n")[2])["code"] == "overloaded"
+    assert "Too many open files" not in served.log.read_text()
     assert served.log.stat().st_size < 10_000
 
 

@@ -41,7 +41,7 @@ LINGER_SECONDS = 2.0
 LINGER_BYTES = 2**20
 """Thrown away meanwhile."""
 BACKLOG = 256
-"""Connections that the system holds until they are accepted."""
+"""Connections that the system holds until they are accepted, all of them in one go."""
 LAST_SECONDS = 5.0
 """From the end of a shutdown's patience to that of the process."""
 
@@ -229,7 +229,8 @@ class StoppingServer(uvicorn.Server):
 
 def server(web: FastAPI, settings: Settings) -> StoppingServer:
     """Return the server of the application as `app.main` makes it. Raises ConfigError."""
-    places = Shares(min(settings.max_connections, raised_descriptor_limit() // 2))
+    descriptors = raised_descriptor_limit()
+    places = Shares(max(2, min(settings.max_connections, descriptors // 2)))
     limits = ConnectionLimits(places, trusted_proxies(settings.trusted_proxies))
     config = uvicorn.Config(
         web,
@@ -242,7 +243,8 @@ def server(web: FastAPI, settings: Settings) -> StoppingServer:
         access_log=False,
         server_header=False,
         proxy_headers=False,  # the application's own: it knows whom to trust
-        backlog=BACKLOG,
+        # A refused connection keeps its descriptor for some turns of the loop, and each accepts.
+        backlog=min(BACKLOG, max(1, descriptors // 8)),
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=int(settings.shutdown_seconds + LAST_SECONDS),
         h11_max_incomplete_event_size=2 * MAX_HEAD_BYTES,
