@@ -63,8 +63,9 @@ def test_idle_connections_of_one_address_are_no_outage_for_another(served: Serve
             other.request("GET", path)
             assert other.getresponse().status == 200
             other.close()
-        own = open_ones.enter_context(served.connect("127.0.0.1"))
-        refused = everything(own)
+        # The first few may get the places that the other address has just left.
+        more = [open_ones.enter_context(served.connect("127.0.0.1")) for _ in range(5)]
+        refused = everything(more[-1])
     assert refused.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
     assert b"\r\nretry-after: 1\r\n" in refused.lower()
     assert json.loads(refused.partition(b"\r\n\r\n")[2])["code"] == "overloaded"
