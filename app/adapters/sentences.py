@@ -29,14 +29,16 @@ def split_sentences(text: str, language: str) -> list[Span]:
     Every non-blank character lies in exactly one span.
     """
     spans: list[Span] = []
+    worded = False  # whether the last span has a word
     for start, end, piece in _pieces(text, language):
-        joins = spans and (
-            _CONTINUES.match(piece) or not _WORD.search(piece) or not _WORD.search(text, *spans[-1])
-        )
-        if joins:
+        has_word = bool(_WORD.search(piece))
+        if spans and (not worded or not has_word or _CONTINUES.match(piece)):
+            # Two letters may be parted by the cut between the pieces.
+            worded = worded or has_word or bool(_WORD.search(text, start - 1, start + 1))
             spans[-1] = (spans[-1][0], end)
         else:
             spans.append((start, end))
+            worded = has_word
     return spans
 
 

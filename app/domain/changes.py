@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 
@@ -31,18 +31,30 @@ def compare(before: Mapping[str, tuple[str, ...]], chunks: Sequence[Chunk]) -> C
     new = [chunk for chunk in chunks if chunk.chunk_id not in before]
     replaced: set[str] = set()
     for chunk in new:
-        held = (old for paragraph in chunk.paragraph_ids for old in holders.get(paragraph, ()))
-        replaced.update(islice((old for old in held if old not in replaced), 1))
+        replaced.update(islice(_free(chunk.paragraph_ids, holders, replaced), 1))
     return Changes(len(new) - len(replaced), len(replaced), len(gone) - len(replaced))
 
 
+def _free(
+    paragraphs: Iterable[str], holders: Mapping[str, list[str]], replaced: Set[str]
+) -> Iterator[str]:
+    """Those that hold the paragraphs and are not replaced yet; others are dropped for good."""
+    for paragraph in paragraphs:
+        held = holders.get(paragraph, [])
+        while held:
+            if held[-1] not in replaced:
+                yield held[-1]
+            held.pop()
+
+
 def _holders(chunks: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
-    """Paragraph id to the chunks that hold it, those first that do not merely repeat it."""
+    """Paragraph id to the chunks that hold it, those last that do not merely repeat it."""
     places = sorted(
         (place, chunk_id, paragraph)
         for chunk_id, held in chunks.items()
         for place, paragraph in enumerate(held)
     )
+    places.reverse()
     holders: dict[str, list[str]] = {}
     for _, chunk_id, paragraph in places:
         holders.setdefault(paragraph, []).append(chunk_id)

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 GRAM = 5
 SAME_PAGE_DICE = 0.5
@@ -205,7 +206,7 @@ def _take_similar(
     olds: Iterable[Entry],
     threshold: float,
 ) -> None:
-    pairs = [pair for pair in _similarities(news, list(olds)) if pair[0] >= threshold]
+    pairs = list(_similar(news, list(olds), threshold))
     pairs.sort(key=lambda pair: (-pair[0], pair[1], pair[2].order))
     taken: set[str] = set()
     for score, new, entry in pairs:
@@ -214,10 +215,10 @@ def _take_similar(
             taken.add(entry.paragraph_id)
 
 
-def _similarities(
-    news: Iterable[tuple[int, Paragraph]], olds: Sequence[Entry]
+def _similar(
+    news: Iterable[tuple[int, Paragraph]], olds: Sequence[Entry], threshold: float
 ) -> Iterator[tuple[float, int, Entry]]:
-    """Yield (score, new, entry) of the pairs that share a telling 5-gram."""
+    """Yield (score, new, entry) of the pairs that share a telling 5-gram and score enough."""
     if not olds:
         return
     grams = [_grams(entry.paragraph.text) for entry in olds]
@@ -225,24 +226,27 @@ def _similarities(
     for i, gram_set in enumerate(grams):
         for gram in gram_set:
             holders[gram].append(i)
+    common = {gram for gram, found in holders.items() if len(found) > COMMON_GRAM}
+    commons = [len(gram_set & common) for gram_set in grams]
     for new, paragraph in news:
         mine = _grams(paragraph.text)
-        near = {i for g in mine if len(found := holders.get(g, ())) <= COMMON_GRAM for i in found}
-        for i in sorted(near):
-            score = _dice(mine, grams[i])
-            if paragraph.heading_path == olds[i].paragraph.heading_path:
-                score += SAME_HEADING_BONUS
-            yield score, new, olds[i]
+        my_commons = len(mine & common)
+        telling = (holders[gram] for gram in mine if gram in holders and gram not in common)
+        for i, shared in Counter(chain.from_iterable(telling)).items():
+            bonus = SAME_HEADING_BONUS * (paragraph.heading_path == olds[i].paragraph.heading_path)
+            size = len(mine) + len(grams[i])
+            # Most pairs share so little that the common ones need not be compared.
+            if 2 * (shared + min(my_commons, commons[i])) / size + bonus < threshold:
+                continue
+            score = 2 * (shared + len(mine & grams[i] & common)) / size + bonus
+            if score >= threshold:
+                yield score, new, olds[i]
 
 
 def _grams(text: str) -> frozenset[str]:
     if len(text) <= GRAM:
         return frozenset((text,))
     return frozenset(text[i : i + GRAM] for i in range(len(text) - GRAM + 1))
-
-
-def _dice(a: frozenset[str], b: frozenset[str]) -> float:
-    return 2 * len(a & b) / (len(a) + len(b))
 
 
 def _settle(
@@ -255,12 +259,14 @@ def _settle(
     ids: list[str] = []
     ids_given: set[str] = set()
     reserved = {p.author_id for p in paragraphs if p.author_id} | set(entries) | set(aliases)
+    repeats: dict[str, int] = {}
     for order, paragraph in enumerate(paragraphs):
         twice = paragraph.author_id in ids_given
         paragraph_id, score = _identify(
             replace(paragraph, author_id="") if twice else paragraph,
             matching.chosen.get(order),
             reserved,
+            repeats,
         )
         ids_given.add(paragraph_id)
         reserved.add(paragraph_id)
@@ -274,15 +280,20 @@ def _settle(
 
 
 def _identify(
-    paragraph: Paragraph, match: tuple[Entry, float] | None, reserved: set[str]
+    paragraph: Paragraph,
+    match: tuple[Entry, float] | None,
+    reserved: set[str],
+    repeats: dict[str, int],
 ) -> tuple[str, float]:
+    """The paragraph's id and its score; `repeats` counts the uses of each content id."""
     score = match[1] if match else 1.0
     if paragraph.author_id:
         return paragraph.author_id, score
     if match:
         return match[0].paragraph_id, score
-    paragraph_id, repeat = paragraph.content_id, 1
+    base = paragraph_id = paragraph.content_id
     while paragraph_id in reserved:
-        repeat += 1
-        paragraph_id = f"{paragraph.content_id}-{repeat}"
+        # What is reserved stays so: all lower numbers are taken.
+        repeats[base] = repeats.get(base, 1) + 1
+        paragraph_id = f"{base}-{repeats[base]}"
     return paragraph_id, score

@@ -14,8 +14,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice, pairwise
+from typing import TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document
@@ -36,6 +39,12 @@ _PUNCTUATION = re.compile(rf"(?<!\d)[.,]|[.,](?!\d)|[^\w\s'\u2019.,{_MARKS}-]|-{
 _USUAL_WORDS = (4, 5, 6, 8, 12)
 _FEW_WORDS = (3, 2, 1)
 _SUFFIX_WORDS = 4
+# Places of a block that are looked at first, and how many times more in each round after it: most
+# blocks have words of their own at once.
+_FIRST_TRIES = 4
+_MORE_TRIES = 16
+# Pairs of runs of a block of which it is looked up whether they adjoin: each goes through its text.
+_ADJOINING_TRIES = 32
 
 
 def encode_fragment(text: str) -> str:
@@ -70,7 +79,8 @@ def page_links(document: Document) -> list[str]:
     """Return the deep link of each of the page's blocks, in order.
 
     A heading's link is its anchor alone. A block without text to quote (a figure, a formula) is
-    reached by its own id where the author gave it one. Time is linear in the page's length.
+    reached by its own id where the author gave it one. Time and memory are linear in the page's
+    length.
     """
     page = _Page.of(document)
     quotes: dict[int, Quote] = {}
@@ -80,16 +90,9 @@ def page_links(document: Document) -> list[str]:
         if block.kind is not BlockKind.HEADING and page.runs[index]
     ]
     for size in (*_USUAL_WORDS, *_FEW_WORDS):
-        left: list[int] = []
-        for index in pending:
-            found = page.unique_run(index, size)
-            if found:
-                quotes[index] = Quote(found)
-            else:
-                left.append(index)
-        pending = left
-    for index in pending:
-        quotes[index] = page.told_apart(index)
+        quotes |= page.unique_runs(pending, size)
+        pending = [index for index in pending if index not in quotes]
+    quotes |= page.told_apart(pending)
     return [
         _link(document, block, quotes.get(index, _NOTHING))
         for index, block in enumerate(document.blocks)
@@ -117,11 +120,27 @@ _NOTHING = Quote("")
 
 @record(frozen=True, slots=True)
 class _Run:
-    """A clean run: its text, where each word stands in it, and its place in the page's words."""
+    """A clean run: its text, the number of its words, and its place in the page's words."""
 
     text: str
-    spans: tuple[tuple[int, int], ...]
+    size: int
     first: int
+
+    def words(self, start: int, end: int) -> str:
+        """The text of the words from one to before another."""
+        spans = [match.span() for match in islice(_WORD.finditer(self.text), start, end)]
+        return self.text[spans[0][0] : spans[-1][1]]
+
+    def end_from(self, start: int) -> str:
+        """The text from a word to the end, marks behind the last word included."""
+        return self.text[next(islice(_WORD.finditer(self.text), start, None)).start() :]
+
+    def begin_to(self, end: int) -> str:
+        """The text of so many words, marks in front of the first included."""
+        return self.text[: next(islice(_WORD.finditer(self.text), end - 1, None)).end()]
+
+
+_Words: TypeAlias = tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -131,7 +150,6 @@ class _Page:
     words: list[str] = field(default_factory=list)
     runs: list[list[_Run]] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    _counts: dict[int, Counter[tuple[str, ...]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, document: Document) -> _Page:
@@ -140,12 +158,11 @@ class _Page:
         for block in document.blocks:
             runs: list[_Run] = []
             for text in clean_runs(block):
-                spans = tuple(match.span() for match in _WORD.finditer(text))
-                if not spans:
+                words = _WORD.findall(text)
+                if not words:
                     continue
-                runs.append(_Run(text, spans, len(page.words)))
-                for start, end in spans:
-                    word = text[start:end]
+                runs.append(_Run(text, len(words), len(page.words)))
+                for word in words:
                     if word not in folded:
                         folded[word] = _fold(word)
                     page.words.append(folded[word])
@@ -153,49 +170,120 @@ class _Page:
             page.texts.append(block.text)
         return page
 
-    def _occurs_once(self, first: int, size: int) -> bool:
-        if size not in self._counts:
-            shifted = (self.words[shift:] for shift in range(size))
-            self._counts[size] = Counter(zip(*shifted, strict=False))
-        return self._counts[size][tuple(self.words[first : first + size])] == 1
+    def _once(self, asked: Iterable[_Words]) -> set[_Words]:
+        """Those of the sequences of words that the page has once.
 
-    def unique_run(self, index: int, size: int) -> str:
-        """Return the first `size` words of a block's clean runs that the page has once, or ""."""
-        for run in self.runs[index]:
-            for offset in range(len(run.spans) - size + 1):
-                if self._occurs_once(run.first + offset, size):
-                    return run.text[run.spans[offset][0] : run.spans[offset + size - 1][1]]
-        return ""
-
-    def told_apart(self, index: int) -> Quote:
-        """Return words at the end of a run that the words behind it tell apart, if there are any.
-
-        Those are the next run of the block, or the beginning of the next block.
+        Only what is asked for is counted: of a book in one file, all sequences fill gigabytes.
         """
-        runs = self.runs[index]
-        following = next((others[0] for others in self.runs[index + 1 :] if others), None)
-        for run, after in zip(runs, [*runs[1:], following], strict=True):
-            if after is not None and self._adjoin(index, run, after, inside=after is not following):
-                quote = self._with_suffix(run, after)
-                if quote.text:
-                    return quote
-        return _NOTHING
+        by_size: dict[int, set[_Words]] = {}
+        for words in asked:
+            by_size.setdefault(len(words), set()).add(words)
+        once: set[_Words] = set()
+        for size, wanted in by_size.items():
+            every = zip(*(islice(self.words, shift, None) for shift in range(size)), strict=False)
+            counts = Counter(filter(wanted.__contains__, every))
+            once.update(words for words, count in counts.items() if count == 1)
+        return once
 
-    def _adjoin(self, index: int, run: _Run, after: _Run, inside: bool) -> bool:
-        """True if nothing but blanks stands between two runs: no maths, no picture."""
+    def unique_runs(self, pending: Sequence[int], size: int) -> dict[int, Quote]:
+        """By block, the first `size` words of its clean runs that the page has once, if any."""
+        found: dict[int, Quote] = {}
+        done, more = 0, _FIRST_TRIES
+        while pending:
+            tried = partial(self._places, size=size, start=done, end=done + more)
+            once = self._once(
+                self._words(run, offset, size) for index in pending for run, offset in tried(index)
+            )
+            left: list[int] = []
+            for index in pending:
+                places = list(tried(index))
+                first = next((at for at in places if self._words(*at, size) in once), None)
+                if first is not None:
+                    run, offset = first
+                    found[index] = Quote(run.words(offset, offset + size))
+                elif len(places) == more:
+                    left.append(index)
+            pending = left
+            done, more = done + more, more * _MORE_TRIES
+        return found
+
+    def _words(self, run: _Run, offset: int, size: int) -> _Words:
+        return tuple(self.words[run.first + offset : run.first + offset + size])
+
+    def _places(self, index: int, size: int, start: int, end: int) -> Iterator[tuple[_Run, int]]:
+        """From the `start`-th to the `end`-th place in a block's runs where `size` words stand."""
+        for run in self.runs[index]:
+            places = max(run.size - size + 1, 0)
+            for offset in range(max(start, 0), min(end, places)):
+                yield run, offset
+            start, end = start - places, end - places
+            if end <= 0:
+                return
+
+    def told_apart(self, pending: Sequence[int]) -> dict[int, Quote]:
+        """By block, words at the end of a run that the words behind it tell apart, if any do."""
+        neighbours = self._neighbours(pending)
+        once = self._once(
+            self._across(run, after, ahead)
+            for pairs in neighbours.values()
+            for run, after, _ in pairs
+            for ahead in _suffix_sizes(after)
+        )
+        quotes = {
+            index: self._with_suffix(index, pairs, once) for index, pairs in neighbours.items()
+        }
+        return {index: quote for index, quote in quotes.items() if quote is not None}
+
+    def _neighbours(self, pending: Sequence[int]) -> dict[int, list[tuple[_Run, _Run, bool]]]:
+        """By block, its runs with the next one: in the block, or what the next block begins with.
+
+        The last is True for one in the block.
+        """
+        wanted = set(pending)
+        found: dict[int, list[tuple[_Run, _Run, bool]]] = {}
+        following: _Run | None = None
+        for index in range(len(self.runs) - 1, -1, -1):
+            runs = self.runs[index]
+            if index in wanted:
+                found[index] = [(run, after, True) for run, after in pairwise(runs)]
+                if following is not None:
+                    found[index].append((runs[-1], following, False))
+            following = runs[0] if runs else following
+        return found
+
+    def _across(self, run: _Run, after: _Run, ahead: int) -> _Words:
+        size = min(run.size, _SUFFIX_WORDS)
+        return tuple(self.words[after.first - size : after.first + ahead])
+
+    def _with_suffix(
+        self, index: int, pairs: Iterable[tuple[_Run, _Run, bool]], once: Set[_Words]
+    ) -> Quote | None:
         text = " ".join(self.texts[index].split())
-        if inside:
-            return f"{run.text} {after.text}" in text or f"{run.text}{after.text}" in text
-        return text.endswith(run.text)
-
-    def _with_suffix(self, run: _Run, after: _Run) -> Quote:
-        size = min(len(run.spans), _SUFFIX_WORDS)
-        for ahead in range(1, min(_SUFFIX_WORDS, len(after.spans)) + 1):
-            if self._occurs_once(after.first - size, size + ahead):
+        tries = 0
+        for run, after, inside in pairs:
+            sizes = _suffix_sizes(after)
+            ahead = next((n for n in sizes if self._across(run, after, n) in once), 0)
+            if not ahead:
+                continue
+            if _adjoin(text, run, after, inside):
                 # Nothing but blanks may stand between the two, so marks go along.
-                text = run.text[run.spans[-size][0] :]
-                return Quote(text, after.text[: after.spans[ahead - 1][1]])
-        return _NOTHING
+                last = max(run.size - _SUFFIX_WORDS, 0)
+                return Quote(run.end_from(last), after.begin_to(ahead))
+            tries += 1
+            if tries == _ADJOINING_TRIES:
+                break
+        return None
+
+
+def _suffix_sizes(after: _Run) -> range:
+    return range(1, min(_SUFFIX_WORDS, after.size) + 1)
+
+
+def _adjoin(text: str, run: _Run, after: _Run, inside: bool) -> bool:
+    """True if nothing but blanks stands between two runs of a text: no maths, no picture."""
+    if inside:
+        return f"{run.text} {after.text}" in text or f"{run.text}{after.text}" in text
+    return text.endswith(run.text)
 
 
 @dataclass(frozen=True, slots=True)

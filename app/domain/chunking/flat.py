@@ -44,7 +44,8 @@ class FlatText:
 
     def _pieces(self, start: int, end: int) -> Iterator[Piece]:
         first = max(bisect_right(self.starts, start) - 1, 0)
-        for stretch in self.stretches[first:]:
+        for number in range(first, len(self.stretches)):
+            stretch = self.stretches[number]
             if stretch.at >= end:
                 return
             piece = _piece(stretch, start - stretch.at, end - stretch.at)

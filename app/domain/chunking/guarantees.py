@@ -5,9 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter
 from types import MappingProxyType
 
 from app.domain.chunking.chunk import Chunk
@@ -34,6 +35,8 @@ class Evidence:
     exclude: Sequence[BlockKind]
     config: StructureConfig
     tools: ChunkingTools
+    _tokens: dict[Span, int] = field(default_factory=dict)
+    _cuts: dict[Span, set[int]] = field(default_factory=dict)
 
     @cached_property
     def blocks(self) -> list[Block]:
@@ -67,13 +70,17 @@ class Evidence:
 
     def holders(self, file: str, start: int, end: int) -> Iterator[int]:
         """Numbers of the chunks that have `start:end` in one span."""
-        spans = self.spans.get(file, [])
-        first = bisect_left(spans, ((start - self.longest.get(file, 0), 0), 0))
-        for span, number in spans[first:]:
+        for span, number in self.spans_from(file, start):
             if span[0] > start:
                 return
             if span[1] >= end:
                 yield number
+
+    def spans_from(self, file: str, start: int) -> Iterator[tuple[Span, int]]:
+        """The spans of the file that may hold `start`, and all that begin behind it."""
+        spans = self.spans.get(file, [])
+        first = bisect_left(spans, ((start - self.longest.get(file, 0), 0), 0))
+        return (spans[number] for number in range(first, len(spans)))
 
     def inside(self, file: str, start: int, end: int) -> list[Block]:
         """The blocks that overlap `start:end`."""
@@ -83,8 +90,18 @@ class Evidence:
         return [block for block in found if block.end > start and block.start < end]
 
     def tokens(self, block: Block) -> int:
-        raw = self.document.source[block.start : block.end]
-        return self.tools.count_tokens(raw)
+        span = (block.start, block.end)
+        if span not in self._tokens:
+            raw = self.document.source[block.start : block.end]
+            self._tokens[span] = self.tools.count_tokens(raw)
+        return self._tokens[span]
+
+    def cuts(self, kind: BlockKind, start: int, end: int) -> set[int]:
+        """Where a cut of `start:end`, a block or a part of one, is allowed."""
+        if (start, end) not in self._cuts:
+            raw = self.document.source[start:end]
+            self._cuts[start, end] = _cuts(self, kind, raw, start)
+        return self._cuts[start, end]
 
 
 def _verbatim(evidence: Evidence) -> Iterator[str]:
@@ -124,7 +141,7 @@ def _coverage(evidence: Evidence) -> Iterator[str]:
             continue
         source = evidence.document.source
         at = block.start
-        for (start, end), _ in evidence.spans.get(block.file, []):
+        for (start, end), _ in evidence.spans_from(block.file, block.start):
             if start >= block.end:
                 break
             if end > at and not source[at:start].strip():
@@ -215,14 +232,13 @@ def _sentences(evidence: Evidence) -> Iterator[str]:
 
 def _is_joint(evidence: Evidence, block: Block, at: int) -> bool:
     """Whether a cut at `at` is between sentences, items, rows or lines of the block."""
-    source = evidence.document.source
-    bounds: list[tuple[BlockKind, int, int]] = [
-        (part.kind, part.start, part.end) for part in block.parts
-    ] or [(block.kind, block.start, block.end)]
-    for kind, start, end in bounds:
-        if start < at < end:
-            return at in _cuts(evidence, kind, source[start:end], start)
-    return True
+    if not block.parts:
+        return at in evidence.cuts(block.kind, block.start, block.end)
+    before = bisect_left(block.parts, at, key=attrgetter("start"))
+    if not before or at >= block.parts[before - 1].end:
+        return True
+    part = block.parts[before - 1]
+    return at in evidence.cuts(part.kind, part.start, part.end)
 
 
 def _cuts(evidence: Evidence, kind: BlockKind, raw: str, base: int) -> set[int]:

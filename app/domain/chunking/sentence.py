@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from app.domain.chunking.assembly import ChunkBuilder, Draft
 from app.domain.chunking.chunk import Chunk
@@ -47,6 +48,7 @@ class _Grouping:
     def group(self, units: Sequence[Piece]) -> list[Draft]:
         sizes = self.sizes
         drafts: list[Draft] = []
+        before = list(accumulate((unit.tokens + 1 for unit in units), initial=0))
         start = 0
         while start < len(units):
             overlap = self._tail(drafts[-1], units[start]) if drafts else []
@@ -55,7 +57,7 @@ class _Grouping:
             while end < len(units) and (end == start or size + units[end].tokens <= sizes.target):
                 size += units[end].tokens + 1
                 end += 1
-            rest = sum(unit.tokens + 1 for unit in units[end:])
+            rest = before[-1] - before[end]
             if rest < sizes.minimum and size + rest <= sizes.maximum:
                 end = len(units)
             drafts.append(Draft(units[start:end], overlap))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, starmap
+from itertools import chain, pairwise, starmap
+from operator import itemgetter
 
 from app.domain.chunking.assembly import ChunkBuilder, Draft, Renderer, is_above
 from app.domain.chunking.chunk import Chunk
@@ -222,31 +223,26 @@ def _with_headings(
     Headings of sections that have nothing but blocks left out are left out too; headings that
     nothing follows come last, without a block.
     """
-    headings: list[Block] = []
-    emptied: set[int] = set()
-    for block in blocks:
+    headings: list[tuple[int, Block]] = []
+    # By level, the headings before these, below which a block was left out.
+    emptied: dict[int, list[tuple[int, Block]]] = {}
+    for place, block in enumerate(blocks):
         if block.kind is BlockKind.HEADING:
-            if emptied:
-                headings = _without_emptied(headings, emptied, block.level or 6)
-            headings.append(block)
+            # A section that ends with nothing else in it goes with what was left out of it.
+            for level in [level for level in emptied if level >= (block.level or 6)]:
+                del emptied[level]
+            headings.append((place, block))
         elif block.kind in exclude:
-            emptied.update(heading.start for heading in headings)
+            for heading in headings:
+                emptied.setdefault(heading[1].level or 6, []).append(heading)
+            headings = []
         else:
-            yield headings, block
+            kept = sorted(chain(*emptied.values()), key=itemgetter(0))
+            yield [heading for _, heading in (*kept, *headings)], block
             headings = []
             emptied.clear()
-    headings = _without_emptied(headings, emptied, 0)
     if headings:
-        yield headings, None
-
-
-def _without_emptied(headings: Sequence[Block], emptied: set[int], level: int) -> list[Block]:
-    """Without those under which all was left out: they end with the next of `level` or above."""
-    return [
-        heading
-        for heading in headings
-        if not (heading.start in emptied and (heading.level or 6) >= level)
-    ]
+        yield [heading for _, heading in headings], None
 
 
 def _with_lead_ins(placed: Sequence[Placed], maximum: int) -> Iterator[Placed]:

@@ -1,0 +1,354 @@
+"""Is all that comes after the parser near-linear? Hostile shapes of a page at n, 2n and 4n.
+
+    python scripts/bench/doubling_chunks.py [--units 2000] [--shape NAME] [--stage NAME]
+
+Prints CPU seconds for each shape and stage at n, 2n and 4n, and how they grow, where a stage takes
+long enough to tell. `tests/test_doubling_domain.py` counts steps of the interpreter over the same
+table; what is quadratic within one call (a slice, a search in a string) shows here alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+
+from app.adapters.bm25 import Bm25Encoder
+from app.adapters.langchain_splitters import recursive_splitter
+from app.adapters.markdown.book import read_text
+from app.adapters.sentences import split_sentences
+from app.adapters.tokens import token_counter
+from app.domain.changes import compare, fingerprint
+from app.domain.chunking import ChunkingConfig, ChunkingTools, StrategyName, chunk_document
+from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.report import guarantee_report
+from app.domain.document import Block, BlockKind, Book, Document, Site
+from app.domain.glossary import TermFinder, glossary_terms, with_references
+from app.domain.ledger import Ledger
+from app.domain.links import PageText, page_links
+from app.services.lexical import chunk_vector
+from app.services.paragraph_ids import keep_ids
+
+Shape = Callable[[int], str]
+
+_WORDS = (
+    "index term query score vector model page reader sum over each ranked list paper lantern "
+    "harbor cell energy light plant water rust borrow owner trait field store action state".split()
+)
+
+
+def _drawn(number: int, count: int) -> str:
+    """So many words, the same for the same number; neighbours differ."""
+    state = number * 2_654_435_761 + 1
+    words = []
+    for _ in range(count):
+        state = (state * 1_103_515_245 + 12_345) % 2**31
+        words.append(_WORDS[(state >> 16) % len(_WORDS)])
+    return " ".join(words)
+
+
+def _lines(line: Callable[[int], str], between: str = "\n") -> Shape:
+    return lambda n: between.join(map(line, range(n))) + "\n"
+
+
+def _blocks(line: Callable[[int], str]) -> Shape:
+    return _lines(line, "\n\n")
+
+
+def _same(text: str, between: str = "\n\n") -> Shape:
+    return lambda n: between.join([text] * n) + "\n"
+
+
+def _framed(before: str, inner: Shape, after: str) -> Shape:
+    return lambda n: before + inner(n) + after
+
+
+def _fenced(inner: Shape) -> Shape:
+    return _framed("```rust\n", inner, "```\n")
+
+
+def _table(row: Callable[[int], str], head: str = "| key | value |\n|---|---|\n") -> Shape:
+    return _framed(head, _lines(row), "")
+
+
+def _glossary(entry: Callable[[int], str]) -> Shape:
+    return _framed("# Glossary\n\n", _blocks(entry), "")
+
+
+def _sentence(number: int) -> str:
+    return f"{_drawn(number, 9).capitalize()}."
+
+
+SHAPES: Mapping[str, Shape] = {
+    # Equal units: whatever counts, numbers or distinguishes repeats.
+    "equal paragraphs": _same("The index holds the terms of the page."),
+    "equal long paragraphs": _same(" ".join(map(_sentence, range(12)))),
+    "equal headings": _same("## Exercises"),
+    "equal headings of six levels": _lines(lambda i: "#" * (i % 6 + 1) + " Notes\n"),
+    "equal sections": _same("## Notes\n\nThe index holds terms."),
+    "equal lines of code": _fenced(_same("    index.push(term);", "\n")),
+    "equal code blocks": _same("```rust\nlet index = 1;\n```"),
+    "equal list items": _same("- the same item of the list", "\n"),
+    "equal lists": _same("The list:\n\n- one item\n- other item"),
+    "equal table rows": _table(lambda _: "| index | the terms |"),
+    "equal tables": _same("| a | b |\n|---|---|\n| one | two |"),
+    "equal glossary entries": _glossary(lambda _: "index\n: The list of terms."),
+    "equal quotes": _same("> The index holds terms."),
+    "equal formulas": _same("$$\nx = y + z\n$$"),
+    "equal sentences": _same("The index holds terms.", " "),
+    "equal one-word paragraphs": _same("index"),
+    "equal pictures": _same("![the index](index.png)"),
+    "equal words": _same("index", " "),
+    "equal letters": lambda n: "a" * (n * 10) + "\n",
+    # The same with something that differs.
+    "paragraphs": _blocks(lambda i: f"{_drawn(i, 25).capitalize()} {i}."),
+    "short paragraphs": _blocks(lambda i: f"{_drawn(i, 5)} {i}"),
+    "numbered paragraphs": _blocks(lambda i: f"This is paragraph {i} of a book that repeats."),
+    "one-word paragraphs": _blocks(lambda i: f"word{i}"),
+    "paragraphs of drawn words": _blocks(lambda i: _drawn(i, 40)),
+    "headings": _blocks(lambda i: f"## Section {i}"),
+    "headings of six levels": _blocks(lambda i: f"{'#' * (i % 6 + 1)} Part {i}"),
+    "headings ever deeper": _blocks(lambda i: f"{'#' * min(i % 12 + 1, 6)} Part {i}\n\nText {i}."),
+    "sections": _blocks(lambda i: f"## Section {i}\n\n{_sentence(i)} {_sentence(i + 1)}"),
+    "lines of code": _fenced(_lines(lambda i: f"let {_drawn(i, 2).replace(' ', '_')} = {i};")),
+    "code blocks": _blocks(lambda i: f"```rust\nlet index_{i} = {i};\n```"),
+    "list items": _lines(lambda i: f"- {_drawn(i, 8)}"),
+    "list items of two paragraphs": _blocks(lambda i: f"- {_drawn(i, 8)}\n\n  {_drawn(i + 1, 8)}"),
+    "ordered items": _lines(lambda i: f"{i + 1}. {_drawn(i, 8)}"),
+    "table rows": _table(lambda i: f"| {_drawn(i, 2)} | {_drawn(i + 1, 5)} {i} |"),
+    "table of a wide header": _table(
+        lambda i: f"| {_drawn(i, 2)} | {i} |", f"| {_drawn(1, 90)} | value |\n|---|---|\n"
+    ),
+    "tables": _blocks(lambda i: f"| a | b |\n|---|---|\n| {_drawn(i, 2)} | {i} |"),
+    "glossary entries": _glossary(lambda i: f"{_drawn(i, 2)} {i}\n: The list of {_drawn(i, 4)}."),
+    "glossary of one first word": _glossary(lambda i: f"index {i}\n: See the index {i + 1}."),
+    "glossary of signs": _glossary(
+        lambda i: f"{''.join('@#$%&'[i // 5**k % 5] for k in range(6))}index\n: An index."
+    ),
+    "quotes": _blocks(lambda i: f"> {_sentence(i)}"),
+    "one quote of paragraphs": _lines(lambda i: f"> {_sentence(i)}", "\n>\n"),
+    "formulas": _blocks(lambda i: f"$$\nx_{i} = y + {i}\n$$"),
+    "a sentence over each formula": _blocks(lambda i: f"where we get\n\n$$\nx = {i}\n$$"),
+    "lead-ins": _blocks(lambda i: f"The following list shows {i}:\n\n- {_drawn(i, 3)}\n- end"),
+    "one lead-in of a long list": _framed("All of them:\n\n", _lines(lambda i: f"- item {i}"), ""),
+    "footnotes": lambda n: (
+        "".join(f"Word[^{i}] {_drawn(i, 5)}.\n\n" for i in range(n))
+        + "".join(f"[^{i}]: {_drawn(i, 6)}\n\n" for i in range(n))
+    ),
+    "admonitions": _blocks(lambda i: f":::note\n\n{_sentence(i)}\n\n:::"),
+    # One unit that is long.
+    "one paragraph": _lines(_sentence, " "),
+    "one paragraph of short lines": _lines(lambda i: _drawn(i, 4)),
+    "one line of code": _fenced(_lines(lambda i: f"call({i});", " ")),
+    "one list item": _framed("- ", _lines(_sentence, " "), ""),
+    "one table cell": _framed("| a |\n|---|\n| ", _lines(_sentence, " "), "|\n"),
+    "one heading": _framed("## ", _lines(lambda i: _drawn(i, 3), " "), "\n\nText.\n"),
+    "one word": lambda n: "".join(f"{_drawn(i, 1)}{i}" for i in range(n)) + "\n",
+    "one number": lambda n: "".join(str(i) for i in range(n)) + "\n",
+    "one identifier": _lines(lambda i: f"{_drawn(i, 1)}_{i}", "_"),
+    "one glossary entry": _glossary(lambda i: f"{'index' if i == 0 else _sentence(i)}\n: Terms."),
+    "one admonition": _framed(":::note\n\n", _blocks(_sentence), "\n:::\n"),
+    # Without stops, capitals or blanks; with nothing else.
+    "no capitals and no stops": _lines(lambda i: _drawn(i, 9), " "),
+    "small letters after stops": _lines(lambda i: f"{_drawn(i, 6)}.", " "),
+    "capitals without stops": _lines(lambda i: _drawn(i, 6).title(), " "),
+    "numbers with stops": _lines(lambda i: f"{i}.", " "),
+    "stops alone": _lines(lambda _: ". .", " "),
+    "question marks": _lines(lambda i: f"{_drawn(i, 1)}?!", " "),
+    "abbreviations": _lines(lambda i: f"e.g. Dr. {_drawn(i, 1).title()} et al.", " "),
+    "quotation marks": _lines(lambda i: f'"{_drawn(i, 2)}"', " "),
+    "apostrophes": _lines(lambda i: f"{_drawn(i, 1)}'s", " "),
+    "hyphens": _lines(lambda i: _drawn(i, 1), "-"),
+    "commas": _lines(lambda i: _drawn(i, 1), ","),
+    "brackets": _lines(lambda i: f"f({_drawn(i, 1)} (n", " "),
+    "closed brackets": _lines(lambda i: f"O({_drawn(i, 1)} (n))", " "),
+    "Chinese": _lines(lambda i: "索引保存每一页的词语" + chr(0x4E00 + i % 2_000), ""),
+    "Chinese sentences": _lines(lambda i: "索引保存词语" + chr(0x4E00 + i % 2_000), "。"),
+    "Thai": _lines(lambda i: "ดัชนีเก็บคำของหน้า" + chr(0xE01 + i % 40), ""),
+    "Arabic": _lines(lambda i: f"الفهرس يحفظ الكلمات {i}", " "),
+    "emoji": _lines(lambda i: chr(0x1F600 + i % 60), ""),
+    "combining marks": lambda n: "e\u0301\u0301\u0301" * n + "\n",
+    "code spans": _lines(lambda i: f"`{_drawn(i, 1)}` and", " "),
+    "open code spans": _lines(lambda i: f"``{_drawn(i, 1)} ` and.", " "),
+    "links": _lines(lambda i: f"[{_drawn(i, 2)}](https://example.org/{i})", " "),
+    "open links": _lines(lambda i: f"[{_drawn(i, 1)}. And", " "),
+    "emphasis": _lines(lambda i: f"**{_drawn(i, 1)}** _{_drawn(i + 1, 1)}_", " "),
+    "inline maths": _lines(lambda i: f"{_drawn(i, 4)} $x_{{{i}}}$", " "),
+    "equal inline maths": _same("the sum $x$", " "),
+    "line breaks": _lines(lambda i: _drawn(i, 3), "  \n"),
+    "equal line breaks": _same("the sum", "  \n"),
+    "tags": _lines(lambda i: f"<b>{_drawn(i, 2)}</b>", " "),
+    "entities": _lines(lambda i: f"{_drawn(i, 1)}&amp;&lt;", " "),
+    "blanks in code": _fenced(lambda n: "a" + " " * (n * 10) + "b\n"),
+    "blank lines in code": _fenced(lambda n: "a\n" + "\n" * n + "b\n"),
+    "headings round an excluded block": lambda n: (
+        "# Part\n\n" * n + "```\ncode\n```\n\n" + "## Section\n\n" * n
+    ),
+    "excluded blocks under headings": lambda n: (
+        "# Part\n\n" * n + "## Section\n\n```\ncode\n```\n\n" * n
+    ),
+    "solutions": _blocks(
+        lambda i: f"**Exercise {i}** {_drawn(i, 5)}\n\n<details><summary>Solution</summary>\n\n"
+        f"{_drawn(i, 6)}\n\n</details>"
+    ),
+    "words in pairs": lambda n: (
+        " $x$ ".join(_drawn(i % 50, 3) for i in range(n))
+        + "\n\n"
+        + " $y$ ".join(_drawn(i * 7 % 50, 3) for i in range(n))
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Made:
+    """A page with what the stages before have made of it."""
+
+    book: Book
+    other: Book
+    """The next version: each paragraph has a word more."""
+    ledger: Ledger
+    chunks: Sequence[Chunk]
+    other_chunks: Sequence[Chunk]
+
+
+@cache
+def _tools() -> ChunkingTools:
+    count = token_counter()
+    return ChunkingTools(
+        count_tokens=count,
+        split_sentences=split_sentences,
+        split_recursively=recursive_splitter(count),
+        embed=lambda texts: [(float(len(text) % 7), 1.0) for text in texts],
+        embeds_tokens=True,
+    )
+
+
+_SPARSE = Bm25Encoder()
+
+
+def made(shape: Shape, count: int) -> Made:
+    document = read_text(shape(count))
+    first, ledger = keep_ids(_book(document), Ledger())
+    other, _ = keep_ids(_changed(first), ledger)
+    return Made(first, other, ledger, _chunks(first), _chunks(other))
+
+
+def _book(document: Document) -> Book:
+    return Book("b", "B", Site.PLAIN, "", document.language, "1", (document,))
+
+
+def _changed(book: Book, file: str = "page.md") -> Book:
+    """Each paragraph with a word more in its middle, in this file."""
+    document = book.documents[0]
+    blocks = tuple(_reworded(block, file) for block in document.blocks)
+    return replace(book, documents=(replace(document, blocks=blocks),))
+
+
+def _reworded(block: Block, file: str) -> Block:
+    half = len(block.text) // 2
+    text = f"{block.text[:half]} edited {block.text[half:]}"
+    name = f"p-{hash_of(text)}" if block.paragraph_id else ""
+    return replace(block, text=text, file=file, paragraph_id=name)
+
+
+def hash_of(text: str) -> str:
+    """Ten characters, as a paragraph id has them."""
+    return f"{sum(map(ord, text)) * 31 + len(text):010d}"[-10:]
+
+
+def _chunks(
+    book: Book,
+    strategy: StrategyName = StrategyName.STRUCTURE,
+    exclude: tuple[BlockKind, ...] = (),
+) -> list[Chunk]:
+    config = ChunkingConfig(strategy=strategy, exclude=exclude)
+    return [
+        chunk
+        for document in book.documents
+        for chunk in chunk_document(document, book, config, _tools())
+    ]
+
+
+def _glossary_hints(page: Made) -> None:
+    passages = [passage for chunk in page.chunks for passage in chunk.passages]
+    terms = [term for passage in passages for term in glossary_terms(passage)]
+    with_references(terms)
+    TermFinder.of(terms).find(passages)
+
+
+def _quotes(page: Made) -> None:
+    blocks = [block.text for block in page.book.blocks()]
+    text = PageText.of(blocks)
+    for block in blocks[:3]:
+        text.link("https://book.example/page", block[:400])
+
+
+def _compared(page: Made) -> None:
+    fingerprint(page.other_chunks, "model")
+    compare({chunk.chunk_id: chunk.paragraph_ids for chunk in page.chunks}, page.other_chunks)
+
+
+def _without_code(page: Made) -> None:
+    _chunks(page.book, exclude=(BlockKind.CODE, BlockKind.TABLE))
+
+
+STAGES: Mapping[str, Callable[[Made], object]] = {
+    "ids": lambda page: keep_ids(page.book, Ledger()),
+    "same ids": lambda page: keep_ids(page.book, page.ledger),
+    "edited": lambda page: keep_ids(_changed(page.book), page.ledger),
+    "moved": lambda page: keep_ids(_changed(page.book, "other.md"), page.ledger),
+    "links": lambda page: page_links(page.book.documents[0]),
+    **{
+        name.value: partial(lambda page, strategy: _chunks(page.book, strategy), strategy=name)
+        for name in StrategyName
+    },
+    "without code": _without_code,
+    "guarantees": lambda page: guarantee_report(page.book, page.chunks, _tools()),
+    "compare": _compared,
+    "terms": lambda page: [chunk_vector(chunk, _SPARSE) for chunk in page.chunks],
+    "glossary": _glossary_hints,
+    "quotes": _quotes,
+}
+
+
+def _seconds(stage: Callable[[Made], object], page: Made) -> float:
+    started = time.process_time()
+    stage(page)
+    return time.process_time() - started
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--units", type=int, default=2_000, metavar="N")
+    parser.add_argument("--shape", action="append", help="only shapes of this name")
+    parser.add_argument("--stage", action="append", help="only stages of this name")
+    parser.add_argument("--over", type=float, default=0.0, help="only what grows more than so")
+    parser.add_argument("--least", type=float, default=0.05, help="only what takes so long at 4n")
+    parser.add_argument("--text", type=Path, help="write the shape's text to this file and stop")
+    options = parser.parse_args()
+    if options.text:
+        options.text.write_text(SHAPES[options.shape[0]](options.units), "utf-8")
+        return
+    print(f"{'shape':34}{'stage':14}{'n':>9}{'2n':>9}{'4n':>9}   2n/n  4n/2n")
+    worst = 0.0
+    for name in options.shape or SHAPES:
+        pages = [made(SHAPES[name], options.units * factor) for factor in (1, 2, 4)]
+        for stage in options.stage or STAGES:
+            first, second, third = (_seconds(STAGES[stage], page) for page in pages)
+            growth = third / max(second, 1e-9)
+            if third < options.least or growth < options.over:
+                continue
+            worst = max(worst, growth)
+            print(
+                f"{name:34}{stage:14}{first:9.3f}{second:9.3f}{third:9.3f}"
+                f"{second / max(first, 1e-9):7.2f}{growth:7.2f}",
+                flush=True,
+            )
+    print(f"{len(SHAPES)} shapes, {len(STAGES)} stages; the fastest growth is {worst:.2f}")
+
+
+if __name__ == "__main__":
+    main()
