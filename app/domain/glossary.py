@@ -54,11 +54,14 @@ def glossary_terms(passage: Passage) -> Iterator[GlossaryTerm]:
 
 def definition_in(passage: Passage) -> str:
     """The text without the terms in front of it."""
-    text = passage.text
+    text, at = passage.text, 0
     for term in passage.terms:
-        if text.casefold().startswith(term.casefold()):
-            text = _AFTER_TERM.sub("", text[len(term) :], count=1)
-    return text
+        folded = term.casefold()
+        # Folded, no text is shorter: so much of it is enough.
+        if text[at : at + len(folded)].casefold().startswith(folded):
+            after = _AFTER_TERM.match(text, at + len(term))
+            at = after.end() if after else len(text)
+    return text[at:]
 
 
 def with_references(terms: Sequence[GlossaryTerm]) -> dict[GlossaryTerm, GlossaryTerm]:
@@ -86,14 +89,16 @@ class TermFinder:
     and after it do: "-a" is not "a", nor "C++" what "C" is.
     """
 
-    _by_first_word: Mapping[str, Sequence[tuple[_Sought, _Named]]] = field(repr=False)
+    _by_words: Mapping[Words, _Signed] = field(repr=False)
+    _lengths: Mapping[str, Sequence[int]] = field(repr=False)
+    """By first word, how many words the terms have that begin with it; the most first."""
 
     @classmethod
     def of(cls, terms: Iterable[GlossaryTerm]) -> TermFinder:
         """Of entries with the same term the first counts; one with just this term before one with
         its plural.
         """
-        found: dict[str, dict[_Sought, _Named]] = {}
+        found: dict[Words, dict[tuple[str, str], _Named]] = {}
         named = [
             (name, entry)
             for entry in terms
@@ -102,13 +107,14 @@ class TermFinder:
         ]
         for numbers in (_as_it_is, other_numbers):
             for name, entry in named:
-                for sought in _variants(name, numbers):
-                    found.setdefault(sought[1][0], {}).setdefault(sought, (name, entry))
+                for before, words, after in _variants(name, numbers):
+                    found.setdefault(words, {}).setdefault((before, after), (name, entry))
+        lengths: dict[str, set[int]] = {}
+        for words in found:
+            lengths.setdefault(words[0], set()).add(len(words))
         return cls(
-            {
-                first: sorted(entries.items(), key=lambda item: _longest_first(*item[0]))
-                for first, entries in found.items()
-            }
+            {words: _Signed.of(signed) for words, signed in found.items()},
+            {first: sorted(counts, reverse=True) for first, counts in lengths.items()},
         )
 
     def find(self, passages: Iterable[Passage]) -> list[TermOnPage]:
@@ -131,24 +137,50 @@ class TermFinder:
         at = 0
         while at < len(words):
             length = 1
-            for (before, candidate, after), (name, entry) in self._by_first_word.get(
-                folded[at], ()
-            ):
-                last = at + len(candidate)
-                if tuple(folded[at:last]) != candidate or not _run_on(text, words[at:last]):
+            for count in self._lengths.get(folded[at], ()):
+                stretch = words[at : at + count]
+                signed = self._by_words.get(tuple(folded[at : at + count]))
+                if signed is None or len(stretch) < count or not _run_on(text, stretch):
                     continue
-                start, end = words[at].start() - len(before), words[last - 1].end() + len(after)
-                form = text[max(0, start) : end]
-                signed = form.startswith(before) and form.endswith(after)
-                if signed and (name in form or not name.isupper()):
-                    yield entry, form
-                    length = len(candidate)
+                named = signed.at(text, stretch[0].start(), stretch[-1].end())
+                if named:
+                    yield named
+                    length = count
                     break
             at += length
 
 
-def _longest_first(before: str, words: Words, after: str) -> tuple[int, int]:
-    return -len(words), -len(before + after)
+@dataclass(frozen=True, slots=True)
+class _Signed:
+    """Terms of the same words, told apart by the signs before and after them."""
+
+    by_signs: Mapping[tuple[str, str], tuple[int, _Named]]
+    """With its place among them."""
+    sizes: Sequence[tuple[int, int]]
+    """How many signs stand before and after; the most first."""
+
+    @classmethod
+    def of(cls, terms: Mapping[tuple[str, str], _Named]) -> _Signed:
+        sizes = {(len(before), len(after)) for before, after in terms}
+        placed = {signs: (place, named) for place, (signs, named) in enumerate(terms.items())}
+        return cls(placed, sorted(sizes, key=sum, reverse=True))
+
+    def at(self, text: str, start: int, end: int) -> tuple[GlossaryTerm, str] | None:
+        """The term whose words stand there, with most of its signs, and its form in the text."""
+        found: tuple[int, int, GlossaryTerm, str] | None = None
+        for before, after in self.sizes:
+            if found and before + after < found[0]:
+                break
+            form = text[max(0, start - before) : end + after]
+            if len(form) != before + (end - start) + after:
+                continue
+            known = self.by_signs.get((form[:before], form[len(form) - after :]))
+            if known is None or (found and found[1] < known[0]):
+                continue
+            place, (name, entry) = known
+            if name in form or not name.isupper():
+                found = (before + after, place, entry, form)
+        return found and (found[2], found[3])
 
 
 def _run_on(text: str, words: Sequence[re.Match[str]]) -> bool:

@@ -10,6 +10,7 @@ table; what is quadratic within one call (a slice, a search in a string) shows h
 from __future__ import annotations
 
 import argparse
+import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ from app.domain.document import Block, BlockKind, Book, Document, Site
 from app.domain.glossary import TermFinder, glossary_terms, with_references
 from app.domain.ledger import Ledger
 from app.domain.links import PageText, page_links
+from app.services.collector import paused_collector
 from app.services.lexical import chunk_vector
 from app.services.paragraph_ids import keep_ids
 
@@ -191,8 +193,10 @@ SHAPES: Mapping[str, Shape] = {
         "# Part\n\n" * n + "## Section\n\n```\ncode\n```\n\n" * n
     ),
     "solutions": _blocks(
-        lambda i: f"**Exercise {i}** {_drawn(i, 5)}\n\n<details><summary>Solution</summary>\n\n"
-        f"{_drawn(i, 6)}\n\n</details>"
+        lambda i: (
+            f"**Exercise {i}** {_drawn(i, 5)}\n\n<details><summary>Solution</summary>\n\n"
+            f"{_drawn(i, 6)}\n\n</details>"
+        )
     ),
     "words in pairs": lambda n: (
         " $x$ ".join(_drawn(i % 50, 3) for i in range(n))
@@ -315,9 +319,11 @@ STAGES: Mapping[str, Callable[[Made], object]] = {
 
 
 def _seconds(stage: Callable[[Made], object], page: Made) -> float:
-    started = time.process_time()
-    stage(page)
-    return time.process_time() - started
+    gc.collect()
+    with paused_collector():
+        started = time.process_time()
+        stage(page)
+        return time.process_time() - started
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise, starmap
+from itertools import pairwise, starmap
 from operator import itemgetter
 
 from app.domain.chunking.assembly import ChunkBuilder, Draft, Renderer, is_above
@@ -237,7 +237,7 @@ def _with_headings(
                 emptied.setdefault(heading[1].level or 6, []).append(heading)
             headings = []
         else:
-            kept = sorted(chain(*emptied.values()), key=itemgetter(0))
+            kept = sorted((one for level in emptied.values() for one in level), key=itemgetter(0))
             yield [heading for _, heading in (*kept, *headings)], block
             headings = []
             emptied.clear()
