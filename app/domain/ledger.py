@@ -221,24 +221,30 @@ def _similar(
     """Yield (score, new, entry) of the pairs that share a telling 5-gram and score enough."""
     if not olds:
         return
-    grams = [_grams(entry.paragraph.text) for entry in olds]
     holders: dict[str, list[int]] = defaultdict(list)
-    for i, gram_set in enumerate(grams):
-        for gram in gram_set:
+    sizes: list[int] = []
+    for i, entry in enumerate(olds):
+        grams = _grams(entry.paragraph.text)
+        sizes.append(len(grams))
+        for gram in grams:
             holders[gram].append(i)
-    common = {gram for gram, found in holders.items() if len(found) > COMMON_GRAM}
-    commons = [len(gram_set & common) for gram_set in grams]
+    common: list[set[str]] = [set() for _ in olds]
+    for gram, holding in holders.items():
+        if len(holding) > COMMON_GRAM:
+            for i in holding:
+                common[i].add(gram)
     for new, paragraph in news:
         mine = _grams(paragraph.text)
-        my_commons = len(mine & common)
-        telling = (holders[gram] for gram in mine if gram in holders and gram not in common)
+        found = [holders[gram] for gram in mine if gram in holders]
+        telling = [each for each in found if len(each) <= COMMON_GRAM]
         for i, shared in Counter(chain.from_iterable(telling)).items():
             bonus = SAME_HEADING_BONUS * (paragraph.heading_path == olds[i].paragraph.heading_path)
-            size = len(mine) + len(grams[i])
+            size = len(mine) + sizes[i]
             # Most pairs share so little that the common ones need not be compared.
-            if 2 * (shared + min(my_commons, commons[i])) / size + bonus < threshold:
+            most = shared + min(len(found) - len(telling), len(common[i]))
+            if 2 * most / size + bonus < threshold:
                 continue
-            score = 2 * (shared + len(mine & grams[i] & common)) / size + bonus
+            score = 2 * (shared + len(common[i] & mine)) / size + bonus
             if score >= threshold:
                 yield score, new, olds[i]
 
