@@ -221,13 +221,7 @@ def _similar(
     """Yield (score, new, entry) of the pairs that share a telling 5-gram and score enough."""
     if not olds:
         return
-    holders: dict[str, list[int]] = defaultdict(list)
-    sizes: list[int] = []
-    for i, entry in enumerate(olds):
-        grams = _grams(entry.paragraph.text)
-        sizes.append(len(grams))
-        for gram in grams:
-            holders[gram].append(i)
+    holders, sizes = _holders(olds)
     common: list[set[str]] = [set() for _ in olds]
     for gram, holding in holders.items():
         if len(holding) > COMMON_GRAM:
@@ -247,6 +241,18 @@ def _similar(
             score = 2 * (shared + len(common[i] & mine)) / size + bonus
             if score >= threshold:
                 yield score, new, olds[i]
+
+
+def _holders(entries: Sequence[Entry]) -> tuple[dict[str, list[int]], list[int]]:
+    """By 5-gram the places of the entries that have it; and how many each entry has."""
+    holders: dict[str, list[int]] = defaultdict(list)
+    sizes: list[int] = []
+    for place, entry in enumerate(entries):
+        grams = _grams(entry.paragraph.text)
+        sizes.append(len(grams))
+        for gram in grams:
+            holders[gram].append(place)
+    return dict(holders), sizes
 
 
 def _grams(text: str) -> frozenset[str]:

@@ -216,6 +216,7 @@ class Made:
     ledger: Ledger
     chunks: Sequence[Chunk]
     other_chunks: Sequence[Chunk]
+    config: ChunkingConfig
 
 
 @cache
@@ -233,11 +234,11 @@ def _tools() -> ChunkingTools:
 _SPARSE = Bm25Encoder()
 
 
-def made(shape: Shape, count: int) -> Made:
-    document = read_text(shape(count))
-    first, ledger = keep_ids(_book(document), Ledger())
+def made(shape: Shape, count: int, config: ChunkingConfig | None = None) -> Made:
+    sizes = config or ChunkingConfig()
+    first, ledger = keep_ids(_book(read_text(shape(count))), Ledger())
     other, _ = keep_ids(_changed(first), ledger)
-    return Made(first, other, ledger, _chunks(first), _chunks(other))
+    return Made(first, other, ledger, _chunks(first, sizes), _chunks(other, sizes), sizes)
 
 
 def _book(document: Document) -> Book:
@@ -263,12 +264,7 @@ def hash_of(text: str) -> str:
     return f"{sum(map(ord, text)) * 31 + len(text):010d}"[-10:]
 
 
-def _chunks(
-    book: Book,
-    strategy: StrategyName = StrategyName.STRUCTURE,
-    exclude: tuple[BlockKind, ...] = (),
-) -> list[Chunk]:
-    config = ChunkingConfig(strategy=strategy, exclude=exclude)
+def _chunks(book: Book, config: ChunkingConfig) -> list[Chunk]:
     return [
         chunk
         for document in book.documents
@@ -296,7 +292,15 @@ def _compared(page: Made) -> None:
 
 
 def _without_code(page: Made) -> None:
-    _chunks(page.book, exclude=(BlockKind.CODE, BlockKind.TABLE))
+    _chunks(page.book, replace(page.config, exclude=(BlockKind.CODE, BlockKind.TABLE)))
+
+
+def _strategy(name: StrategyName, page: Made) -> None:
+    _chunks(page.book, replace(page.config, strategy=name))
+
+
+def _guarantees(page: Made) -> None:
+    guarantee_report(page.book, page.chunks, _tools(), page.config.structure)
 
 
 STAGES: Mapping[str, Callable[[Made], object]] = {
@@ -305,12 +309,9 @@ STAGES: Mapping[str, Callable[[Made], object]] = {
     "edited": lambda page: keep_ids(_changed(page.book), page.ledger),
     "moved": lambda page: keep_ids(_changed(page.book, "other.md"), page.ledger),
     "links": lambda page: page_links(page.book.documents[0]),
-    **{
-        name.value: partial(lambda page, strategy: _chunks(page.book, strategy), strategy=name)
-        for name in StrategyName
-    },
+    **{name.value: partial(_strategy, name) for name in StrategyName},
     "without code": _without_code,
-    "guarantees": lambda page: guarantee_report(page.book, page.chunks, _tools()),
+    "guarantees": _guarantees,
     "compare": _compared,
     "terms": lambda page: [chunk_vector(chunk, _SPARSE) for chunk in page.chunks],
     "glossary": _glossary_hints,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
+from operator import attrgetter
 
 from app.domain.chunking.assembly import ChunkBuilder, Draft
 from app.domain.chunking.chunk import Chunk
@@ -13,7 +15,7 @@ from app.domain.chunking.joints import CUT_WORD
 from app.domain.chunking.pieces import Piece
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.chunking.units import count_words, parts_of, units_of
-from app.domain.document import Book, Document
+from app.domain.document import Block, Book, Document
 
 
 def chunk_by_sentences(
@@ -38,12 +40,15 @@ def group_sentences(
     return builder.build(_Grouping(builder, sizes).group(units))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Grouping:
     """Sizes are sums of units with one token between two, which is never too few."""
 
     builder: ChunkBuilder
     sizes: SentenceConfig
+    _cut: Block | None = None
+    """The block that `_parts_by_limit` are of: its units come one after the other."""
+    _parts_by_limit: dict[int, list[Piece]] = field(default_factory=dict)
 
     def group(self, units: Sequence[Piece]) -> list[Draft]:
         sizes = self.sizes
@@ -85,13 +90,26 @@ class _Grouping:
     def _parts(self, unit: Piece, room: int) -> list[Piece]:
         """Rows, items, lines, sentences of a long unit; those after the last that is longer yet."""
         limit = min(self.sizes.target // 2, room, unit.tokens) - 1
-        if limit < self.sizes.overlap:
+        # A unit inside a sentence or line has nothing but more of it.
+        if limit < self.sizes.overlap or unit.cut == CUT_WORD:
             return []
-        parts = parts_of(unit, self.builder.document, limit, self.builder.tools)
+        parts = self._parts_within(unit, limit)
         inside = [number for number, part in enumerate(parts, 1) if part.cut == CUT_WORD]
         if inside:
             return parts[inside[-1] :]
         return parts if len(parts) > 1 else []
+
+    def _parts_within(self, unit: Piece, limit: int) -> list[Piece]:
+        if self._cut is not unit.block:
+            self._cut = unit.block
+            self._parts_by_limit.clear()
+        if limit not in self._parts_by_limit:
+            document, tools = self.builder.document, self.builder.tools
+            self._parts_by_limit[limit] = parts_of(unit.block, document, limit, tools)
+        parts = self._parts_by_limit[limit]
+        first = bisect_left(parts, unit.start, key=attrgetter("start"))
+        last = bisect_left(parts, unit.end, key=attrgetter("start"))
+        return [part for part in parts[first:last] if part.end <= unit.end]
 
     def _is_enough(self, tail: Sequence[Piece]) -> bool:
         asked = self.sizes.overlap

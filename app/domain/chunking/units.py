@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from app.domain.chunking.pieces import Piece, directives, pieces_of, sentences_of
 from app.domain.chunking.tools import ChunkingTools
-from app.domain.document import BlockKind, Document
+from app.domain.document import Block, BlockKind, Document
 
 _PROSE = frozenset({BlockKind.PARAGRAPH, BlockKind.FOOTNOTE, BlockKind.REFERENCE})
 
@@ -26,17 +26,12 @@ def units_of(
         yield from pieces_of(block, document.source, directive, document.language, limit, tools)
 
 
-def parts_of(unit: Piece, document: Document, limit: int, tools: ChunkingTools) -> list[Piece]:
-    """The unit cut at its block's joints, where it has more than `limit` tokens; no sentence is."""
-    block = unit.block
+def parts_of(block: Block, document: Document, limit: int, tools: ChunkingTools) -> list[Piece]:
+    """The block cut at its joints into parts of at most `limit` tokens; a paragraph has none."""
     if block.kind in _PROSE:
         return []
     span, source, language = (block.start, block.end), document.source, document.language
-    return [
-        part
-        for part in pieces_of(block, source, span, language, limit, tools)
-        if unit.start <= part.start and part.end <= unit.end
-    ]
+    return pieces_of(block, source, span, language, limit, tools)
 
 
 def count_words(document: Document) -> int:

@@ -1,0 +1,115 @@
+"""What comes after the parser takes steps in proportion to the page, whatever its shape."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Set
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
+
+import pytest
+
+from app.domain import ledger
+from app.domain.chunking import ChunkingConfig
+from app.domain.chunking.config import (
+    AutoConfig,
+    FixedConfig,
+    RecursiveConfig,
+    SemanticConfig,
+    SentenceConfig,
+    StructureConfig,
+)
+
+ROOT = Path(__file__).parents[1]
+UNITS = 40
+MOST = 2.4
+"""Times the steps that twice the page may take; quadratic work takes four times as many."""
+FEW = 1_000
+"""Steps that do not count: what is over in so few has not begun to grow."""
+COMMON = 4
+"""Holders of a common 5-gram; with the sizes below, a short page has what a long one has."""
+SMALL = ChunkingConfig(
+    structure=StructureConfig(low=24, high=60, minimum=12, maximum=80, overlap=8),
+    fixed=FixedConfig(size=90, overlap=12),
+    recursive=RecursiveConfig(size=60, overlap=12),
+    sentence=SentenceConfig(target=60, maximum=80, minimum=8, overlap=8, whole_below_words=20),
+    auto=AutoConfig(whole_below_words=20),
+    semantic=SemanticConfig(minimum=12, maximum=80),
+)
+LARGEST = 8
+"""Times UNITS at most, to tell what grows on from what grows once."""
+AS_STRUCTURE = {"late"}
+"""Stages that run the same code as another."""
+
+
+def _bench() -> ModuleType:
+    path = ROOT / "scripts/bench/doubling_chunks.py"
+    spec = importlib.util.spec_from_file_location("doubling_chunks", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["doubling_chunks"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+BENCH = _bench()
+
+
+class _Steps:
+    """Counts the lines that run, each turn of a loop again, of this program's own modules."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def begin(self, frame: FrameType, event: str, argument: object) -> Any:
+        if "/app/" not in frame.f_code.co_filename:
+            return None
+        self.count += 1
+        return self.line
+
+    def line(self, frame: FrameType, event: str, argument: object) -> Any:
+        self.count += 1
+        return self.line
+
+
+def steps(stage: str, page: object) -> int:
+    counted = _Steps()
+    before = sys.gettrace()
+    sys.settrace(counted.begin)
+    try:
+        BENCH.STAGES[stage](page)
+    finally:
+        sys.settrace(before)
+    return counted.count
+
+
+def test_there_are_shapes_enough() -> None:
+    assert len(BENCH.SHAPES) >= 60
+
+
+@pytest.mark.parametrize("shape", BENCH.SHAPES)
+def test_twice_the_page_takes_twice_the_steps(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger, "COMMON_GRAM", COMMON)
+    stages = BENCH.STAGES.keys() - AS_STRUCTURE
+    factor = 1
+    grown = _grown(shape, stages, factor)
+    # More may also come of another size of the page: a list that no chunk holds is cut up.
+    while grown and factor < LARGEST:
+        factor *= 2
+        grown = _grown(shape, set(grown), factor)
+    assert not grown
+
+
+def _grown(shape: str, stages: Set[str], factor: int) -> dict[str, tuple[int, int]]:
+    once, twice = (
+        BENCH.made(BENCH.SHAPES[shape], UNITS * factor * times, SMALL) for times in (1, 2)
+    )
+    counts = {stage: (steps(stage, once), steps(stage, twice)) for stage in stages}
+    return {
+        stage: (first, second)
+        for stage, (first, second) in counts.items()
+        if second > FEW + MOST * first
+    }
