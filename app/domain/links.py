@@ -39,10 +39,8 @@ _PUNCTUATION = re.compile(rf"(?<!\d)[.,]|[.,](?!\d)|[^\w\s'\u2019.,{_MARKS}-]|-{
 _USUAL_WORDS = (4, 5, 6, 8, 12)
 _FEW_WORDS = (3, 2, 1)
 _SUFFIX_WORDS = 4
-# Places of a block that are looked at first, and how many times more in each round after it: most
-# blocks have words of their own at once.
 _FIRST_TRIES = 4
-_MORE_TRIES = 16
+"""Places of a block that are looked at first: most have words of their own at once."""
 # Pairs of runs of a block of which it is looked up whether they adjoin: each goes through its text.
 _ADJOINING_TRIES = 32
 
@@ -83,16 +81,13 @@ def page_links(document: Document) -> list[str]:
     length.
     """
     page = _Page.of(document)
-    quotes: dict[int, Quote] = {}
     pending = [
         index
         for index, block in enumerate(document.blocks)
         if block.kind is not BlockKind.HEADING and page.runs[index]
     ]
-    for size in (*_USUAL_WORDS, *_FEW_WORDS):
-        quotes |= page.unique_runs(pending, size)
-        pending = [index for index in pending if index not in quotes]
-    quotes |= page.told_apart(pending)
+    quotes = page.unique_runs(pending)
+    quotes |= page.told_apart([index for index in pending if index not in quotes])
     return [
         _link(document, block, quotes.get(index, _NOTHING))
         for index, block in enumerate(document.blocks)
@@ -185,49 +180,82 @@ class _Page:
             once.update(words for words, count in counts.items() if count == 1)
         return once
 
-    def unique_runs(self, pending: Sequence[int], size: int) -> dict[int, Quote]:
-        """By block, the first `size` words of its clean runs that the page has once, if any."""
-        found: dict[int, Quote] = {}
-        done, more = 0, _FIRST_TRIES
-        while pending:
-            tried = partial(self._places, size=size, start=done, end=done + more)
-            once = self._once(
-                self._words(run, offset, size) for index in pending for run, offset in tried(index)
-            )
-            left: list[int] = []
-            for index in pending:
-                places = list(tried(index))
-                first = next((at for at in places if self._words(*at, size) in once), None)
-                if first is not None:
-                    run, offset = first
-                    found[index] = Quote(run.words(offset, offset + size))
-                elif len(places) == more:
-                    left.append(index)
-            pending = left
-            done, more = done + more, more * _MORE_TRIES
+    def unique_runs(self, pending: Sequence[int]) -> dict[int, Quote]:
+        """By block, the shortest words of its clean runs that the page has once, if any.
+
+        Words that a page has once make all that holds them the page's only. So a run of more words
+        than were tried has no fewer to offer, nor one whose most words occur again.
+        """
+        shortest, *longer = _USUAL_WORDS
+        found = self._found(pending, shortest, _FIRST_TRIES)
+        found |= self._found([one for one in pending if one not in found], shortest)
+        left = [one for one in pending if one not in found]
+        promising = self._promising(left, longer)
+        for size in longer:
+            found |= self._found([one for one in promising if one not in found], size)
+        for size in _FEW_WORDS:
+            few = [one for one in left if one not in found]
+            found |= self._found(few, size, longest=size)
         return found
+
+    def _found(
+        self,
+        pending: Sequence[int],
+        size: int,
+        tries: int | None = None,
+        longest: int | None = None,
+    ) -> dict[int, Quote]:
+        """By block, the first `size` words of a run of at most `longest` that the page has once."""
+        places = partial(self._places, size=size, tries=tries, longest=longest)
+        once = self._once(self._words(*at, size) for index in pending for at in places(index))
+        found: dict[int, Quote] = {}
+        for index in pending if once else ():
+            first = next((at for at in places(index) if self._words(*at, size) in once), None)
+            if first is not None:
+                run, offset = first
+                found[index] = Quote(run.words(offset, offset + size))
+        return found
+
+    def _promising(self, pending: Sequence[int], sizes: Sequence[int]) -> list[int]:
+        """The blocks of which some run has most words of these sizes that the page has once."""
+        most = {
+            index: [
+                self._words(run, offset, size)
+                for run in self.runs[index]
+                for size in [max((size for size in sizes if size <= run.size), default=0)]
+                if size
+                for offset in range(run.size - size + 1)
+            ]
+            for index in pending
+        }
+        once = self._once(words for every in most.values() for words in every)
+        return [index for index, every in most.items() if not once.isdisjoint(every)]
 
     def _words(self, run: _Run, offset: int, size: int) -> _Words:
         return tuple(self.words[run.first + offset : run.first + offset + size])
 
-    def _places(self, index: int, size: int, start: int, end: int) -> Iterator[tuple[_Run, int]]:
-        """From the `start`-th to the `end`-th place in a block's runs where `size` words stand."""
-        for run in self.runs[index]:
-            places = max(run.size - size + 1, 0)
-            for offset in range(max(start, 0), min(end, places)):
-                yield run, offset
-            start, end = start - places, end - places
-            if end <= 0:
-                return
+    def _places(
+        self, index: int, size: int, tries: int | None, longest: int | None
+    ) -> Iterator[tuple[_Run, int]]:
+        """Where `size` words stand in a block's runs; the first `tries` places."""
+        places = (
+            (run, offset)
+            for run in self.runs[index]
+            if longest is None or run.size <= longest
+            for offset in range(run.size - size + 1)
+        )
+        return islice(places, tries)
 
     def told_apart(self, pending: Sequence[int]) -> dict[int, Quote]:
         """By block, words at the end of a run that the words behind it tell apart, if any do."""
         neighbours = self._neighbours(pending)
-        once = self._once(
+        every = [(run, after) for pairs in neighbours.values() for run, after, _ in pairs]
+        most = self._once(self._across(*pair, _suffix_sizes(pair[1])[-1]) for pair in every)
+        once = most | self._once(
             self._across(run, after, ahead)
-            for pairs in neighbours.values()
-            for run, after, _ in pairs
-            for ahead in _suffix_sizes(after)
+            for run, after in every
+            if self._across(run, after, _suffix_sizes(after)[-1]) in most
+            for ahead in _suffix_sizes(after)[:-1]
         )
         quotes = {
             index: self._with_suffix(index, pairs, once) for index, pairs in neighbours.items()
