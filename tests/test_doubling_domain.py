@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 UNITS = 28
 MOST = 2.4
 """Times the steps that twice the page may take; quadratic work takes four times as many."""
-FEW = 1_000
+FEW = 100
 """Steps that do not count: what is over in so few has not begun to grow."""
 COMMON = 4
 """Holders of a common 5-gram; with the sizes below, a short page has what a long one has."""
