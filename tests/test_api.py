@@ -289,6 +289,7 @@ _STATUS = {
     errors.RagError: 500,
     errors.InputError: 422,
     errors.BookError: 422,
+    errors.FileRefused: 422,
     errors.QuestionError: 422,
     errors.UnknownStrategy: 422,
     errors.BookNotFound: 404,

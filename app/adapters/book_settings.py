@@ -12,13 +12,13 @@ table has those of the strategy that it is named after.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.domain.chunking import StrategyName
 from app.domain.errors import BookError
+from app.domain.reading_budget import read_toml
 from app.services.book_folder import file_inside
 
 NAME = "rag.toml"
@@ -41,12 +41,13 @@ class BookSettings:
 def read_book_settings(folder: Path) -> BookSettings:
     """Read the file; nothing is set without one. BookError if it is unsound."""
     try:
-        table = tomllib.loads(file_inside(folder.resolve(), NAME).read_bytes().decode())
-    except FileNotFoundError:
+        data = file_inside(folder.resolve(), NAME).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
         return BookSettings()
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
         message = f"cannot be read ({error})"
         raise BookError(message, NAME) from error
+    table = read_toml(data, NAME)
     top: dict[str, str] = {}
     tables: dict[str, Mapping[str, str]] = {}
     for key, value in table.items():

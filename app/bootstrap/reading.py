@@ -24,6 +24,7 @@ def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
         site=request.site,
         base_url=request.base_url,
         include_orphans=request.include_orphans,
+        skip_refused=request.skip_refused,
     )
     advance(len(book.documents))
     return book

@@ -179,6 +179,11 @@ def _source(command: argparse.ArgumentParser, name: str) -> None:
         help="where the site is served",
     )
     command.add_argument("--include-orphans", action="store_true")
+    command.add_argument(
+        "--skip-refused",
+        action="store_true",
+        help="leave out a file that holds more than the reading budget, with a warning; else stop",
+    )
     command.add_argument("--json", action="store_true")
 
 

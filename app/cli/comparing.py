@@ -48,6 +48,7 @@ async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
         base_url=arguments.base_url,
         exclude_kinds=arguments.exclude_kinds,
         include_orphans=arguments.include_orphans,
+        skip_refused=arguments.skip_refused,
     )
 
     @asynccontextmanager

@@ -21,6 +21,7 @@ def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestR
         strategy=getattr(arguments, "strategy", None) or strategy_of(arguments.path, settings),
         exclude_kinds=getattr(arguments, "exclude_kinds", frozenset()),
         include_orphans=getattr(arguments, "include_orphans", False),
+        skip_refused=getattr(arguments, "skip_refused", False),
         dry_run=getattr(arguments, "dry_run", False),
     )
 

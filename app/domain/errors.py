@@ -3,6 +3,7 @@
 RagError                    message for the person in front of it; never carries a secret
 ├── InputError              the caller's input is wrong            CLI exit 2, HTTP 422
 │   ├── BookError           a book's source cannot be read         names file and line
+│   │   └── FileRefused     a file holds more than its budget      may be left out instead
 │   ├── QuestionError       an empty or oversized question
 │   └── UnknownStrategy     no such chunking strategy
 ├── BookNotFound            no such book in the index              CLI exit 2, HTTP 404
@@ -43,6 +44,16 @@ class BookError(InputError):
         super().__init__(where + message)
         self.file = file
         self.line = line
+
+
+class FileRefused(BookError):
+    """One file holds more than the reading budget; `problem` is the message without the place."""
+
+    code = "file_refused"
+
+    def __init__(self, message: str, file: str = "", line: int = 0) -> None:
+        super().__init__(message, file, line)
+        self.problem = message
 
 
 class QuestionError(InputError):

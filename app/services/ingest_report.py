@@ -21,6 +21,8 @@ class IngestRequest:
     strategy: str = "structure"
     exclude_kinds: frozenset[BlockKind] = frozenset()
     include_orphans: bool = False
+    skip_refused: bool = False
+    """Leave out a file that holds more than the reading budget, instead of stopping there."""
     dry_run: bool = False
 
 

@@ -16,10 +16,11 @@ from typing import TypeAlias
 from app.adapters.markdown.marks import Dialect
 from app.domain.record import record
 
-_BRACE_ID = re.compile(r"\s*\{#(?P<id>[^{}\s]+)\}\s*$")
-_COMMENT_ID = re.compile(r"\s*\{/\*\s*#(?P<id>[\w-]+)\s*\*/\}\s*$")
-_BRACKET_ID = re.compile(r"\s*\[\[(?P<id>[^\[\]\s]+)\]\]\s*$")
-_ATTRIBUTES = re.compile(r"\s*\{:?(?P<list>[ \t]*[#.:\w][^{}]*|[ \t]*)\}\s*$")
+# Each is matched at the last bracket of its kind in a heading.
+_BRACE_ID = re.compile(r"\{#(?P<id>[^{}\s]+)\}\s*$")
+_COMMENT_ID = re.compile(r"\{/\*\s*#(?P<id>[\w-]+)\s*\*/\}\s*$")
+_BRACKET_ID = re.compile(r"\[\[(?P<id>[^\[\]\s]+)\]\]\s*$")
+_ATTRIBUTES = re.compile(r"\{:?(?P<list>[ \t]*+(?:[#.:\w][^{}]*)?)\}\s*$")
 _LIST_ID = re.compile(r"(?:^|\s)(?:#|id=\"?)(?P<id>[^\s\"}]+)")
 
 
@@ -52,14 +53,16 @@ def heading_source(content: str, dialect: Dialect) -> HeadingSource:
     if dialect.bracket_ids:
         patterns.append(_BRACKET_ID)
     for pattern in patterns:
-        match = pattern.search(content)
+        last = content.rfind("[[" if pattern is _BRACKET_ID else "{")
+        match = pattern.match(content, last) if last >= 0 else None
         if match:
-            return HeadingSource(content[: match.start()], match["id"])
+            return HeadingSource(content[:last].rstrip(), match["id"])
     if (dialect.kramdown or dialect.attribute_lists) and content.endswith("}"):
-        match = _ATTRIBUTES.search(content)
+        last = max(content.rfind("{"), 0)
+        match = _ATTRIBUTES.match(content, last)
         if match:
             found = _LIST_ID.search(match["list"])
-            before = content[: match.start()]
+            before = content[:last].rstrip()
             if dialect.mkdocs:
                 before = before.rstrip("#").rstrip()  # so does Python-Markdown's attr_list
             return HeadingSource(before, found["id"] if found else "")
@@ -142,7 +145,7 @@ def _unique_github(base: str, used: dict[str, int]) -> str:
 # --- Python-Markdown ----------------------------------------------------------------------------
 
 _NOT_MKDOCS = re.compile(r"[^\w\s-]")
-_COUNTED = re.compile(r"^(.*)_([0-9]+)$")
+_COUNTED = re.compile(r"^(.*)_([0-9]{1,18})$")
 _HTML_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 

@@ -13,16 +13,18 @@ from app.adapters.markdown.containers import Containers
 from app.adapters.markdown.leaves import LeafReader
 from app.adapters.markdown.marks import Mark, MarkClass, MarkSpan
 from app.adapters.markdown.myst_blocks import read_directive
-from app.adapters.markdown.pieces import Piece, merge
+from app.adapters.markdown.pieces import Piece, merge, show_box
 from app.adapters.markdown.running_text import Text
 from app.adapters.markdown.scopes import scope_of, titled_kind
 from app.adapters.markdown.syntax_myst import Directive
 from app.adapters.markdown.tags import BLOCK_NAMES, VOID_NAMES, Tag
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
+from app.domain.errors import FileRefused
+from app.domain.reading_budget import BUDGET
 
-_BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 _PARAGRAPHS = ("paragraph", "inline")
 """Tokens that hold a paragraph's text."""
+_TAKEN = Token("", "", 0)
 _ALERT = re.compile(r"^\[!(\w+)\][+-]?[ \t]*([^\n]*)\n?")
 
 
@@ -42,21 +44,36 @@ class BlockReader:
     def __init__(self, leaves: LeafReader) -> None:
         self._leaves = leaves
         self._marks = leaves.marks
+        self._file = leaves.file
         self._tokens: Sequence[Token] = ()
         self._containers = Containers(leaves.source, leaves.text)
 
-    def read(self, tokens: Sequence[Token]) -> ParsedFile:
-        """Return the drafts of all of the file's blocks and its classified mark-up."""
+    def read(self, tokens: list[Token]) -> ParsedFile:
+        """Return the drafts of all of the file's blocks and its classified mark-up.
+
+        Takes the tokens out of the list as it goes: of a large file they are half of the memory.
+        """
         self._tokens = tokens
         place = self._containers.place
-        index = 0
+        index = placed = 0
         while index < len(tokens):
-            token = tokens[index]
+            token, first = tokens[index], index
             if token.type == "mark":
                 self._mark(token.meta["found"])
+                tokens[first] = _TAKEN
                 index += 1
                 continue
-            pieces, index = self._pieces_at(index, top=True)
+            try:
+                pieces, index = self._pieces_at(index, top=True)
+            except FileRefused as error:
+                if error.line or error.file != self._file or not token.map:
+                    raise
+                raise FileRefused(error.problem, error.file, token.map[0] + 1) from error
+            tokens[first:index] = [_TAKEN] * (index - first)
+            placed += len(pieces)
+            if placed > BUDGET.blocks:
+                message = f"over {BUDGET.blocks:,} blocks: split the file"
+                raise FileRefused(message, self._file, token.map[0] + 1 if token.map else 0)
             for piece in pieces:
                 place(piece)
         return ParsedFile(self._containers.finish(), self._marks, self._leaves.links)
@@ -207,7 +224,7 @@ class BlockReader:
             items.append((self._tokens[position], self._inside(position + 1, item_close)))
             position = item_close + 1
         for _, pieces in items:
-            _show_box(pieces)
+            show_box(pieces)
         markers = _markers([item for item, _ in items], token)
         parts: list[Part] = []
         for marker, (item, pieces) in zip(markers, items, strict=True):
@@ -284,6 +301,7 @@ class BlockReader:
     def _definitions(self, index: int) -> tuple[list[Piece], int]:
         close = self._close_index(index)
         entries: list[Piece] = []
+        bodies: list[list[Piece]] = []
         terms: list[tuple[Text, int]] = []
         position = index + 1
         while position < close:
@@ -293,13 +311,23 @@ class BlockReader:
                 text = self._leaves.text(self._tokens[position + 1].content)
                 terms.append((text, self._leaves.span(token)[0]))
             else:
-                self._definition(entries, terms, position, inner_close)
+                body = self._definition(entries, terms, position, inner_close)
+                if len(entries) > len(bodies):
+                    bodies.append([])
+                if bodies:
+                    bodies[-1].extend(body)
             position = inner_close + 1
+        for entry, body in zip(entries, bodies, strict=True):
+            entry.text = "\n".join([entry.text, *(piece.text for piece in body)])
+            entry.id_text = " ".join([entry.id_text, *(piece.id_text for piece in body)])
+            entry.runs = RUN_BOUNDARY.join([entry.runs, *(piece.runs for piece in body)])
+            entry.parts = tuple(part for piece in body for part in piece.as_parts())
         return entries, close + 1
 
     def _definition(
         self, entries: list[Piece], terms: list[tuple[Text, int]], index: int, close: int
-    ) -> None:
+    ) -> list[Piece]:
+        """Return what the definition says; the terms before it, if any, begin a new entry."""
         pieces = self._inside(index + 1, close)
         _, end = self._leaves.span(self._tokens[index])
         if terms:
@@ -316,16 +344,9 @@ class BlockReader:
             )
             entries.append(entry)
             terms.clear()
-        elif entries:
-            entry = entries[-1]
-        else:
-            return
-        for piece in pieces:
-            entry.text += f"\n{piece.text}"
-            entry.id_text += f" {piece.id_text}"
-            entry.runs += RUN_BOUNDARY + piece.runs
-            entry.parts += piece.as_parts()
-        entry.end = max(entry.end, end)
+        if entries:
+            entries[-1].end = max(entries[-1].end, end)
+        return pieces
 
     def _stray_definition(self, index: int) -> tuple[list[Piece], int]:
         """Join a definition to the paragraph before it, whose lines are its terms."""
@@ -376,14 +397,6 @@ _SINGLES: dict[str, Callable[[BlockReader, Token], list[Piece]]] = {
     "definition": BlockReader._definition_of_link,
     "hr": BlockReader._rule,
 }
-
-
-def _show_box(pieces: Sequence[Piece]) -> None:
-    """Show the box of a task list's item."""
-    first = pieces[0] if pieces else None
-    if first is not None and first.kind is BlockKind.PARAGRAPH and first.text[:4] in _BOXES:
-        first.runs = first.runs.removeprefix(first.text[:4])
-        first.text = _BOXES[first.text[:4]] + first.text[4:]
 
 
 def _markers(items: Sequence[Token], listing: Token) -> list[str]:

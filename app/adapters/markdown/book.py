@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from hashlib import sha256
 from itertools import islice
@@ -18,7 +18,7 @@ from app.adapters.markdown.sites.layout import Layout, Page
 from app.adapters.markdown.source import make_source
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book, Document, Site, SourceWarning
-from app.domain.errors import BookError
+from app.domain.errors import BookError, FileRefused
 from app.domain.identity import assign_ids
 from app.domain.languages import language_of_text
 from app.domain.well_formed import is_well_formed, well_formed
@@ -42,6 +42,7 @@ _LANGUAGES = {
 """The dialect and anchors of a single file, for want of a site's configuration."""
 _SLUG = 48
 """Characters of a folder's name in the id that is made of it."""
+_READ_AT_ONCE = 1 << 20
 _SAMPLE = 1_000
 """Paragraphs by which the language is told."""
 
@@ -54,44 +55,47 @@ def read_book(
     site: Site | None = None,
     base_url: str = "",
     include_orphans: bool = False,
+    skip_refused: bool = False,
     advance: Callable[[int], None] | None = None,
 ) -> Book:
     """Read a book's folder, or a single Markdown file, into typed blocks.
 
     The site generator is found by its configuration when `site` is None. `advance` is called with
-    1 for each page that is read. BookError if there is nothing to read or a file is not UTF-8.
+    1 for each page that is read. BookError if there is nothing to read or a file is not UTF-8;
+    FileRefused if one is more than the reading budget, unless `skip_refused`: then the page is left
+    out, and a warning names it.
     """
     if not folder.exists():
         raise BookError("no such file or folder", str(folder))
-    if folder.is_file():
-        # Who names a link means the file that it leads to.
-        folder = folder.resolve() if folder.is_symlink() else folder
-        if not is_well_formed(folder.name):
-            raise BookError("has a name that is not UTF-8: rename it", shown_name(folder.name))
-        library = Library(folder.parent)
-        chosen = site or (Site.DOCUSAURUS if folder.suffix == ".mdx" else Site.PLAIN)
-        layout = _single(chosen, folder.name, base_url)
-    else:
-        library = Library(folder)
-        layout = _well_formed(_OPENERS[site or _site_of(library)](library, base_url))
+    if folder.is_symlink() and folder.is_file():
+        folder = folder.resolve()  # who names a link means the file that it leads to
+    library, layout = _opened(folder, site, base_url)
     context = _context(library, layout)
     reader = FileReader(context)
 
-    def drafted(page: Page) -> PageDraft:
-        draft = draft_page(page, make_source(library.require(page.file), page.file), reader)
-        if advance is not None:
-            advance(1)
-        return draft
+    def drafted(pages: Iterable[Page]) -> Iterator[PageDraft]:
+        for page in pages:
+            try:
+                yield draft_page(page, make_source(library.require(page.file), page.file), reader)
+            except FileRefused as error:
+                if not skip_refused:
+                    raise
+                why = error.problem if error.file == page.file else str(error)
+                line = error.line if error.file == page.file else 0
+                context.warnings.append(SourceWarning(f"left out: {why}", page.file, line))
+            if advance is not None:
+                advance(1)
 
-    drafts = [drafted(page) for page in layout.pages]
+    drafts = list(drafted(layout.pages))
     left_out = [page for page in layout.orphans if page.file not in context.partials]
     if include_orphans:
-        drafts.extend(drafted(page) for page in left_out)
+        drafts.extend(drafted(left_out))
         left_out = []
     if not any(draft.pieces for draft in drafts):
         message = "no text found: not a book's folder, or its table of contents is empty"
         raise BookError(message, str(folder))
     language = layout.language or _language_of(drafts)
+    unresolved = check_references(drafts, library, layout)
     documents = _documents(drafts, language)
     return Book(
         book_id or book_id_of(folder.stem if folder.is_file() else folder.resolve().name),
@@ -102,8 +106,18 @@ def read_book(
         _version(library, {page.file for page in documents} | context.partials),
         documents,
         tuple(page.file for page in left_out),
-        _warnings(library, layout, context, drafts),
+        _warnings(library, layout, context, unresolved),
     )
+
+
+def _opened(folder: Path, site: Site | None, base_url: str) -> tuple[Library, Layout]:
+    if folder.is_file():
+        if not is_well_formed(folder.name):
+            raise BookError("has a name that is not UTF-8: rename it", shown_name(folder.name))
+        chosen = site or (Site.DOCUSAURUS if folder.suffix == ".mdx" else Site.PLAIN)
+        return Library(folder.parent), _single(chosen, folder.name, base_url)
+    library = Library(folder)
+    return library, _well_formed(_OPENERS[site or _site_of(library)](library, base_url))
 
 
 def _well_formed(layout: Layout) -> Layout:
@@ -130,10 +144,9 @@ def _well_formed_page(page: Page) -> Page:
 
 
 def _warnings(
-    library: Library, layout: Layout, context: FileContext, drafts: list[PageDraft]
+    library: Library, layout: Layout, context: FileContext, unresolved: list[SourceWarning]
 ) -> tuple[SourceWarning, ...]:
-    links = check_references(drafts, library, layout)
-    return (*layout.warnings, *context.warnings, *links, *library.refusals())
+    return (*layout.warnings, *context.warnings, *unresolved, *library.refusals())
 
 
 def _language_of(drafts: list[PageDraft]) -> str:
@@ -204,5 +217,9 @@ def book_id_of(name: str) -> BookId:
 def _version(library: Library, files: set[str]) -> str:
     digest = sha256()
     for file in sorted(files):
-        digest.update(file.encode() + b"\0" + library.data(file) + b"\0")
+        digest.update(file.encode() + b"\0")
+        with library.path(file).open("rb") as opened:
+            while part := opened.read(_READ_AT_ONCE):
+                digest.update(part)
+        digest.update(b"\0")
     return digest.hexdigest()[:16]

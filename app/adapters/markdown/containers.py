@@ -15,6 +15,7 @@ from app.adapters.markdown.tags import Tag
 from app.domain.document import BlockKind
 
 _ID = re.compile(r"#([\w:.-]+)")
+_WORD = re.compile(r"\S")
 _MAX_DEPTH = 20
 """Containers that make one block, inside each other; deeper ones let their blocks out."""
 _INTERRUPTED = -1
@@ -31,10 +32,14 @@ class Containers:
         self._read_text = read_text
         self._out: list[Piece] = []
         self._scopes: list[Scope] = []
+        self._directives: list[Scope] = []
+        """Of the open containers those that colons close."""
         self._open_names: dict[str, int] = {}
         self._capturing: list[Scope] = []
         self._reached = 0
         """Where the blocks that were placed so far end."""
+        self._next_word = -1, 0
+        """Where a block ends and what is no blank begins behind it."""
         self._label = ""
         """A `(label)=` that waits for its block."""
 
@@ -55,6 +60,8 @@ class Containers:
         """Open the container that `mark` begins; show its title where it is no block itself."""
         scope = scope_of(mark)
         self._scopes.append(scope)
+        if scope.name.startswith(":::"):
+            self._directives.append(scope)
         self._open_names[scope.name] = self._open_names.get(scope.name, 0) + 1
         scope.capture = scope.capture and len(self._capturing) < _MAX_DEPTH
         if scope.capture:
@@ -91,16 +98,15 @@ class Containers:
                 )
             return
         # A directive is closed by at least as many colons as opened it.
-        for scope in reversed(self._scopes):
-            if scope.name.startswith(":::"):
-                if len(scope.name) <= len(mark.closes):
-                    self._close(scope, mark.end)
-                return
+        if self._directives and len(self._directives[-1].name) <= len(mark.closes):
+            self._close(self._directives[-1], mark.end)
 
     def _close(self, scope: Scope, end: int) -> None:
         while self._scopes:
             last = self._scopes.pop()
             self._open_names[last.name] -= 1
+            if self._directives and self._directives[-1] is last:
+                self._directives.pop()
             if last.capture:
                 self._capturing.pop()
                 self._flush(last, end if last is scope else 0)
@@ -207,13 +213,20 @@ class Containers:
         pieces = self._capturing[-1].pieces if self._capturing else self._out
         if not pieces or pieces[-1].kind is not BlockKind.PARAGRAPH or pieces[-1].included:
             return None
-        return None if self._source[pieces[-1].end : start].strip() else pieces.pop()
+        return pieces.pop() if self._follows(pieces[-1], start) else None
+
+    def _follows(self, piece: Piece, start: int) -> bool:
+        """True if nothing but blanks stands between a block and `start`."""
+        if self._next_word[0] != piece.end:
+            found = _WORD.search(self._source, piece.end)
+            self._next_word = piece.end, found.start() if found else len(self._source)
+        return start <= self._next_word[1]
 
     def apply_attributes(self, mark: Mark) -> None:
         """Give the block that stands directly before an attribute list the list's id."""
         match = _ID.search(mark.argument)
         pieces = self._capturing[-1].pieces if self._capturing else self._out
-        if match and pieces and not self._source[pieces[-1].end : mark.start].strip():
+        if match and pieces and self._follows(pieces[-1], mark.start):
             pieces[-1].author_id = match.group(1)
             if pieces[-1].kind is BlockKind.HEADING:
                 pieces[-1].anchor = match.group(1)

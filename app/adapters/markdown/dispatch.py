@@ -16,6 +16,8 @@ from markdown_it import helpers
 from markdown_it.parser_inline import ParserInline, RuleFuncInlineType
 from markdown_it.rules_inline import StateInline
 
+from app.domain.errors import FileRefused
+
 _FIRST_CHARACTERS: Mapping[str, str] = {
     "newline": "\n",
     "escape": "\\",
@@ -36,6 +38,20 @@ _FIRST_CHARACTERS: Mapping[str, str] = {
     "emoji": ":",
     "keys": "+",
 }
+
+
+MAX_NESTING = 60
+"""Links, images and emphasis inside each other; what is deeper stays as it is written."""
+
+
+def spend(state: StateInline, steps: int) -> None:
+    """Take steps from those that the file has left. FileRefused if there are none."""
+    left = state.env.get("steps")
+    if left is not None:
+        state.env["steps"] = left - steps
+        if left < steps:
+            message = "too much inline mark-up for its length: split the file"
+            raise FileRefused(message, state.env["file"])
 
 
 class DispatchingInline(ParserInline):
@@ -63,15 +79,15 @@ class DispatchingInline(ParserInline):
     def tokenize(self, state: StateInline) -> None:
         """Generate tokens for the whole range, as the overridden method does."""
         table, text, source = self._by_character, self._text, state.src
-        end = state.posMax
-        limit = state.md.options["maxNesting"]
+        end, steps = state.posMax, 0
         if text is None:
             message = "prepare() was not called"
             raise RuntimeError(message)
         while state.pos < end:
             character = source[state.pos]
             matched = False
-            if state.level < limit:
+            steps += 1
+            if state.level < MAX_NESTING:
                 rules = table.get(character)
                 if rules is None:
                     matched = text(state, False)
@@ -85,6 +101,7 @@ class DispatchingInline(ParserInline):
                 state.pos += 1
         if state.pending:
             state.pushPending()
+        spend(state, steps)
 
     def skipToken(self, state: StateInline) -> None:  # noqa: N802 - the overridden name
         """Move past one token without making it, as the overridden method does."""
@@ -93,7 +110,8 @@ class DispatchingInline(ParserInline):
             state.pos = state.cache[start]
             return
         matched = False
-        if state.level < state.md.options["maxNesting"]:
+        spend(state, 1)
+        if state.level < MAX_NESTING:
             rules = self._by_character.get(state.src[start])
             if rules is None:
                 rules = (self._text,) if self._text else ()

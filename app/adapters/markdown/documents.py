@@ -57,7 +57,10 @@ def _named(page: Page, source: SourceFile) -> str:
 
 
 def build_document(draft: PageDraft, position: int, ids: Iterator[str], language: str) -> Document:
-    """Make the document of a page; `ids` yields the paragraph id of each of its blocks."""
+    """Make the document of a page; `ids` yields the paragraph id of each of its blocks.
+
+    Takes the pieces out of the draft as it goes.
+    """
     page, source = draft.page, draft.source
     title, title_heading = _title_of(draft)
     blocks = tuple(_blocks(draft, title, title_heading, ids))
@@ -95,7 +98,10 @@ def _blocks(
     sections: list[Piece] = []
     path: tuple[str, ...] = (title,)
     anchor, title_anchor, url = "", "", page.url
-    for piece, paragraph_id in zip(draft.pieces, ids, strict=False):
+    pieces = draft.pieces
+    pieces.reverse()
+    while pieces:
+        piece, paragraph_id = pieces.pop(), next(ids)
         heading = piece.kind is BlockKind.HEADING
         if heading:
             if piece is title_heading:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from app.adapters.markdown.source import decode
 from app.domain.document import SourceWarning
-from app.domain.errors import BookError
+from app.domain.errors import BookError, FileRefused
+from app.domain.reading_budget import BUDGET, check_size
 from app.services.book_folder import OUTSIDE, file_inside, shown_name
 
 MAX_DEPTH = 10
@@ -50,7 +51,7 @@ class Library:
         if not isfile(f"{self._base}/{file}"):  # noqa: PTH113 - takes a fourth of the time
             return False
         try:
-            self._path(file)
+            self.path(file)
         except BookError:
             self.refuse(file, OUTSIDE)
             return False
@@ -58,7 +59,8 @@ class Library:
             return False
         return True
 
-    def _path(self, file: str) -> Path:
+    def path(self, file: str) -> Path:
+        """Return where a file of the book is. FileNotFoundError or BookError if it is none."""
         if self._resolved is None:
             raise FileNotFoundError(2, "No such file", file)
         return file_inside(self._resolved, file)
@@ -97,24 +99,32 @@ class Library:
         ]
 
     def text(self, file: str) -> str | None:
-        """Return a file's text, or None if it cannot be read as UTF-8."""
+        """Return a file's text, or None if it cannot be read as UTF-8. FileRefused if too large."""
         if self._resolved is None:
             return None
         if file not in self._texts:
             try:
                 self._texts[file] = self.require(file)
+            except FileRefused:
+                raise
             except BookError:
                 self._texts[file] = None
         return self._texts[file]
 
     def require(self, file: str) -> str:
-        """Return a file's text. BookError if it is missing, not of this book or not UTF-8."""
+        """Return a file's text. BookError if it is missing or foreign, too large or not UTF-8."""
         return decode(self.data(file), file)
 
-    def data(self, file: str) -> bytes:
-        """Return a file's bytes. BookError if it is missing or not of this book."""
+    def settings(self, file: str) -> str:
+        """Return the text of a file of settings, which may be a smaller one only."""
+        return decode(self.data(file, BUDGET.settings), file)
+
+    def data(self, file: str, most: int = BUDGET.size) -> bytes:
+        """Return a file's bytes. BookError if it is missing, not of this book or too large."""
         try:
-            return self._path(file).read_bytes()
+            path = self.path(file)
+            check_size(path.stat().st_size, most, file)
+            return path.read_bytes()
         except OSError as error:
             raise BookError(f"cannot be read: {error.strerror}", file) from error
 
@@ -157,7 +167,7 @@ class IncludeStyle:
 MDBOOK = IncludeStyle(
     re.compile(
         r"(?P<escape>\\?)\{\{[ \t]*#(?:include|rustdoc_include|playground|playpen)"
-        r"[ \t]+(?P<argument>[^}\n]+)\}\}"
+        r"[ \t]+(?P<argument>(?:[^{}\n]|\{(?!\{))+)\}\}"
     ),
     (
         re.compile(r"ANCHOR:\s*(?P<name>[\w-]+)"),
@@ -176,12 +186,34 @@ SNIPPETS = IncludeStyle(
 )
 
 
+@dataclass(slots=True)
+class Included:
+    """What the includes of one page have brought so far, those of included files counted too."""
+
+    includes: int = 0
+    characters: int = 0
+
+    def add(self, text: str, path: str) -> None:
+        """Count one more include. FileRefused if it is one too many."""
+        self.includes += 1
+        self.characters += len(text)
+        if self.includes > BUDGET.includes or self.characters > BUDGET.included:
+            message = (
+                f"included once too often: a page's includes bring at most {BUDGET.includes:,} "
+                f"texts and {BUDGET.included:,} characters; split the page"
+            )
+            raise FileRefused(message, path)
+
+
 class TextIncludes:
     """Includes inside text that is shown as it is, nested and guarded against circles."""
 
-    def __init__(self, library: Library, style: IncludeStyle) -> None:
+    def __init__(
+        self, library: Library, style: IncludeStyle, included: Included | None = None
+    ) -> None:
         self._library = library
         self._style = style
+        self._included = included or Included()
 
     def expand(self, text: str, file: str, warn: Warn) -> tuple[str, str]:
         """Replace the directives in `text`; return it and the first file included.
@@ -230,11 +262,16 @@ class TextIncludes:
         if text is None:
             warn(f"included file is not UTF-8 text: {target}", 0)
             return "", ""
-        lines = select_lines(text.splitlines(), selector, self._style.anchors)
+        written = text.splitlines()
+        # All of them are looked at.
+        self._included.characters += len(written)
+        lines = select_lines(written, selector, self._style.anchors)
         if lines is None:
             warn(f"included file {target} has no section {selector}", 0)
             return "", ""
-        return path, "\n".join(lines)
+        chosen = "\n".join(lines)
+        self._included.add(chosen, path)
+        return path, chosen
 
     def _located(self, target: str, file: str) -> str | None:
         for base in self._style.bases or (folder_of(file),):
@@ -258,6 +295,11 @@ def _one_by_one(match: re.Match[str]) -> str:
     )
 
 
+def is_number(text: str) -> bool:
+    """True for a line's number as an include may give it."""
+    return text.isdecimal() and len(text) < 10
+
+
 def select_lines(
     lines: list[str], selector: str, anchors: tuple[re.Pattern[str], re.Pattern[str]]
 ) -> list[str] | None:
@@ -269,7 +311,7 @@ def select_lines(
     if not selector:
         return lines
     first, colon, last = selector.partition(":")
-    if (not first or first.isdigit()) and (not last or last.isdigit()):
+    if (not first or is_number(first)) and (not last or is_number(last)):
         start = max(int(first) - 1, 0) if first else 0
         if not colon:
             return lines[start : start + 1]
@@ -299,9 +341,11 @@ def literal_lines(lines: list[str], options: dict[str, str]) -> list[str]:
         chosen: list[str] = []
         for part in options["lines"].split(","):
             first, dash, last = part.strip().partition("-")
-            begin = int(first) - 1 if first.isdigit() else 0
-            stop = (int(last) if last.isdigit() else len(lines)) if dash else begin + 1
+            begin = int(first) - 1 if is_number(first) else 0
+            stop = (int(last) if is_number(last) else len(lines)) if dash else begin + 1
             chosen.extend(lines[begin:stop])
+            if len(chosen) > BUDGET.included:
+                break  # more than a page may have: refused when it is counted
         return chosen
     start, stop = 0, len(lines)
     for name, extra in (("start-after", 1), ("start-at", 0)):

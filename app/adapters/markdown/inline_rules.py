@@ -10,8 +10,7 @@ from markdown_it.rules_inline import StateInline
 from app.adapters.markdown.tags import Tag, TagScanner, plain_text, string_literal
 
 _ROLE = re.compile(r"\{([A-Za-z][\w:+-]*)\}(`+)([^`]|[^`].*?[^`])\2(?!`)", re.DOTALL)
-_ROLE_TARGET = re.compile(r"^(.*?)\s*<[^<>]*>$", re.DOTALL)
-_INLINE_ATTRIBUTES = re.compile(r"\{:?[ \t]*(?:(?P<marked>[#.]|(?=[\w:-]+=))?[\w:-]+[^{}\n]*)?\}")
+_INLINE_ATTRIBUTES = re.compile(r"\{:?[ \t]*(?:(?P<marked>[#.]|(?=[\w:-]+=))?[\w:-][^{}\n]*)?\}")
 _FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]")
 _BRACKETS = {"\\\\(": "\\\\)", "\\\\[": "\\\\]"}
 """TeX's `\\(` and `\\[` as mdBook wants them written: with the backslash escaped."""
@@ -108,14 +107,22 @@ def role_rule(state: StateInline, silent: bool) -> bool:
         token = state.push("role", "", 0)
         token.info = match.group(1)
         content = match.group(3).strip()
-        target = _ROLE_TARGET.match(content)
-        if target and target.group(1):
-            content = target.group(1)
+        titled = _role_title(content)
+        if titled:
+            content = titled
         elif match.group(1) == "abbr":
             content = content.partition(" (")[0]
         token.content = f"${content}$" if token.info == "math" else content
     state.pos = match.end()
     return True
+
+
+def _role_title(content: str) -> str:
+    """Return what stands in front of a target: `title <target>`."""
+    at = content.rfind("<")
+    if at < 0 or content.find(">", at) != len(content) - 1:
+        return ""
+    return content[:at].rstrip()
 
 
 def math_rule(state: StateInline, silent: bool) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Protocol
 
 from markdown_it.token import Token
@@ -56,7 +57,8 @@ class LeafReader:
         includes: Includes,
     ) -> None:
         self.source = source
-        self.lines: list[int] = env["lines"]
+        self.file: str = env["file"]
+        self.lines: Sequence[int] = env["lines"]
         self.includes = includes
         self.marks: list[MarkSpan] = []
         self.links: list[str] = []

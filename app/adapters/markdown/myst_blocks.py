@@ -93,12 +93,8 @@ def _csv_table(source: str, directive: Directive, lines: Sequence[int]) -> list[
 def table_of_list(piece: Piece) -> Piece:
     """Make a table of a `{list-table}`'s list of lists: each item is a row, its items cells."""
     rows: list[Part] = []
-    for index, part in enumerate(piece.parts):
-        nested = [
-            child
-            for child in piece.children
-            if child.kind is BlockKind.LIST and part.start <= child.start < part.end
-        ]
+    for index, (part, inside) in enumerate(piece.by_part()):
+        nested = [child for child in inside if child.kind is BlockKind.LIST]
         if not nested:
             return piece
         cells = [cell.text.removeprefix("- ") for child in nested for cell in child.parts]

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NoReturn
 
 from markdown_it.parser_block import RuleFuncBlockType
 from markdown_it.rules_block import StateBlock
+
+from app.domain.errors import FileRefused
+from app.domain.reading_budget import BUDGET
 
 _FIRST_CHARACTERS: Mapping[str, str] = {
     "fence": "`~",
@@ -45,14 +49,11 @@ class FirstCharacter:
         rules: Mapping[str, RuleFuncBlockType],
         terminators: Mapping[str, RuleFuncBlockType],
         own: frozenset[str],
-        max_nesting: int,
     ) -> None:
         """Sort `rules` by name, and those of them that may end a paragraph.
 
         `own` are the characters that the dialect's own blocks begin with.
         """
-        # A list adds two levels at once.
-        self._deepest = max_nesting - 2
         self._esm = "i" in own
         # Words that begin ESM are looked at closer.
         others = own - {"i", "e"}
@@ -66,8 +67,10 @@ class FirstCharacter:
     def __call__(self, state: StateBlock, start: int, end: int, silent: bool) -> bool:
         first = state.bMarks[start] + state.tShift[start]
         source = state.src
-        if state.level >= self._deepest:
-            return not silent and self._bottom(state, start, end)
+        if state.level >= BUDGET.depth:
+            self._refuse(state, start, f"nested over {BUDGET.depth} levels deep: nest less")
+        if len(state.tokens) > state.env["steps"]:
+            self._refuse(state, start, "too much mark-up for its length: split the file")
         if silent or first >= state.eMarks[start] or state.is_code_block(start):
             return False
         rules = self._rules.get(source[first])
@@ -121,7 +124,7 @@ class FirstCharacter:
         token.map = [start, after]
         if after == start + 1:
             token.content = content = source[first : state.eMarks[start]].rstrip()
-            token.meta["span"] = (first, first + len(content))
+            token.meta = {"span": (first, first + len(content))}
         else:
             token.content = state.getLines(start, after, state.blkIndent, False).strip()
         return True
@@ -152,13 +155,12 @@ class FirstCharacter:
         token = state.push("entry", "", 0)
         token.map = [start, line + 1]
         first = state.bMarks[start] + state.tShift[start]
-        token.meta["term"] = source[first : state.eMarks[start]].rstrip()
-        token.meta["span"] = (
-            first,
-            stop - len(source[begin:stop]) + len(source[begin:stop].rstrip()),
-        )
-        token.meta["definition"] = begin
-        token.content = source[begin:stop].rstrip()
+        token.content = content = source[begin:stop].rstrip()
+        token.meta = {
+            "term": source[first : state.eMarks[start]].rstrip(),
+            "span": (first, begin + len(content)),
+            "definition": begin,
+        }
         state.line = line + 1
         return True
 
@@ -175,13 +177,8 @@ class FirstCharacter:
             state.sCount[line] <= state.blkIndent and not self._begins_with(state, line, ":~")
         )
 
-    def _bottom(self, state: StateBlock, start: int, end: int) -> bool:
-        """Take what is nested too deeply as text: markdown-it would drop it."""
-        token = state.push("paragraph", "p", 0)
-        token.map = [start, end]
-        token.content = state.getLines(start, end, state.blkIndent, False).strip()
-        state.line = end
-        return True
+    def _refuse(self, state: StateBlock, line: int, message: str) -> NoReturn:
+        raise FileRefused(message, state.env["file"], line + 1)
 
     def _may_be_two_line_block(self, state: StateBlock, after: int, end: int) -> bool:
         """True if what follows may make the line a heading, a table's first row or a term."""

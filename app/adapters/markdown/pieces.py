@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
+
+_BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 
 
 @dataclass(slots=True)
@@ -37,6 +39,18 @@ class Piece:
             return self.parts
         return (Part(self.kind, self.start, self.end, self.text),)
 
+    def by_part(self) -> Iterator[tuple[Part, list[Piece]]]:
+        """Yield each part with the children that begin in it; both are in source order."""
+        children = iter(self.children)
+        child = next(children, None)
+        for part in self.parts:
+            inside: list[Piece] = []
+            while child is not None and child.start < part.end:
+                if child.start >= part.start:
+                    inside.append(child)
+                child = next(children, None)
+            yield part, inside
+
 
 def merge(kind: BlockKind, pieces: Sequence[Piece], title: str = "") -> Piece:
     """Join pieces into one block; a title the reader sees comes first in its text."""
@@ -63,8 +77,7 @@ def split_list(piece: Piece, kind: BlockKind) -> list[Piece]:
         piece.kind = kind
         return [piece]
     items: list[Piece] = []
-    for part in piece.parts:
-        inside = [child for child in piece.children if part.start <= child.start < part.end]
+    for part, inside in piece.by_part():
         if not inside:
             items.append(Piece(kind, "", "", part.start, part.end))
             continue
@@ -73,3 +86,11 @@ def split_list(piece: Piece, kind: BlockKind) -> list[Piece]:
         item.text = part.text.removeprefix("- ").replace("\n  ", "\n")
         items.append(item)
     return items
+
+
+def show_box(pieces: Sequence[Piece]) -> None:
+    """Show the box of a task list's item."""
+    first = pieces[0] if pieces else None
+    if first is not None and first.kind is BlockKind.PARAGRAPH and first.text[:4] in _BOXES:
+        first.runs = first.runs.removeprefix(first.text[:4])
+        first.text = _BOXES[first.text[:4]] + first.text[4:]

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator
 
 from app.adapters.markdown.marks import RawElement
 from app.adapters.markdown.pieces import Piece
 from app.adapters.markdown.tags import plain_text
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
 
-_ROW = re.compile(r"<tr\b[^>]*>(.*?)(?=</tr\s*>|<tr\b|</tbody|</thead|</table|\Z)", re.S | re.I)
-_CELL = re.compile(r"<(t[hd])\b[^>]*?(?:/>|>(.*?)(?=</t[hd]\s*>|<t[hd]\b|</tr|\Z))", re.S | re.I)
-_ITEM = re.compile(r"<li\b[^>]*>(.*?)(?=</li\s*>|<li\b|</ul|</ol|\Z)", re.S | re.I)
-_ENTRY = re.compile(r"<dt\b[^>]*>(.*?)(?=</dt\s*>|<dd\b|\Z)", re.S | re.I)
-_CAPTION = re.compile(r"<caption\b[^>]*>(.*?)</caption\s*>", re.S | re.I)
-_COMMENT = re.compile(r"<!--.*?-->", re.S)
+# What is never closed is taken to the end as `open`: else each would be sought to the end again.
+_ROW = re.compile(
+    r"<tr\b(?:[^>]*>(.*?)(?=</tr\s*>|<tr\b|</tbody|</thead|</table|\Z)|(?P<open>[^>]*)\Z)",
+    re.S | re.I,
+)
+_CELL = re.compile(
+    r"<(t[hd])\b(?:[^>]*?(?:/>|>(.*?)(?=</t[hd]\s*>|<t[hd]\b|</tr|\Z))|(?P<open>[^>]*)\Z)",
+    re.S | re.I,
+)
+_ITEM = re.compile(
+    r"<li\b(?:[^>]*>(.*?)(?=</li\s*>|<li\b|</ul|</ol|\Z)|(?P<open>[^>]*)\Z)", re.S | re.I
+)
+_ENTRY = re.compile(r"<dt\b(?:[^>]*>(.*?)(?=</dt\s*>|<dd\b|\Z)|(?P<open>[^>]*)\Z)", re.S | re.I)
+_CAPTION = re.compile(r"<caption\b", re.I)
+_CAPTION_END = re.compile(r"</caption\s*>", re.I)
+_COMMENT = re.compile(r"<!--(?:.*?-->|(?P<open>.*)\Z)", re.S)
 _TAGS = re.compile(r"</?[A-Za-z][^<>]*>")
-_ALT = re.compile(r"<img\b[^>]*?\balt\s*=\s*(?:\"([^\"]*)\"|'([^']*)')[^>]*>", re.S | re.I)
+_ALT = re.compile(r"<img\b(?>[^<>]*?\balt\s*=\s*(?:\"([^\"]*)\"|'([^']*)'))[^<>]*>", re.S | re.I)
 _ID = re.compile(r"\bid\s*=\s*[\"']([^\"']+)[\"']")
 
 
@@ -43,13 +54,12 @@ def _table(source: str, element: RawElement) -> list[Piece]:
     inner = source[element.inner_start : element.inner_end]
     rows: list[Part] = []
     runs: list[str] = []
-    caption = _CAPTION.search(inner)
     head_end = inner.lower().find("</thead")
-    for match in _ROW.finditer(inner):
-        cells = [_cell_text(cell) for cell in _CELL.finditer(match.group(1))]
+    for match in _closed(_ROW, inner):
+        cells = [_cell_text(cell) for cell in _closed(_CELL, match.group(1))]
         if not any(cells):
             continue
-        first_tag = _CELL.search(match.group(1))
+        first_tag = next(_closed(_CELL, match.group(1)), None)
         header = match.start() < head_end or (
             head_end < 0 and not rows and bool(first_tag) and "<td" not in match.group(1).lower()
         )
@@ -60,7 +70,7 @@ def _table(source: str, element: RawElement) -> list[Piece]:
     if not rows:
         return []
     text = "\n".join(row.text for row in rows)
-    title = plain_text(caption.group(1)) if caption else ""
+    title = _caption(inner)
     if title:
         text, runs = f"{title}\n{text}", [title, *runs]
     return [
@@ -78,6 +88,17 @@ def _table(source: str, element: RawElement) -> list[Piece]:
     ]
 
 
+def _closed(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    return (match for match in pattern.finditer(text) if match["open"] is None)
+
+
+def _caption(inner: str) -> str:
+    opening = _CAPTION.search(inner)
+    begin = inner.find(">", opening.end()) + 1 if opening else 0
+    closing = _CAPTION_END.search(inner, begin) if begin else None
+    return plain_text(inner[begin : closing.start()]) if closing else ""
+
+
 def _cell_text(match: re.Match[str]) -> str:
     inner = match.group(2) or ""
     return plain_text(_ALT.sub(lambda alt: f" {alt.group(1) or alt.group(2) or ''} ", inner))
@@ -86,7 +107,7 @@ def _cell_text(match: re.Match[str]) -> str:
 def _list(source: str, element: RawElement) -> list[Piece]:
     inner = source[element.inner_start : element.inner_end]
     parts: list[Part] = []
-    for match in _ITEM.finditer(inner):
+    for match in _closed(_ITEM, inner):
         text = _cell_text_of(match.group(1))
         if text:
             start = element.inner_start + match.start()
@@ -109,7 +130,7 @@ def _cell_text_of(inner: str) -> str:
 def _definitions(source: str, element: RawElement) -> list[Piece]:
     """One entry for each definition; terms that follow one another share theirs."""
     inner = source[element.inner_start : element.inner_end]
-    terms = list(_ENTRY.finditer(inner))
+    terms = list(_closed(_ENTRY, inner))
     pieces: list[Piece] = []
     names: list[str] = []
     first = 0
@@ -144,9 +165,13 @@ def _id_of(tag: str) -> str:
 
 
 def _preformatted(source: str, element: RawElement) -> list[Piece]:
-    inner = _COMMENT.sub("", source[element.inner_start : element.inner_end])
+    inner = _COMMENT.sub(_uncommented, source[element.inner_start : element.inner_end])
     text = html.unescape(_TAGS.sub("", inner)).strip("\n").rstrip()
     if not text.strip():
         return []
     runs = text.replace("\n", RUN_BOUNDARY)
     return [Piece(BlockKind.CODE, text, text, element.start, element.end, runs=runs)]
+
+
+def _uncommented(match: re.Match[str]) -> str:
+    return "" if match["open"] is None else match.group()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from array import array
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -22,6 +24,7 @@ from app.adapters.markdown.includes import (
     MAX_DEPTH,
     MDBOOK,
     SNIPPETS,
+    Included,
     Library,
     TextIncludes,
     folder_of,
@@ -35,12 +38,14 @@ from app.adapters.markdown.marks import Dialect, Mark, MarkClass
 from app.adapters.markdown.model_speech import speech_to_models
 from app.adapters.markdown.paragraphs import FirstCharacter
 from app.adapters.markdown.pieces import Piece
-from app.adapters.markdown.source import SourceFile, make_source
+from app.adapters.markdown.source import SourceFile, line_breaks, make_source
 from app.adapters.markdown.syntax_myst import Directive
 from app.adapters.markdown.tags import TagScanner
 from app.domain.document import RUN_BOUNDARY, BlockKind, SourceWarning, Span
+from app.domain.reading_budget import BUDGET
 
-MAX_NESTING = 60
+_MAX_NESTING = BUDGET.depth + 2
+"""What nests deeper is refused before; a list adds two levels at once."""
 _FOOTNOTE_LABELS = re.compile(r"^[ \t>]*\[\^([^\]\s]+)\]:", re.M)
 _RULE_LINE = re.compile(r"\n[ \t>]*(?:[|:-][|: \t-]*|=+[ \t]*)(?=\n|\Z)")
 _DEFINITION = re.compile(r"\n[ >]{0,8}[:~][ \t]")
@@ -90,7 +95,7 @@ class _Features:
 @cache
 def _engine(features: _Features) -> _Engine:
     dialect, footnotes = features.dialect, features.footnotes
-    md = _PlainLinks("commonmark", {"inline_definitions": True, "maxNesting": MAX_NESTING})
+    md = _PlainLinks("commonmark", {"inline_definitions": True, "maxNesting": _MAX_NESTING})
     if features.tables:
         md.enable("table")
     if dialect.mdx:
@@ -130,7 +135,7 @@ def _install(
     rules = dict(zip(ruler.get_active_rules(), ruler.getRules(""), strict=True))
     ending = ruler.getRules("paragraph")
     terminators = {name: rule for name, rule in rules.items() if rule in ending}
-    first = FirstCharacter(rules, terminators, structure.characters, md.options["maxNesting"])
+    first = FirstCharacter(rules, terminators, structure.characters)
     ruler.before("table", "first_character", first)
 
 
@@ -174,6 +179,7 @@ class FileReader:
 
     def __init__(self, context: FileContext) -> None:
         self._context = context
+        self._included = Included()
 
     def visible(self, source: SourceFile) -> SourceFile:
         """Return `source` with blanks in the place of what its page does not show."""
@@ -199,10 +205,15 @@ class FileReader:
             )
 
     def read(self, source: SourceFile, chain: tuple[str, ...] = ()) -> ParsedFile:
-        """Parse `source`. `chain` are the files whose includes led here."""
+        """Parse `source`. `chain` are the files whose includes led here.
+
+        FileRefused if the file, or all that it includes, is more than the budget.
+        """
+        if not chain:
+            self._included = Included()
         context = self._context
         tokens, env, engine, dialect = self._parsed(source)
-        includes = _PageIncludes(self, context, source, (*chain, source.file))
+        includes = _PageIncludes(self, context, source, (*chain, source.file), self._included)
         if dialect.mdx:
             includes.read_imports(tokens)
         slugger = Slugger(context.style)
@@ -220,12 +231,15 @@ class FileReader:
             "scanner": TagScanner(flat),
             "footnotes": labels,
             "references": dict(context.references),
+            "file": source.file,
+            "steps": BUDGET.steps_of(flat),
         }
         tokens: list[Token] = []
         state = block_state(flat, engine.md, env, tokens)
         # Quotes move these marks while they are read.
-        env["lines"] = list(state.bMarks)
+        env["lines"] = array("Q", state.bMarks)
         engine.md.block.tokenize(state, 0, state.lineMax)
+        del state
         return _Parsed(tokens, env, engine, dialect)
 
 
@@ -251,7 +265,12 @@ class _PageIncludes:
     """The includes of one page."""
 
     def __init__(
-        self, reader: FileReader, context: FileContext, source: SourceFile, chain: tuple[str, ...]
+        self,
+        reader: FileReader,
+        context: FileContext,
+        source: SourceFile,
+        chain: tuple[str, ...],
+        included: Included,
     ) -> None:
         self._reader = reader
         self._context = context
@@ -262,10 +281,13 @@ class _PageIncludes:
         style = MDBOOK
         if context.dialect.mkdocs:
             style = replace(SNIPPETS, bases=context.snippet_bases)
-        self._text = TextIncludes(context.library, style)
+        self._included = included
+        self._text = TextIncludes(context.library, style, included)
 
     def _warn(self, message: str, offset: int) -> None:
-        line = self._source.line(offset)
+        self._warn_at(message, self._source.line(offset))
+
+    def _warn_at(self, message: str, line: int) -> None:
         self._context.warnings.append(SourceWarning(message, self._source.file, line))
 
     def _watch(self, path: str) -> None:
@@ -321,27 +343,26 @@ class _PageIncludes:
         if not (dialect.mdbook and "{{" in text) and not (dialect.mkdocs and "8<" in text):
             return text, ""
 
+        breaks: array[int] | None = None
+
         def warn(message: str, position: int) -> None:
-            self._warn(message, self._offset_of_line(offset, text.count("\n", 0, position)))
+            nonlocal breaks
+            breaks = line_breaks(text) if breaks is None else breaks
+            self._warn_at(message, self._source.line(offset) + bisect_left(breaks, position))
 
         expanded, included = self._text.expand(text, self._source.file, warn)
         if included:
             self._watch(included)
         return expanded, included
 
-    def _offset_of_line(self, offset: int, lines: int) -> int:
-        for _ in range(lines):
-            offset = self._source.flat.find("\n", offset) + 1
-        return offset
-
     def blocks(self, mark: Mark) -> list[Piece] | None:
         """Return the blocks that an include directive or an imported partial stands for."""
         if mark.tag is not None:
             path = self._imports.get(mark.tag.name, "")
-            return self._read(mark, path, self._context.library.text(path)) if path else None
+            return self._read(mark, path, self._whole(path)) if path else None
         if mark.kind is MarkClass.EXPRESSION:
             path = self._raw_imports.get(mark.name, "")
-            return self._as_code(mark, path, self._context.library.text(path)) if path else None
+            return self._as_code(mark, path, self._whole(path)) if path else None
         if mark.kind is not MarkClass.INCLUDE:
             return None
         if mark.name not in ("include", "rustdoc_include", "playground", "snippet"):
@@ -356,6 +377,11 @@ class _PageIncludes:
             elif path:
                 self._extend(pieces, mark, self._read(mark, path, text))
         return pieces
+
+    def _whole(self, path: str) -> str | None:
+        text = self._context.library.text(path)
+        self._included.add(text or "", path)
+        return text
 
     def _as_code(self, mark: Mark, path: str, text: str | None) -> list[Piece]:
         """Return a file that is shown as it is: a playground, a raw import."""
@@ -407,10 +433,11 @@ class _PageIncludes:
             refusal = "" if path else library.refusal(base, target)
             self._warn(not_included(target, refusal), offset)
             return "", ""
-        chosen = literal_lines(text.splitlines(), directive.options)
+        chosen = "\n".join(literal_lines(text.splitlines(), directive.options))
+        self._included.add(chosen, path)
         self._context.partials.add(path)
         self._watch(path)
-        return "\n".join(chosen), path
+        return chosen, path
 
 
 def _rule_lines(text: str) -> tuple[bool, bool]:

@@ -24,6 +24,7 @@ _GIVEN_IDS = (
 _ATTRIBUTE_LIST = re.compile(r"\{[^{}\n]*\}")
 _LISTED_ID = re.compile(r"#([\w:.-]+)")
 _AUTODOC = re.compile(r"^[ \t]*(?:::: [\w.-]+[ \t]*$|\.\. auto\w+::|[`:]{3,}\{auto\w+\})", re.M)
+_TIMES_READ, _PAGE = 1_000, 10_000
 _PAGE_SUFFIXES = (".md", ".mdx", ".markdown")
 
 
@@ -38,17 +39,43 @@ def check_references(
     targets = _Targets(drafts, library, layout)
     warnings: list[SourceWarning] = []
     for draft in drafts:
-        reached: dict[str, int] = {}
+        places = _Places(draft.source.flat)
         for target in draft.links:
             if _SCHEME.match(target):
                 continue
             problem = targets.problem(target, draft.source.file)
             if problem:
-                at = draft.source.flat.find(target, reached.get(target, 0))
-                reached[target] = at + 1
-                line = draft.source.line(max(at, 0))
+                line = draft.source.line(places.next(target))
                 warnings.append(SourceWarning(problem, draft.source.file, line))
     return warnings
+
+
+class _Places:
+    """Where links stand in their file, for messages: each target from where it was last found.
+
+    After reading the text so many times over it looks no farther than a page behind the link
+    before: then a message may name the line of that one.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._left = _TIMES_READ * len(text)
+        self._reached: dict[str, int] = {}
+        self._last = 0
+
+    def next(self, target: str) -> int:
+        if self._left > 0:
+            start, stop = self._reached.get(target, 0), len(self._text)
+        else:
+            start, stop = self._last, self._last + _PAGE
+        at = self._text.find(target, start, stop)
+        self._left -= (at if at >= 0 else stop) - start
+        self._reached[target] = at + 1
+        if self._left > 0:
+            self._last = max(at, 0)
+        elif at >= 0:
+            self._last = at + 1
+        return self._last
 
 
 class _Targets:
@@ -135,8 +162,10 @@ def _ids_of_blocks(draft: PageDraft) -> set[str]:
 
 def _ids_in_markup(text: str) -> set[str]:
     """Return the ids that tags, attribute lists, labels and options give inside blocks."""
-    lines = f"\n{text}"
-    ids = {match.group(1) for pattern in _GIVEN_IDS for match in pattern.finditer(lines)}
+    ids = {match.group(1) for pattern in _GIVEN_IDS for match in pattern.finditer(text)}
+    first = _GIVEN_IDS[2].match(f"\n{text[: text.find(chr(10))]}")
+    if first:
+        ids.add(first.group(1))
     for match in _ATTRIBUTE_LIST.finditer(text):
         ids.update(_LISTED_ID.findall(match.group()))
     return ids

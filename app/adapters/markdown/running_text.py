@@ -20,6 +20,8 @@ _TERM_ROLES = frozenset({"term", "dfn", "index"})
 
 MAX_TERM_WORDS = 6
 """An emphasised phrase of more words is a stressed sentence, not a term."""
+_MAX_TERM_DEPTH = 60
+"""Emphasis in emphasis beyond which no term is looked for: each level reads what it holds."""
 
 
 @dataclass(slots=True)
@@ -56,7 +58,7 @@ class Collector:
         """The text with a BOUNDARY wherever mark-up begins or ends."""
         self.silent: list[int] = []
         """Places in `out` that no id is made of."""
-        self.terms: list[str] = []
+        self.terms: dict[str, None] = {}
         self.explicit: list[str] = []
         self.open_terms: list[int] = []
         self.tags: list[str] = []
@@ -86,10 +88,12 @@ class Collector:
     def close_term(self) -> None:
         self.marked.append(BOUNDARY)
         if self.open_terms:
-            phrase = " ".join("".join(self.out[self.open_terms.pop() :]).split())
+            begin = self.open_terms.pop()
+            deep = len(self.open_terms) >= _MAX_TERM_DEPTH
+            phrase = "" if deep else " ".join("".join(self.out[begin:]).split())
             self.last_span = phrase
-            if phrase and phrase.count(" ") < MAX_TERM_WORDS and phrase not in self.terms:
-                self.terms.append(phrase)
+            if phrase and phrase.count(" ") < MAX_TERM_WORDS:
+                self.terms[phrase] = None
 
     def boundary(self) -> None:
         self.marked.append(BOUNDARY)
@@ -165,7 +169,7 @@ class Collector:
         if "  " in text or "\n" in text or "\t" in text:
             text = _BLANKS.sub(_one_blank, text)
         text = text.strip()
-        terms = self.explicit if self.explicit or explicit_terms else self.terms
+        terms = self.explicit if self.explicit or explicit_terms else list(self.terms)
         if terms == [text]:
             terms = []  # all of it is stressed
         if terms and " (" in text:

@@ -23,7 +23,7 @@ EXERCISES = frozenset(
 )
 SOLUTIONS = frozenset("solution answer answers solutions".split())
 SOLUTION_TITLE = re.compile(
-    r"^\W*(?:show |view |see |reveal |click .{0,20}|the |sample |model |possible |hidden )*"
+    r"^\W*(?:show |view |see |reveal |click .{0,20}|the |sample |model |possible |hidden ){0,6}"
     r"(?:solutions?|answers?|hints? and solutions?)\b.{0,60}$",
     re.IGNORECASE,
 )

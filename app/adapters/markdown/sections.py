@@ -23,7 +23,7 @@ _SOLUTIONS = re.compile(
     rf"^{_NUMBER}(?:(?:exercise )?solutions?|answers?(?: key)?)\b.{{0,40}}$", re.I
 )
 _SOLUTION = re.compile(r"^(?:solution|answer)s?\s*(?:to|for)?\b.*\d", re.I)
-_GLOSSARY = re.compile(rf"^{_NUMBER}(?:glossary(?: of .*)?|key terms|vocabulary)\W*$", re.I)
+_GLOSSARY = re.compile(rf"^{_NUMBER}(?:glossary(?: of .*|\W*)|(?:key terms|vocabulary)\W*)$", re.I)
 _REFERENCES = re.compile(
     rf"^{_NUMBER}(?:references|bibliography|works cited|further readings?|suggested readings?|"
     r"literature(?: cited)?|sources|citations)\W*$",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from array import array
+from bisect import bisect_left
 from dataclasses import dataclass, field
 
-import yaml
-
+from app.adapters.markdown.yaml_source import UNREADABLE, load_yaml
 from app.domain.errors import BookError
 from app.domain.well_formed import well_formed
 
@@ -18,7 +19,6 @@ _YAML_WORDS = frozenset("true false null yes no on off".split())
 _FRONT_MATTER = re.compile(
     r"(?:﻿)?---[ \t]*(?:\r\n?|\n)(?P<body>.*?)^(?:---|\.\.\.)[ \t]*$", re.S | re.M
 )
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(slots=True)
@@ -34,10 +34,18 @@ class SourceFile:
     front_matter: dict[str, object] = field(default_factory=dict)
     body_start: int = 0
     """Where the text after the front matter begins."""
+    _breaks: array[int] | None = None
 
     def line(self, offset: int) -> int:
         """Return the number, from 1, of the line that holds `offset`."""
-        return self.flat.count("\n", 0, offset) + 1
+        if self._breaks is None:
+            self._breaks = line_breaks(self.flat)
+        return bisect_left(self._breaks, offset) + 1
+
+
+def line_breaks(text: str) -> array[int]:
+    """Where the lines of a text end: what many offsets are looked up in."""
+    return array("Q", (match.start() for match in re.finditer("\n", text)))
 
 
 def decode(data: bytes, file: str) -> str:
@@ -61,7 +69,7 @@ def make_source(text: str, file: str) -> SourceFile:
     body_start = 0
     match = _FRONT_MATTER.match(flat)
     if match:
-        loaded = _load_yaml(match["body"])
+        loaded = _load_yaml(match["body"], file)
         if loaded is not None:
             front_matter, body_start = loaded, match.end()
             blanked = "\n".join(" " * len(line) for line in flat[:body_start].split("\n"))
@@ -71,13 +79,13 @@ def make_source(text: str, file: str) -> SourceFile:
     return SourceFile(file, text, flat, front_matter, body_start)
 
 
-def _load_yaml(body: str) -> dict[str, object] | None:
+def _load_yaml(body: str, file: str) -> dict[str, object] | None:
     simple = _load_simple(body)
     if simple is not None:
         return simple
     try:
-        loaded = yaml.load(body, Loader=_LOADER)  # noqa: S506 - a safe loader, in C where it is
-    except (yaml.YAMLError, ValueError, RecursionError):
+        loaded = load_yaml(body, file, 2)
+    except UNREADABLE:
         return _load_lines(body)
     if not isinstance(loaded, dict):
         return None

@@ -277,7 +277,7 @@ def emit(state: StateBlock, found: Mark | RawElement, start: int, end: int) -> b
     state.env["line_depth"] = depth - 1
     for following in state.tokens[first:]:
         if following.map and following.map[0] == line:
-            following.meta.setdefault("start", position)
+            following.meta = {"start": position, **following.meta}
     return True
 
 

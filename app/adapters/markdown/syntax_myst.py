@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import yaml
 from markdown_it.rules_block import StateBlock
 
 from app.adapters.markdown.marks import Mark, MarkClass
 from app.adapters.markdown.scopes import ADMONITIONS
 from app.adapters.markdown.syntax import Handler, emit
+from app.adapters.markdown.yaml_source import UNREADABLE, load_yaml
 
 _OPENING = re.compile(
     r"(?P<fence>`{3,}|~{3,}|:{3,})[ \t]*\{(?P<name>[A-Za-z][\w:+-]*)\}[ \t]*(?P<argument>[^\n]*)$",
@@ -105,8 +105,9 @@ def _yaml_options(state: StateBlock, line: int, last: int, options: dict[str, st
     if close >= last:
         return line
     try:
-        loaded = yaml.safe_load("\n".join(_line(state, at) for at in range(line + 1, close)))
-    except (yaml.YAMLError, ValueError, RecursionError):
+        written = "\n".join(_line(state, at) for at in range(line + 1, close))
+        loaded = load_yaml(written, state.env["file"], line + 2)
+    except UNREADABLE:
         loaded = None
     if isinstance(loaded, dict):
         options.update({str(key): str(value) for key, value in loaded.items()})
@@ -153,13 +154,13 @@ def _code(state: StateBlock, directive: Directive, start: int, position: int) ->
     language = options.get("language", directive.argument)
     if directive.name == "literalinclude":
         language = options.get("language", "")
-        token.meta["literalinclude"] = directive
+        token.meta = {"literalinclude": directive}
     elif directive.name in ("mermaid", "graphviz"):
         language = directive.name
     title = options.get("caption") or options.get("filename") or ""
     token.info = language.split()[0] if language.split() else ""
-    token.meta["title"] = title
-    token.meta["name"] = options.get("name") or options.get("label") or ""
+    name = options.get("name") or options.get("label") or ""
+    token.meta = {**token.meta, "title": title, "name": name}
 
 
 def _math(state: StateBlock, directive: Directive, start: int, _position: int) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-import yaml
 from markdown_it.rules_block import StateBlock
 
 from app.adapters.markdown.marks import Mark, MarkClass
 from app.adapters.markdown.syntax import emit, stray_definition
+from app.adapters.markdown.yaml_source import UNREADABLE, load_yaml
 
 _OPENING = re.compile(
-    r"(?P<slashes>/{3,})[ \t]*(?P<name>[\w-]+)[ \t]*(?:\|[ \t]*(?P<argument>[^\n]*?))?[ \t]*$", re.M
+    r"(?P<slashes>/{3,})[ \t]*(?P<name>[\w-]+)[ \t]*(?:\|[ \t]*(?P<argument>[^\n]*))?$", re.M
 )
 _AUTODOC = re.compile(r":::[ \t]+[\w.:/-]+[ \t]*$", re.M)
 _UNTITLED = frozenset({"html", "tab", "define", "definition", "caption", "latex"})
@@ -32,7 +32,7 @@ def slash_block(state: StateBlock, position: int, start: int, end: int, silent: 
         name = "caption"
     elif name in ("admonition", "details"):
         name = options.get("type", "note" if name == "admonition" else "details")
-    title = "" if name in _UNTITLED else match["argument"] or ""
+    title = "" if name in _UNTITLED else (match["argument"] or "").rstrip(" \t")
     header = state.eMarks[first - 1]
     slashes = match["slashes"]
     opening = Mark(MarkClass.DIRECTIVE, position, header, None, slashes, "", name, title)
@@ -82,8 +82,9 @@ def _options(state: StateBlock, line: int, last: int) -> tuple[int, dict[str, st
     if stop == line or (stop < last and not state.isEmpty(stop)):
         return line, {}
     try:
-        loaded = yaml.safe_load(state.getLines(line, stop, state.blkIndent + 4, False))
-    except (yaml.YAMLError, ValueError, RecursionError):
+        written = state.getLines(line, stop, state.blkIndent + 4, False)
+        loaded = load_yaml(written, state.env["file"], line + 1)
+    except UNREADABLE:
         return line, {}
     if not isinstance(loaded, dict):
         return line, {}

@@ -17,7 +17,10 @@ _JS_STOP = re.compile(r"[\"'`{}]|/\*")
 _ATTRIBUTE = re.compile(
     r"([A-Za-z_:@.][\w:.@-]*)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|(\{)|([^\s\"'=<>`{}]+)))?"
 )
-_STRIP = re.compile(r"<!--.*?-->|</?[A-Za-z][^<>]*>", re.DOTALL)
+_TAG = r"</?[A-Za-z][^<>]*>"
+_TAGS = re.compile(_TAG)
+# A comment that is never closed is taken to the end: else each would be sought to the end again.
+_STRIP = re.compile(rf"<!--(?:.*?-->|(?P<open>.*)\Z)|{_TAG}", re.DOTALL)
 _SPACES = re.compile(r"\s+")
 
 BLOCK_NAMES = frozenset(
@@ -85,7 +88,7 @@ class TagScanner:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._budget = 20 * len(text) + 100_000
+        self._budget = 20 * len(text) + 1_000
         self._missing: dict[str, int] = {}
 
     def find(self, closing: str, start: int, limit: int | None = None) -> int:
@@ -173,6 +176,7 @@ class TagScanner:
         while True:
             position = text.find(quote, position, limit)
             if position < 0:
+                self._spend(limit - start)
                 return start
             backslashes = 0
             while text[position - 1 - backslashes] == "\\":
@@ -259,11 +263,17 @@ def _text_of(value: str) -> str:
 
 def plain_text(source: str) -> str:
     """Return the text of an HTML fragment: tags dropped, entities decoded, spaces collapsed."""
-    text = _STRIP.sub(_tag_space, source) if "<" in source else source
+    text = _STRIP.sub(_stripped, source) if "<" in source else source
     return _SPACES.sub(" ", html.unescape(text)).strip()
 
 
 _BREAKING = re.compile(r"</?(?:br|p|div|li|ul|ol|tr|td|th|dd|dt|h[1-6])\b", re.IGNORECASE)
+
+
+def _stripped(match: re.Match[str]) -> str:
+    if match["open"] is not None:
+        return "<!--" + _TAGS.sub(_tag_space, match["open"])
+    return _tag_space(match)
 
 
 def _tag_space(match: re.Match[str]) -> str:

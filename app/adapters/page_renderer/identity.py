@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -44,15 +45,15 @@ class BlockFinder:
             Extent(bisect_right(starts, b.start) - 1, bisect_right(starts, b.end - 1) - 1, b)
             for b in blocks
         ]
-        self._own = [extent for extent in extents if not extent.block.included]
-        self._included = [extent for extent in extents if extent.block.included]
+        self._own = _by_line(extent for extent in extents if not extent.block.included)
+        self._included = _by_line(extent for extent in extents if extent.block.included)
 
     def find(self, token: Token) -> Block | None:
         """Return the smallest block that holds all the token's lines."""
         if token.map is None:
             return None
         first, last = self._lines(token.map)
-        holding = [x for x in self._own if x.first <= first and last <= x.last]
+        holding = [x for x in self._own.get(first, ()) if last <= x.last]
         return min(holding, key=lambda x: x.last - x.first).block if holding else None
 
     def included_at(self, token: Token) -> list[Block]:
@@ -60,7 +61,8 @@ class BlockFinder:
         if token.map is None:
             return []
         first, last = self._lines(token.map)
-        return [x.block for x in self._included if x.first <= last and first <= x.last]
+        found = (x for line in range(first, last + 1) for x in self._included.get(line, ()))
+        return list({id(x): x.block for x in found}.values())
 
     def _lines(self, span: Sequence[int]) -> tuple[int, int]:
         """Turn markdown-it's half-open line range into first and last line that is not blank."""
@@ -68,6 +70,15 @@ class BlockFinder:
         while last > first and self._blank[min(last, len(self._blank) - 1)]:
             last -= 1
         return first, last
+
+
+def _by_line(extents: Iterable[Extent]) -> dict[int, list[Extent]]:
+    """Those that each line belongs to, in their order."""
+    found: dict[int, list[Extent]] = {}
+    for extent in extents:
+        for line in range(extent.first, extent.last + 1):
+            found.setdefault(line, []).append(extent)
+    return found
 
 
 def tag_blocks(tokens: Iterable[Token], finder: BlockFinder) -> None:
@@ -92,16 +103,16 @@ def tag_included(tokens: Iterable[Token], blocks: Iterable[Block]) -> None:
 
     Such blocks have the place of the include as their span, so lines do not tell them apart.
     """
-    remaining = list(blocks)
+    remaining: dict[BlockKind, deque[Block]] = {}
+    for block in blocks:
+        remaining.setdefault(block.kind, deque()).append(block)
     seen: set[str] = set()
     depth = 0
     for token in tokens:
         if depth == 0 and token.nesting >= 0 and _is_element(token):
             kind = _KIND_OF_TOKEN.get(token.type, BlockKind.PARAGRAPH)
-            block = next((b for b in remaining if b.kind is kind), None)
-            if block is not None:
-                remaining.remove(block)
-                identify(token, block, seen)
+            if remaining.get(kind):
+                identify(token, remaining[kind].popleft(), seen)
         depth += nesting(token)
 
 

@@ -66,9 +66,15 @@ def _comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     closer = next((close for open_, close in _COMMENT_ENDS.items() if text.startswith(open_)), "")
     if not closer:
         return False
-    line = start
-    while line < end and closer not in _line(state, line):
-        line += 1
+    # Where a comment was found to end, all that begin before it end.
+    ends = state.env.setdefault("comment_ends", {})
+    line = ends.get(closer, -1)
+    if line < start:
+        line = start
+        while line < end and closer not in _line(state, line):
+            line += 1
+        ends[closer] = line
+    line = min(line, end)
     if line < end and not _line(state, line).rstrip().endswith(closer):
         return False  # text follows: a paragraph that begins with a comment
     if not silent:

@@ -24,6 +24,7 @@ from app.adapters.markdown.sites.names import is_folder_page, strip_number, stri
 from app.adapters.markdown.sites.sidebars import Doc, order_docs
 from app.adapters.markdown.source import front_text, make_source
 from app.domain.document import Site, SourceWarning
+from app.domain.errors import FileRefused
 
 DIALECT = Dialect(mdx=True, directives=True)
 STYLE = DOCUSAURUS
@@ -120,12 +121,12 @@ def read_config(library: Library) -> SiteConfig:
     if path is None:
         return SiteConfig("", docs_path="docs" if library.has_folder("docs") else ".")
     folder = folder_of(path)
-    text = library.require(path)
+    text = library.settings(path)
     value: Value = None
     if path.endswith(".json"):
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = None
     else:
         value = read_literal(text)
@@ -176,14 +177,14 @@ def _string(value: Value) -> str:
 
 
 def _scan(text: str, key: str) -> str:
-    match = re.search(rf"^\s*{key}:\s*(?:require\.resolve\()?[\"'`]([^\"'`\n]*)", text, re.M)
+    match = re.search(rf"^[ \t]*{key}:\s*(?:require\.resolve\()?[\"'`]([^\"'`\n]*)", text, re.M)
     return match.group(1) if match else ""
 
 
 def _json_list(text: str | None) -> list[str]:
     try:
         loaded = json.loads(text or "[]")
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return [item for item in loaded if isinstance(item, str)] if isinstance(loaded, list) else []
 
@@ -230,11 +231,12 @@ def _doc(library: Library, config: SiteConfig, file: str) -> Doc:
         inner = relative[localized.end() :]
     else:
         inner = file[len(docs_folder) + 1 :] if docs_folder else file
-    text = library.text(file) or ""
-    front = make_source(
-        text[: text.find("\n---", 3) + 8] if text[:4].strip("\ufeff").startswith("---") else "",
-        file,
-    ).front_matter
+    try:
+        text = library.text(file) or ""
+        head = text[:4].strip("\ufeff").startswith("---")
+        front = make_source(text[: text.find("\n---", 3) + 8] if head else "", file).front_matter
+    except FileRefused:
+        front = {}  # refused again when it is read as a page
     path = PurePosixPath(inner)
     folder = "" if str(path.parent) == "." else str(path.parent)
     strips = front.get("parse_number_prefixes") is not False
@@ -337,7 +339,7 @@ def _built_permalinks(library: Library, config: SiteConfig) -> dict[str, str]:
             continue
         try:
             loaded = json.loads(library.text(file) or "")
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(loaded, dict):
             source, permalink = loaded.get("source"), loaded.get("permalink")

@@ -31,9 +31,13 @@ def read_literal(source: str) -> Value:
     """Return the largest object literal that the file exports or assigns, or None."""
     best: Value = None
     size = -1
+    read = 0
     for match in _START.finditer(source):
+        if match.start() < read:
+            continue  # inside of one that was read already
         reader = _Reader(source, match.end())
         value = reader.value(0)
+        read = reader.position
         if reader.position - match.end() > size:
             best, size = value, reader.position - match.end()
     if best is None and source.lstrip()[:1] in ("{", "["):

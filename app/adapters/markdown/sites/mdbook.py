@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import PurePosixPath
 
 from app.adapters.markdown.anchors import MDBOOK
@@ -19,6 +18,7 @@ from app.adapters.markdown.sites.layout import (
 from app.adapters.markdown.sites.plain import summary_entries
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError
+from app.domain.reading_budget import read_toml
 
 DIALECT = Dialect(mdbook=True, attribute_lists=True, math=True)
 STYLE = MDBOOK
@@ -48,7 +48,7 @@ def open_mdbook(library: Library, base_url: str) -> Layout:
         name = "index" if path.stem.lower() == "readme" else path.stem
         return join_url(base, str(path.with_name(f"{name}.html")))
 
-    entries = summary_entries(library.require(summary))
+    entries = summary_entries(library.settings(summary))
     pages = pages_of(entries, library, summary, url_of, warnings)
     taken = {page.file for page in pages} | {summary}
     orphans = [
@@ -70,12 +70,7 @@ def open_mdbook(library: Library, base_url: str) -> Layout:
 
 def _config(library: Library) -> dict[str, object]:
     text = library.text("book.toml")
-    if text is None:
-        return {}
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BookError(f"is no TOML: {error}", "book.toml", getattr(error, "lineno", 0)) from error
+    return {} if text is None else read_toml(text.encode(), "book.toml")
 
 
 def _table(config: dict[str, object], name: str) -> dict[str, object]:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from posixpath import normpath
 
-import yaml
 from markdown_it.common.utils import normalizeReference
 
 from app.adapters.markdown.anchors import MKDOCS, PYMDOWNX
@@ -24,6 +23,7 @@ from app.adapters.markdown.sites.layout import (
     markdown_files,
     pages_of,
 )
+from app.adapters.markdown.yaml_source import LOADER, UNREADABLE, load_yaml
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError
 
@@ -32,7 +32,7 @@ STYLE = MKDOCS
 CONFIG_NAMES = ("mkdocs.yml", "mkdocs.yaml")
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(LOADER):  # type: ignore[misc, valid-type]
     """Reads `!!python/name:...` and `!ENV` as nothing instead of failing."""
 
 
@@ -42,7 +42,7 @@ _Loader.add_multi_constructor("", lambda _loader, _suffix, _node: None)
 def open_mkdocs(library: Library, base_url: str) -> Layout:
     """Read the site that `mkdocs.yml` describes."""
     name = next((name for name in CONFIG_NAMES if library.locate("", name)), "")
-    text = library.require(name) if name else ""
+    text = library.settings(name) if name else ""
     config = _load(text, name)
     docs = _folder(config.get("docs_dir") or "docs")
     if not library.has_folder(docs):
@@ -68,7 +68,7 @@ def open_mkdocs(library: Library, base_url: str) -> Layout:
     return Layout(
         Site.MKDOCS,
         replace(DIALECT, extensions=frozenset(extensions) & INLINE_EXTENSIONS),
-        PYMDOWNX if re.search(r"slugify:.*pymdownx", text) else STYLE,
+        PYMDOWNX if re.search(r"slugify:(?:(?!slugify:).)*pymdownx", text) else STYLE,
         tuple(pages),
         tuple(Page(file, page_url(file)) for file in files if file not in taken),
         str(config.get("site_name") or ""),
@@ -105,8 +105,8 @@ def _names(value: object) -> tuple[str, ...]:
 
 def _load(text: str, name: str) -> dict[str, object]:
     try:
-        loaded = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader with fewer tags
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        loaded = load_yaml(text, name, loader=_Loader)
+    except UNREADABLE as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark is not None else 0
         raise BookError(f"is no YAML: {getattr(error, 'problem', error)}", name, line) from error

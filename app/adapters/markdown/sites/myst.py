@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-import yaml
-
 from app.adapters.markdown.anchors import SPHINX
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.marks import Dialect
@@ -21,6 +19,7 @@ from app.adapters.markdown.sites.layout import (
     pages_of,
 )
 from app.adapters.markdown.sites.toctree import toctree_entries
+from app.adapters.markdown.yaml_source import UNREADABLE, load_yaml
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError
 
@@ -49,7 +48,7 @@ def open_myst(library: Library, base_url: str) -> Layout:
     """Read a Sphinx, Jupyter Book or mystmd site."""
     config_file = find_config(library)
     folder = folder_of(config_file)
-    text = library.require(config_file) if config_file else ""
+    text = library.settings(config_file) if config_file else ""
     warnings: list[SourceWarning] = []
     mystmd = config_file.endswith("myst.yml")
     title, language, base = "", "", base_url
@@ -111,8 +110,8 @@ def _in(folder: str, name: str) -> str:
 
 def _load(text: str, name: str) -> dict[str, object]:
     try:
-        loaded = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        loaded = load_yaml(text, name)
+    except UNREADABLE as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark is not None else 0
         raise BookError(f"is no YAML: {getattr(error, 'problem', error)}", name, line) from error
@@ -140,7 +139,7 @@ def _builds_folders(library: Library, folder: str) -> bool:
     """True if the site is built by `dirhtml`, as its makefile or Read the Docs's settings say."""
     for name in (".readthedocs.yaml", ".readthedocs.yml", "Makefile", _in(folder, "Makefile")):
         text = library.text(name) or ""
-        if re.search(r"^\s*builder:\s*[\"']?dirhtml\b|-b[ \t=]*dirhtml\b", text, re.M):
+        if re.search(r"^[ \t]*builder:\s*[\"']?dirhtml\b|-b[ \t=]*dirhtml\b", text, re.M):
             return True
     return False
 

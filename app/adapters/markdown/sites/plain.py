@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
-import yaml
-
 from app.adapters.markdown.anchors import GITHUB
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.marks import Dialect
@@ -19,6 +17,7 @@ from app.adapters.markdown.sites.layout import (
     pages_of,
     walk,
 )
+from app.adapters.markdown.yaml_source import UNREADABLE, load_yaml
 from app.domain.document import Site, SourceWarning
 
 DIALECT = Dialect(
@@ -77,8 +76,8 @@ _SUMMARIES = ("summary.md", "src/summary.md", "docs/summary.md")
 def _config(library: Library) -> dict[str, object]:
     text = library.text("_config.yml") or ""
     try:
-        loaded = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
+        loaded = load_yaml(text, "_config.yml")
+    except UNREADABLE:
         return {}
     return loaded if isinstance(loaded, dict) else {}
 
@@ -118,7 +117,7 @@ def summary_entries(text: str) -> list[TocEntry]:
 def _by_summary(
     library: Library, summary: str, base_url: str, pretty: bool, warnings: list[SourceWarning]
 ) -> list[Page]:
-    entries = summary_entries(library.require(summary))
+    entries = summary_entries(library.settings(summary))
     return pages_of(entries, library, summary, lambda file: _url(base_url, file, pretty), warnings)
 
 
@@ -133,8 +132,8 @@ def _by_toctree(
     language = chosen.split("-")[0].split("_")[0] if chosen in languages else ""
     folder = folder_of(toctree)
     try:
-        loaded = yaml.safe_load(library.require(toctree))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        loaded = load_yaml(library.settings(toctree), toctree)
+    except UNREADABLE as error:
         warnings.append(SourceWarning(f"table of contents is no YAML: {error}", toctree, 1))
         return [], language
     pages: list[Page] = []

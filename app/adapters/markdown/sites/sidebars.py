@@ -6,12 +6,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import yaml
-
 from app.adapters.markdown.includes import Library
 from app.adapters.markdown.sites.javascript import Value, read_literal
 from app.adapters.markdown.sites.layout import TocEntry, chapters
 from app.adapters.markdown.sites.names import is_folder_page, strip_number
+from app.adapters.markdown.yaml_source import UNREADABLE, load_yaml
 from app.domain.document import SourceWarning
 
 
@@ -39,7 +38,7 @@ def order_docs(
     """Return (doc, chapter) in reading order; docs that no sidebar shows are left out."""
     tree = _Tree(library, docs, sidebar_file, warnings)
     if sidebar_file:
-        value = _parse(library.require(sidebar_file), sidebar_file)
+        value = _parse(library.settings(sidebar_file), sidebar_file)
         if isinstance(value, dict) and value:
             for sidebar in value.values():
                 tree.add_items(sidebar, 1)
@@ -53,7 +52,7 @@ def _parse(text: str, file: str) -> Value:
     if file.endswith(".json"):
         try:
             loaded: Value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         return loaded
     return read_literal(text)
@@ -176,8 +175,8 @@ class _Tree:
             if text is None:
                 continue
             try:
-                loaded = yaml.safe_load(text)
-            except (yaml.YAMLError, ValueError, RecursionError):
+                loaded = load_yaml(text, f"{base}/{name}")
+            except UNREADABLE:
                 message = "is no YAML or JSON: label and position are not known"
                 self._warnings.append(SourceWarning(message, f"{base}/{name}", 1))
                 continue

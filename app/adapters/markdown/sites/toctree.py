@@ -12,9 +12,7 @@ from app.adapters.markdown.sites.layout import MARKDOWN_SUFFIXES, TocEntry, mark
 from app.domain.document import SourceWarning
 
 MAX_DEPTH = 60
-_FENCED = re.compile(
-    r"^(?P<fence>`{3,}|:{3,})[ \t]*\{toctree\}[^\n]*\n(?P<body>.*?)^(?P=fence)[ \t]*$", re.S | re.M
-)
+_FENCED = re.compile(r"^(?P<fence>`{3,}|:{3,})[ \t]*\{toctree\}[^\n]*\n", re.M)
 _DOTTED = re.compile(
     r"^(?P<indent>[ \t]*)\.\. toctree::[^\n]*\n(?P<body>(?:(?P=indent)[ \t]+[^\n]*\n?|[ \t]*\n)*)",
     re.M,
@@ -47,11 +45,12 @@ class _Reader:
         self.seen.add(file)
         if file.endswith(MARKDOWN_SUFFIXES):
             yield TocEntry(file[len(self.folder) + 1 :] if self.folder else file, "", depth)
-        pattern = _DOTTED if file.endswith(".rst") or "{toctree}" not in text else _FENCED
-        for tree in pattern.finditer(text):
-            line = text.count("\n", 0, tree.start("body")) + 1
-            globs = re.search(r"^\s*:glob:", tree["body"], re.M) is not None
-            for number, raw in enumerate(tree["body"].split("\n"), line):
+        dotted = file.endswith(".rst") or "{toctree}" not in text
+        line, counted = 1, 0
+        for start, body in _dotted(text) if dotted else _fenced(text):
+            line, counted = line + text.count("\n", counted, start), start
+            globs = re.search(r"^[ \t]*:glob:", body, re.M) is not None
+            for number, raw in enumerate(body.split("\n"), line):
                 for found in self._files(raw.strip(), file, number, globs):
                     yield from self.entries(found, depth + 1)
 
@@ -79,3 +78,23 @@ class _Reader:
             self.warnings.append(SourceWarning(message, file, line))
             return []
         return [found] if found else []
+
+
+def _dotted(text: str) -> Iterator[tuple[int, str]]:
+    """Yield where the body of each reStructuredText toctree begins, and the body."""
+    return ((tree.start("body"), tree["body"]) for tree in _DOTTED.finditer(text))
+
+
+def _fenced(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the same of each MyST toctree; a fence that is not closed once is sought no more."""
+    position, unclosed = 0, set()
+    while opening := _FENCED.search(text, position):
+        fence, position = opening["fence"], opening.end()
+        if fence in unclosed:
+            continue
+        closing = re.compile(rf"^{fence}[ \t]*$", re.M).search(text, position)
+        if closing is None:
+            unclosed.add(fence)
+        else:
+            yield position, text[position : closing.start()]
+            position = closing.end()

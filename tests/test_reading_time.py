@@ -1,0 +1,52 @@
+"""Reading is linear: a text twice as long takes twice the steps, counted, not timed.
+
+A step is a call of a Python function or the return of one of C. `scripts/bench/doubling.py`
+measures what a count does not see: work inside of one call.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from app.adapters.markdown import read_text
+from app.domain.document import Site
+from app.domain.errors import FileRefused
+from tests.reading_patterns import PATTERNS
+
+SIZE = 400
+"""Characters of the shorter text."""
+MOST = 2.4
+"""Steps for a text of twice its length; what is done once for each text counts for both."""
+
+
+def steps(work: Callable[[], object]) -> int:
+    count = 0
+
+    def step(_frame: object, _event: str, _argument: object) -> None:
+        nonlocal count
+        count += 1
+
+    sys.setprofile(step)
+    try:
+        work()
+    except FileRefused:
+        pass
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+BOUNDED = {"columns without cells"}
+"""Grows faster until the budget ends it: `tests/test_reading_budget.py`."""
+
+
+@pytest.mark.parametrize("name", sorted(PATTERNS.keys() - BOUNDED))
+def test_twice_the_text_takes_twice_the_steps(name: str) -> None:
+    texts = [PATTERNS[name](size) for size in (SIZE, 2 * SIZE)]
+    for site in Site:
+        once, twice = (steps(partial(read_text, text, site=site)) for text in texts)
+        assert twice <= MOST * once, site
