@@ -22,6 +22,7 @@ from app.adapters.langchain_splitters import recursive_splitter
 from app.adapters.markdown.book import read_text
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
+from app.domain.book_id import BookId
 from app.domain.changes import compare, fingerprint
 from app.domain.chunking import ChunkingConfig, ChunkingTools, StrategyName, chunk_document
 from app.domain.chunking.chunk import Chunk
@@ -242,7 +243,7 @@ def made(shape: Shape, count: int, config: ChunkingConfig | None = None) -> Made
 
 
 def _book(document: Document) -> Book:
-    return Book("b", "B", Site.PLAIN, "", document.language, "1", (document,))
+    return Book(BookId("b"), "B", Site.PLAIN, "", document.language, "1", (document,))
 
 
 def _changed(book: Book, file: str = "page.md") -> Book:
