@@ -158,7 +158,7 @@ SHAPES: Mapping[str, Shape] = {
     "no capitals and no stops": _lines(lambda i: _drawn(i, 9), " "),
     "small letters after stops": _lines(lambda i: f"{_drawn(i, 6)}.", " "),
     "capitals without stops": _lines(lambda i: _drawn(i, 6).title(), " "),
-    "numbers with stops": _lines(lambda i: f"{i}.", " "),
+    "numbers with stops": _lines(lambda i: f"no. {i}.", " "),
     "stops alone": _lines(lambda _: ". .", " "),
     "question marks": _lines(lambda i: f"{_drawn(i, 1)}?!", " "),
     "abbreviations": _lines(lambda i: f"e.g. Dr. {_drawn(i, 1).title()} et al.", " "),
