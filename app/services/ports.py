@@ -144,6 +144,16 @@ class BookManifest:
 
 
 @dataclass(frozen=True, slots=True)
+class Damage:
+    """What is wrong with a book's index."""
+
+    reason: str
+    """For the operator: it may name files."""
+    answers: bool = False
+    """Whether the generation before answers instead; else the book is left out of everything."""
+
+
+@dataclass(frozen=True, slots=True)
 class IndexPoint:
     """A chunk as it is stored."""
 
@@ -167,10 +177,18 @@ class GenerationWriter(Protocol):
 
 
 class VectorIndex(Protocol):
-    """Chunks with a dense and a sparse vector each, in published generations of books."""
+    """Chunks with a dense and a sparse vector each, in published generations of books.
+
+    What asks several books, or any, leaves out those that cannot be read, which `damaged` names
+    then; it raises StorageError when none of them can be.
+    """
 
     async def books(self) -> list[BookManifest]:
-        """The current generation of each book, by book id."""
+        """The generation that answers of each book that can be read, by book id."""
+        ...
+
+    async def damaged(self) -> Mapping[BookId, Damage]:
+        """The books that are known to be damaged by what was asked so far."""
         ...
 
     async def begin(self, book: BookId, dimension: int) -> GenerationWriter:
@@ -226,7 +244,7 @@ class VectorIndex(Protocol):
         ...
 
     async def check(self) -> None:
-        """StorageError if the index cannot answer now."""
+        """Look at every book, for `damaged`. StorageError if the index cannot answer now."""
         ...
 
 
@@ -234,7 +252,21 @@ class BookStore(VectorIndex, Protocol):
     """The index as those who keep the books in it see it."""
 
     async def manifest(self, book: BookId) -> BookManifest | None:
-        """Of the current generation. IndexUnreadable if it was written by another version."""
+        """Of the current generation. IndexUnreadable if of another version, or damaged."""
+        ...
+
+    async def faults(self, book: BookId) -> list[str]:
+        """What is wrong with the current generation, a line each, for the operator.
+
+        Everything that can be read is compared with what was published. BookNotFound if none.
+        """
+        ...
+
+    async def repair(self, book: BookId) -> BookManifest:
+        """Switch readers to the newest generation without faults; no other is kept.
+
+        StorageError when there is none, BookNotFound, IndexBusy while the book is being written.
+        """
         ...
 
     async def rollback(self, book: BookId) -> BookManifest:

@@ -7,10 +7,11 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 import qdrant_edge as edge
 
-from app.adapters.qdrant.edge_books import Generation, OpenBooks
+from app.adapters.qdrant.edge_books import Generation, OpenBooks, faults
 from app.adapters.qdrant.edge_shard import (
     SEGMENT,
     best_scores,
@@ -29,9 +30,11 @@ from app.adapters.qdrant.paragraph import find_passage
 from app.adapters.qdrant.ranking import best
 from app.domain.book_id import BookId, is_book_id
 from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.errors import BookNotFound, InputError
+from app.domain.errors import BookNotFound, InputError, StorageError
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
-from app.services.ports import BookManifest, IndexPoint
+from app.services.ports import BookManifest, Damage, IndexPoint
+
+_Found = TypeVar("_Found")
 
 
 class EdgeIndex:
@@ -51,6 +54,9 @@ class EdgeIndex:
     async def books(self) -> list[BookManifest]:
         listed = self._books.listed()
         return await asyncio.to_thread(self._manifests) if listed is None else listed
+
+    async def damaged(self) -> Mapping[BookId, Damage]:
+        return self._books.damaged()
 
     async def manifest(self, book: BookId) -> BookManifest | None:
         return await asyncio.to_thread(self._manifest, self._folder(book))
@@ -109,6 +115,13 @@ class EdgeIndex:
         """
         return await asyncio.to_thread(self._rollback, self._folder(book))
 
+    async def faults(self, book: BookId) -> list[str]:
+        """Read `current` and every byte of the generation that it names."""
+        return await asyncio.to_thread(faults, self._folder(book))
+
+    async def repair(self, book: BookId) -> BookManifest:
+        return await asyncio.to_thread(self._repair, self._folder(book))
+
     async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
         """Pages of the generation that is current at the first one."""
         opened = await asyncio.to_thread(self._books.get, self._folder(book))
@@ -130,15 +143,15 @@ class EdgeIndex:
             if not self._root.is_dir():
                 return []
             paths = [path for path in sorted(self._root.iterdir()) if is_book_id(path.name)]
-            folders = [BookFolder(path) for path in paths]
-            return [folder for folder in folders if folder.stamp() is not None]
+        return [folder for folder in map(BookFolder, paths) if folder.is_published()]
 
     def _manifests(self) -> list[BookManifest]:
-        manifests, switches = [], self._books.switches
-        for folder in self._published():
-            with storage_errors(folder.path):
-                if current := folder.current():
-                    manifests.append(folder.manifest(current.generation))
+        manifests, switches, folders = [], self._books.switches, self._published()
+        self._books.keep_only([folder.book for folder in folders])
+        for folder in folders:
+            # `damaged` names one that cannot be read; one that is gone by now is named by none.
+            with suppress(StorageError, BookNotFound):
+                manifests.append(self._books.manifest(folder))
         self._books.keep_list(manifests, switches)
         return manifests
 
@@ -147,22 +160,43 @@ class EdgeIndex:
             current = folder.current()
             return folder.manifest(current.generation) if current else None
 
-    def _generations(self, books: Sequence[BookId]) -> Iterator[Generation]:
-        """Of these books, BookNotFound if one is missing; of all when none is named."""
-        if books:
-            for book in dict.fromkeys(books):
-                yield self._books.get(self._folder(book)).generation
-            return
-        for folder in self._published():
-            # A book removed since it was listed is no error of who asked for any book.
-            with suppress(BookNotFound):
-                yield self._books.get(folder).generation
+    def _each(
+        self, books: Sequence[BookId], ask: Callable[[edge.EdgeShard, BookManifest], _Found]
+    ) -> Iterator[_Found]:
+        """What is found in each of these books, or of all when none is named.
+
+        BookNotFound if one that is named is missing. Those that cannot be read are left out, but
+        for StorageError at the end when none could be.
+        """
+        asked, failed = 0, None
+        for folder in map(self._folder, dict.fromkeys(books)) if books else self._published():
+            try:
+                found = self._ask(folder, ask)
+            except BookNotFound:
+                # A book removed since it was listed is no error of who asked for any book.
+                if books:
+                    raise
+            except StorageError as error:
+                failed = error
+            else:
+                asked += 1
+                yield found
+        if failed and not asked:
+            raise failed
+
+    def _ask(
+        self, folder: BookFolder, ask: Callable[[edge.EdgeShard, BookManifest], _Found]
+    ) -> _Found:
+        generation = self._books.get(folder).generation
+        try:
+            with generation.errors() as shard:
+                return ask(shard, generation.manifest)
+        except StorageError as error:
+            self._books.failed(generation, error)
+            raise
 
     def _chunks(self, book: BookId) -> dict[str, tuple[str, ...]]:
-        folder = self._folder(book)
-        generation = self._books.get(folder).generation
-        with storage_errors(folder.path):
-            return paragraph_ids(generation.shard)
+        return self._ask(self._folder(book), lambda shard, _: paragraph_ids(shard))
 
     def _search(
         self,
@@ -173,55 +207,53 @@ class EdgeIndex:
     ) -> Candidates:
         if sparse is not None and not sparse.indices:
             sparse = None
-        by_dense: list[ScoredId] = []
-        by_sparse: list[ScoredId] = []
-        for generation in self._generations(filter.books):
-            manifest = generation.manifest
+
+        def ask(shard: edge.EdgeShard, manifest: BookManifest) -> list[list[ScoredId]]:
             if dense is not None:
                 check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
-            with storage_errors(generation.folder.path):
-                found = search_shard(generation.shard, dense, sparse, limit, filter)
-            for hits, points in zip((by_dense, by_sparse), found, strict=True):
-                hits += [ScoredId(manifest.book, str(point.id), point.score) for point in points]
+            return [
+                [ScoredId(manifest.book, str(point.id), point.score) for point in points]
+                for points in search_shard(shard, dense, sparse, limit, filter)
+            ]
+
+        found = list(self._each(filter.books, ask))
+        by_dense, by_sparse = ([hit for hits in found for hit in hits[which]] for which in (0, 1))
         return Candidates(best(by_dense, limit), best(by_sparse, limit))
 
     def _best_scores(self, terms: Sequence[int], books: Sequence[BookId]) -> list[float]:
         best = [0.0] * len(terms)
-        for generation in self._generations(books):
-            with storage_errors(generation.folder.path):
-                best = list(map(max, best, best_scores(generation.shard, terms)))
+        for found in self._each(books, lambda shard, _: best_scores(shard, terms)):
+            best = list(map(max, best, found))
         return best
 
     def _fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
-        folder = self._folder(book)
-        opened = self._books.get(folder)
-        with storage_errors(folder.path):
-            found = opened.generation.retrieve(chunk_ids)
-            missing = [chunk_id for chunk_id in chunk_ids if chunk_id not in found]
-            if missing:
-                found |= opened.retrieve_replaced(missing)
+        opened = self._books.get(self._folder(book))
+        try:
+            with opened.generation.errors():
+                found = opened.generation.retrieve(chunk_ids)
+        except StorageError as error:
+            self._books.failed(opened.generation, error)
+            raise
+        missing = [chunk_id for chunk_id in chunk_ids if chunk_id not in found]
+        if missing:
+            found |= opened.retrieve_replaced(missing)
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
     def _find_paragraph(self, paragraph_id: str, book: BookId | None) -> Passage | None:
         wanted = SearchFilter(paragraph_ids=(paragraph_id,))
-        for generation in self._generations((book,) if book else ()):
-            with storage_errors(generation.folder.path):
-                chunks = matching(generation.shard, wanted)
+        for chunks in self._each((book,) if book else (), lambda shard, _: matching(shard, wanted)):
             if passage := find_passage(chunks, paragraph_id):
                 return passage
         return None
 
     def _matching(self, filter: SearchFilter) -> list[Chunk]:
-        chunks: list[Chunk] = []
-        for generation in self._generations(sorted(filter.books)):
-            with storage_errors(generation.folder.path):
-                chunks += matching(generation.shard, filter)
-        return chunks
+        found = self._each(sorted(filter.books), lambda shard, _: matching(shard, filter))
+        return [chunk for chunks in found for chunk in chunks]
 
     def _next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
-        generation = self._books.get(self._folder(book)).generation
-        with storage_errors(generation.folder.path):
-            return next_chapter(generation.shard, chapter, position)
+        return self._ask(
+            self._folder(book), lambda shard, _: next_chapter(shard, chapter, position)
+        )
 
     def _remove(self, folder: BookFolder) -> None:
         with _locked(folder) as lock:
@@ -239,22 +271,46 @@ class EdgeIndex:
             if not current.previous:
                 message = f"book {folder.book!r} has no generation to go back to"
                 raise InputError(message)
-            manifest = folder.manifest(current.previous)
+            manifest = folder.check(current.previous)
             folder.switch(Current(current.previous, current.generation))
         self._books.look_again(folder.book)
         return manifest
 
+    def _repair(self, folder: BookFolder) -> BookManifest:
+        with _locked(folder):
+            number = folder.newest_sound()
+            if not number:
+                message = (
+                    f"no generation of book {folder.book!r} is sound: run `textbook-rag ingest "
+                    "BOOK_DIR --force`, which takes the vectors from the cache"
+                )
+                raise StorageError(message)
+            manifest = folder.manifest(number)
+            # The damaged one stays until the next ingest, so that its number is not used again.
+            others = [one for one in folder.complete() if one != number]
+            folder.switch(Current(number, max(others, default=0)))
+        self._books.look_again(folder.book)
+        return manifest
+
     def _check(self) -> None:
+        answering, failed = 0, None
         for folder in self._published():
-            with suppress(BookNotFound):
+            try:
                 self._books.check(folder)
+                answering += 1
+            except BookNotFound:
+                pass
+            except StorageError as error:
+                failed = error
+        if failed and not answering:
+            raise failed
 
 
 def _point_page(
     generation: Generation, offset: edge.PointId | None
 ) -> tuple[list[IndexPoint], edge.PointId | None]:
-    with storage_errors(generation.folder.path):
-        return point_page(generation.shard, offset)
+    with generation.errors() as shard:
+        return point_page(shard, offset)
 
 
 @contextmanager

@@ -48,11 +48,16 @@ def storage_errors(where: Path) -> Iterator[None]:
     except OSError as error:
         message = f"{error.filename or where}: {error.strerror or error}"
         raise StorageError(message) from error
-    except Exception as error:  # the engine raises no class of its own
+    except BaseException as error:  # the engine raises no class of its own
+        if not isinstance(error, Exception) and not _is_panic(error):
+            raise
         reason = str(error).split("\n", 1)[0][:300]
-        if "os error 13" in reason or "os error 30" in reason:
-            reason += " (the embedded index needs write access to its folder even to search)"
         raise StorageError(f"{where}: {reason}") from error
+
+
+def _is_panic(error: BaseException) -> bool:
+    """A panic in Rust comes as a BaseException whose class cannot be imported."""
+    return type(error).__module__ == "pyo3_runtime" and type(error).__name__ == "PanicException"
 
 
 def create_shard(path: Path, dimension: int) -> edge.EdgeShard:

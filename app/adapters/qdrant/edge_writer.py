@@ -133,9 +133,9 @@ class EdgeWriter:
             published = replace(
                 manifest, generation=self._number, size_bytes=size_on_disk(self._building)
             )
+            before = self._folder.newest_sound()
             self._folder.finish(self._number, published)
-            before = self._folder.current()
-            self._folder.switch(Current(self._number, before.generation if before else 0))
+            self._folder.switch(Current(self._number, before))
             self._on_switch()
         self._abandon()
         return published
@@ -186,6 +186,8 @@ class EdgeWriter:
         found = [_search(shard, point) for point in samples.points]
         dense, sparse = ([_scored(hits[which], self._book) for hits in found] for which in (0, 1))
         samples.check_found(str(path), dense, sparse)
+        # What a close writes must be there before the files are hashed.
+        shard.close()
 
 
 _Hits: TypeAlias = list[edge.ScoredPoint]

@@ -1,10 +1,11 @@
 """The folder of one book in the embedded index.
 
 RAG_HOME/index/<book>/
-    current             two lines: the generation that readers open, and the one before it
+    current             the generation that readers open, the one before it, a hash of the two
     lock                held by the writer
     000007/             a published generation, never changed again
-        manifest.json
+        manifest.json   with a hash of itself, and one of
+        checksums.json  size and hash of each file below
         shard/          the engine's files
     000008.building/    what a writer is at, or what a crash left
 """
@@ -12,18 +13,23 @@ RAG_HOME/index/<book>/
 from __future__ import annotations
 
 import errno
-import json
 import os
+import re
 import shutil
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.adapters.qdrant.manifest import manifest_from_text, manifest_to_json
+from app.adapters.qdrant.checksums import Checksums, text_digest
+from app.adapters.qdrant.manifest import StoredManifest
 from app.domain.book_id import BookId
 from app.domain.errors import IndexUnreadable, StorageError
 from app.services.ports import BookManifest
 
 _BUILDING = ".building"
+_NAMED_FILES = 3
+"""Of the wrong ones, in a message."""
 
 RESERVE = 96 * 2**20
 """Bytes that must be free beside what is written: the engine's preallocated files take up to 91 MB
@@ -36,6 +42,18 @@ class Current:
 
     generation: int
     previous: int = 0
+
+    def to_text(self) -> str:
+        numbers = f"{self.generation:06d}\n{self.previous:06d}\n"
+        return numbers + text_digest(numbers) + "\n"
+
+    @classmethod
+    def from_text(cls, text: str) -> Current | None:
+        """None for anything but what `to_text` wrote; of an older version, without the hash."""
+        found = re.fullmatch(r"((\d{6,})\n(\d{6,})\n)(?:([0-9a-f]{32})\n)?", text, re.ASCII)
+        if found is None or (found[4] and found[4] != text_digest(found[1])):
+            return None
+        return cls(int(found[2]), int(found[3]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +76,27 @@ class BookFolder:
             return None
         return status.st_mtime_ns, status.st_ino, status.st_size
 
+    def is_published(self) -> bool:
+        """True too when that cannot be told: who reads the book says why."""
+        try:
+            return self.stamp() is not None
+        except OSError:
+            return True
+
     def current(self) -> Current | None:
+        """None when the book is not published. IndexUnreadable when the file is damaged."""
         path = self.path / "current"
         try:
-            lines = path.read_text("utf-8").split()
+            current = Current.from_text(path.read_text("utf-8", "replace"))
         except (FileNotFoundError, NotADirectoryError):
             return None
-        try:
-            return Current(*(int(line) for line in lines))
-        except (TypeError, ValueError) as error:
-            message = f"{path}: damaged; remove the book and ingest it again"
-            raise StorageError(message) from error
+        if current is None:
+            message = (
+                f"{path}: damaged; `textbook-rag verify {self.book} --repair` or the book's next "
+                "ingest mends it"
+            )
+            raise IndexUnreadable(message)
+        return current
 
     def generation(self, number: int) -> Path:
         return self.path / f"{number:06d}"
@@ -81,19 +109,65 @@ class BookFolder:
         taken = [number for entry in self._entries() if (number := _number(entry.name))]
         return max(taken, default=0) + 1
 
+    def complete(self) -> list[int]:
+        """The numbers of all generations that were written to their end, descending."""
+        names = (entry.name for entry in self._entries())
+        return sorted(int(name) for name in names if name.isascii() and name.isdigit())[::-1]
+
     def manifest(self, number: int) -> BookManifest:
-        path = self.generation(number) / "manifest.json"
-        manifest = manifest_from_text(path.read_text("utf-8"), str(path))
-        if manifest.book != self.book:
-            message = f"{path}: the manifest of another book, {manifest.book!r}"
-            raise IndexUnreadable(message)
-        return manifest
+        """IndexUnreadable when it is gone, damaged or of another book."""
+        return self._stored(number).manifest
+
+    def has_checksums(self, number: int) -> bool:
+        """False of a generation of before there were any, or when it cannot be told."""
+        try:
+            return self._checksums(number) is not None
+        except (OSError, IndexUnreadable):
+            return False
+
+    def wrong_files(self, number: int, *, sizes_only: bool = False) -> list[str]:
+        """The files of a generation that are not as they were published; [] if it says nothing.
+
+        IndexUnreadable when what says so is itself damaged.
+        """
+        checksums = self._checksums(number)
+        if checksums is None:
+            return []
+        folder = self.generation(number)
+        return checksums.wrong_sizes(folder) if sizes_only else checksums.wrong(folder)
+
+    def check(self, number: int) -> BookManifest:
+        """The manifest of a generation whose files are as they were published.
+
+        IndexUnreadable names the first that is not. Old generations have a manifest alone.
+        """
+        if wrong := self.wrong_files(number):
+            raise damaged_files(self.generation(number), wrong)
+        return self.manifest(number)
+
+    def newest_sound(self) -> int:
+        """The current generation, else the one before, that is as it was published; 0 if none is.
+
+        Where `current` is damaged, the highest such generation.
+        """
+        try:
+            current = self.current()
+            numbers = [current.generation, current.previous] if current else []
+        except IndexUnreadable:
+            numbers = self.complete()
+        for number in filter(None, numbers):
+            with suppress(IndexUnreadable):
+                self.check(number)
+                return number
+        return 0
 
     def finish(self, number: int, manifest: BookManifest) -> None:
         """Make the building a complete generation, which nobody reads yet."""
         building = self.building(number)
-        text = json.dumps(manifest_to_json(manifest), ensure_ascii=False, indent=1)
-        _write_durably(building / "manifest.json", text + "\n")
+        checksums = Checksums.of(building, "shard").to_text()
+        _write_durably(building / "checksums.json", checksums)
+        stored = StoredManifest(manifest, text_digest(checksums))
+        _write_durably(building / "manifest.json", stored.to_text())
         _sync(building)
         building.rename(self.generation(number))
         _sync(self.path)
@@ -101,14 +175,21 @@ class BookFolder:
     def switch(self, current: Current) -> None:
         """Let readers see another generation, in one step."""
         new = self.path / "current.new"
-        _write_durably(new, f"{current.generation:06d}\n{current.previous:06d}\n")
+        _write_durably(new, current.to_text())
         new.replace(self.path / "current")
         _sync(self.path)
 
     def prune(self) -> None:
-        """Remove what a crash left and every generation but the current one and the last."""
-        current = self.current() or Current(0)
-        kept = {f"{number:06d}" for number in (current.generation, current.previous)}
+        """Remove what a crash left and every generation but the current one and the last.
+
+        All generations stay while `current` is damaged.
+        """
+        try:
+            current = self.current() or Current(0)
+            numbers = [current.generation, current.previous]
+        except IndexUnreadable:
+            numbers = self.complete()
+        kept = {f"{number:06d}" for number in numbers}
         for entry in self._entries():
             if entry.is_dir() and entry.name not in kept:
                 shutil.rmtree(entry)
@@ -119,6 +200,40 @@ class BookFolder:
 
     def _entries(self) -> list[Path]:
         return sorted(self.path.iterdir())
+
+    def _stored(self, number: int) -> StoredManifest:
+        path = self.generation(number) / "manifest.json"
+        stored = StoredManifest.from_text(_read(path), str(path))
+        if stored.manifest.book != self.book:
+            message = f"{path}: the manifest of another book, {stored.manifest.book!r}"
+            raise IndexUnreadable(message)
+        return stored
+
+    def _checksums(self, number: int) -> Checksums | None:
+        """None for a generation of before there were checksums."""
+        digest = self._stored(number).checksums
+        if not digest:
+            return None
+        path = self.generation(number) / "checksums.json"
+        text = _read(path)
+        if text_digest(text) != digest:
+            raise damaged_files(path.parent, [path.name])
+        return Checksums.from_text(text, str(path))
+
+
+def damaged_files(folder: Path, names: Sequence[str]) -> IndexUnreadable:
+    more = f" and {len(names) - _NAMED_FILES} more" if len(names) > _NAMED_FILES else ""
+    named = ", ".join(names[:_NAMED_FILES])
+    return IndexUnreadable(f"{folder}: not as it was published: {named}{more}")
+
+
+def _read(path: Path) -> str:
+    """IndexUnreadable when the file is gone or is no text."""
+    try:
+        return path.read_text("utf-8")
+    except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError) as error:
+        message = f"{path}: {getattr(error, 'strerror', None) or error}; ingest the book again"
+        raise IndexUnreadable(message) from error
 
 
 def size_on_disk(folder: Path) -> int:

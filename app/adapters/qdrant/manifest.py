@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import MISSING, asdict, fields
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, fields
 
+from app.adapters.qdrant.checksums import text_digest
 from app.domain.book_id import BookId
 from app.domain.errors import IndexUnreadable, InputError
 from app.services.ports import BookManifest
@@ -32,22 +34,47 @@ def manifest_from_json(data: object, where: str) -> BookManifest:
         or (field.name in values and not _fits(values[field.name], str(field.type)))
     ]
     if wrong:
-        message = f"{where}: damaged manifest ({', '.join(wrong)}); ingest the book again"
-        raise IndexUnreadable(message)
+        raise _damaged(where, ", ".join(wrong))
     try:
         return BookManifest(**{**values, "book": BookId(values["book"])})
     except InputError as error:
-        message = f"{where}: damaged manifest ({error}); ingest the book again"
-        raise IndexUnreadable(message) from error
+        raise _damaged(where, str(error)) from error
 
 
-def manifest_from_text(text: str, where: str) -> BookManifest:
-    try:
-        data = json.loads(text)
-    except ValueError as error:
-        message = f"{where}: damaged manifest ({error}); ingest the book again"
-        raise IndexUnreadable(message) from error
-    return manifest_from_json(data, where)
+@dataclass(frozen=True, slots=True)
+class StoredManifest:
+    """A manifest as a file; `checksums` hashes the file of checksums beside it.
+
+    Both are "" in a generation that was written before there were checksums.
+    """
+
+    manifest: BookManifest
+    checksums: str = ""
+
+    def to_text(self) -> str:
+        data = {**manifest_to_json(self.manifest), "checksums": self.checksums}
+        return json.dumps({**data, "digest": _digest(data)}, ensure_ascii=False, indent=1) + "\n"
+
+    @classmethod
+    def from_text(cls, text: str, where: str) -> StoredManifest:
+        """IndexUnreadable, naming `where`, when this is not what was written."""
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise _damaged(where, str(error)) from error
+        manifest = manifest_from_json(data, where)
+        digest = data.pop("digest", None)
+        if digest is not None and digest != _digest(data):
+            raise _damaged(where, "its digest differs")
+        return cls(manifest, str(data.get("checksums", "")))
+
+
+def _digest(data: Mapping[str, object]) -> str:
+    return text_digest(json.dumps(data, ensure_ascii=False, sort_keys=True))
+
+
+def _damaged(where: str, reason: str) -> IndexUnreadable:
+    return IndexUnreadable(f"{where}: damaged manifest ({reason}); ingest the book again")
 
 
 def _fits(value: object, type_name: str) -> bool:

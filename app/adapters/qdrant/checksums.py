@@ -1,0 +1,99 @@
+"""What the files of a published generation hold: size and hash of each, in `checksums.json`.
+
+A load of the engine rewrites some of them, always with the bytes they had (the times change), so
+none is left out. Most files end in a hole of many MB, which is read as zeros: a file is hashed up
+to its last byte that is not zero, so that the hash does not depend on where a file system, or a
+copy, keeps holes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import xxhash
+
+from app.adapters.qdrant.sparse_file import BLOCK, written_blocks
+from app.domain.errors import IndexUnreadable
+
+_ZEROS = bytes(BLOCK)
+
+
+@dataclass(frozen=True, slots=True)
+class Checksum:
+    """`digest` is XXH3, 128 bits, in hex: 10 times as fast as a disk."""
+
+    size: int
+    digest: str
+
+    @classmethod
+    def of(cls, path: Path) -> Checksum:
+        return cls(path.stat().st_size, _digest(path))
+
+
+@dataclass(frozen=True, slots=True)
+class Checksums:
+    """By path relative to the generation's folder."""
+
+    files: Mapping[str, Checksum]
+
+    @classmethod
+    def of(cls, folder: Path, below: str) -> Checksums:
+        """Read every file of `folder/below`."""
+        paths = sorted(path for path in (folder / below).rglob("*") if path.is_file())
+        return cls({path.relative_to(folder).as_posix(): Checksum.of(path) for path in paths})
+
+    def to_text(self) -> str:
+        rows = {name: f"{one.size} {one.digest}" for name, one in self.files.items()}
+        return json.dumps(rows, indent=0, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_text(cls, text: str, where: str) -> Checksums:
+        """IndexUnreadable, naming `where`, when this is not what `to_text` wrote."""
+        try:
+            rows = {name: str(row).split() for name, row in json.loads(text).items()}
+            return cls({name: Checksum(int(size), total) for name, (size, total) in rows.items()})
+        except (ValueError, AttributeError) as error:
+            message = f"{where}: damaged ({error}); ingest the book again"
+            raise IndexUnreadable(message) from error
+
+    def wrong_sizes(self, folder: Path) -> list[str]:
+        """The files that are gone, or are shorter or longer than they were: a look at each."""
+        return [name for name, one in self.files.items() if _size(folder / name) != one.size]
+
+    def wrong(self, folder: Path) -> list[str]:
+        """The files that do not hold what they held: every byte is read."""
+        return self.wrong_sizes(folder) or [
+            name for name, one in self.files.items() if _digest(folder / name) != one.digest
+        ]
+
+
+def text_digest(text: str) -> str:
+    return xxhash.xxh3_128_hexdigest(text.encode())
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except (FileNotFoundError, NotADirectoryError):
+        return -1
+
+
+def _digest(path: Path) -> str:
+    """Hash a file but for the zeros at its end."""
+    digest, end = xxhash.xxh3_128(), 0
+    with path.open("rb", buffering=0) as file:
+        for position, block in written_blocks(file.fileno()):
+            written = b"" if block == _ZEROS[: len(block)] else block.rstrip(b"\0")
+            if written:
+                _add_zeros(digest, position - end)
+                digest.update(written)
+                end = position + len(written)
+    return digest.hexdigest()
+
+
+def _add_zeros(digest: xxhash.xxh3_128, count: int) -> None:
+    for start in range(0, count, BLOCK):
+        digest.update(_ZEROS[: min(BLOCK, count - start)])

@@ -1,0 +1,85 @@
+"""A temporary copy of a shard, for a disk that the engine cannot open it on.
+
+The engine opens its files for writing even to search, and rewrites a few with what they held. A
+read-only file system refuses that; a full one that fills holes when they are mapped (tmpfs does,
+ext4 does not) kills the process by SIGBUS.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from app.adapters.qdrant.folder import RESERVE, size_on_disk
+from app.adapters.qdrant.sparse_file import copy_sparse
+from app.domain.errors import StorageError
+
+_log = logging.getLogger(__name__)
+
+_PREFIX = "textbook-rag-index-"
+_REWRITTEN = 4 * 2**20
+"""Bytes that an open takes on a file system that leaves holes alone."""
+
+
+class ShardCopy:
+    """A folder below the system's temporary one, removed with this object or at exit.
+
+    Its lock file tells that a process has it open; what a killed one left is removed by the next.
+    """
+
+    def __init__(self, shard: Path) -> None:
+        """Copy it. StorageError when the temporary folder has no room either."""
+        parent = Path(tempfile.gettempdir())
+        for left in parent.glob(_PREFIX + "*"):
+            with suppress(OSError):
+                _remove_unless_held(left)
+        size = size_on_disk(shard)
+        if shutil.disk_usage(parent).free < size + RESERVE:
+            message = f"{parent}: no room for a copy of {shard}, which its disk cannot open"
+            raise StorageError(message)
+        self._folder = tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent)
+        self._lock = (Path(self._folder.name) / "lock").open("w")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self.path = Path(self._folder.name) / "shard"
+        shutil.copytree(shard, self.path, copy_function=copy_sparse)
+        _make_writable(self.path)
+
+
+def copy_if_needed(shard: Path) -> ShardCopy | None:
+    """A copy of a shard on a read-only or full disk; None where it can be opened in place."""
+    why = _why_not_here(shard)
+    if not why:
+        return None
+    try:
+        copy = ShardCopy(shard)
+    except (OSError, StorageError):
+        if why == "full" and shutil.disk_usage(shard).free >= _REWRITTEN:
+            return None
+        raise
+    _log.warning(
+        "index.opened_from_copy", extra={"folder": str(shard), "disk": why, "copy": str(copy.path)}
+    )
+    return copy
+
+
+def _why_not_here(shard: Path) -> str:
+    """Return "read-only", "full", or "" when the engine may open it."""
+    if not all(os.access(path, os.W_OK) for path in (shard, *shard.rglob("*"))):
+        return "read-only"
+    return "full" if shutil.disk_usage(shard).free < RESERVE else ""
+
+
+def _make_writable(folder: Path) -> None:
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(path.stat().st_mode | 0o600 | (0o100 if path.is_dir() else 0))
+
+
+def _remove_unless_held(folder: Path) -> None:
+    with (folder / "lock").open("r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder)
