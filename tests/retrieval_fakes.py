@@ -15,7 +15,7 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.links import page_key
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
-from app.services.ports import BookManifest, Embedder, GenerationWriter
+from app.services.ports import BookManifest, Damage, Embedder, GenerationWriter
 
 DIMENSION = 64
 
@@ -144,6 +144,9 @@ class FakeIndex:
 
     async def books(self) -> list[BookManifest]:
         return list(self.manifests)
+
+    async def damaged(self) -> Mapping[BookId, Damage]:
+        return {}
 
     async def search(
         self,

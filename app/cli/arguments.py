@@ -37,6 +37,9 @@ def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     ingest.add_argument("--strategy", metavar="NAME", help="chunking strategy (structure)")
     ingest.add_argument("--exclude-kinds", type=_kinds, default=frozenset(), metavar="KIND,...")
     ingest.add_argument("--dry-run", action="store_true", help="say what would change and its cost")
+    ingest.add_argument(
+        "--force", action="store_true", help="write the index anew, though nothing changed"
+    )
     ingest.add_argument("--quiet", action="store_true", help="no progress on stderr")
     ingest.set_defaults(run=ingesting.ingest)
 

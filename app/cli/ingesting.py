@@ -23,6 +23,7 @@ def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestR
         include_orphans=getattr(arguments, "include_orphans", False),
         skip_refused=getattr(arguments, "skip_refused", False),
         dry_run=getattr(arguments, "dry_run", False),
+        force=getattr(arguments, "force", False),
     )
 
 
@@ -34,6 +35,7 @@ async def ingest(arguments: argparse.Namespace, settings: Settings) -> None:
         with TerminalProgress(quiet=arguments.quiet) as progress:
             report = await app.ingest.run(request, progress)
     if not arguments.quiet:
+        remark_each("damaged, written anew", report.faults)
         remark_each("warning", report.warnings)
         remark_each("not in the table of contents, left out", report.orphans)
     if arguments.json:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 from app.domain.book_id import BookId
+from app.domain.errors import StorageError
 from app.domain.ledger import Entry
 from app.services.ports import LedgerStore, VectorIndex
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +33,24 @@ class CiteParagraph:
     async def find(self, paragraph_id: str, book: BookId | None = None) -> Place | None:
         """Look in this indexed book, or in every one; None if the id was never known there.
 
-        A paragraph that lives in one book is preferred to a tombstone in another.
+        A paragraph that lives in one book is preferred to a tombstone in another. StorageError when
+        it was not found but a ledger could not be read.
         """
-        indexed = [manifest.book for manifest in await self.index.books()]
+        readable = [manifest.book for manifest in await self.index.books()]
+        indexed = dict.fromkeys((*readable, *await self.index.damaged()))
         gone: Place | None = None
+        failed: StorageError | None = None
         for name in [book] if book in indexed else [] if book else indexed:
-            place = await self._in_book(name, paragraph_id)
+            try:
+                place = await self._in_book(name, paragraph_id)
+            except StorageError as error:
+                failed = error
+                continue
             if place is not None and not place.gone:
                 return place
             gone = gone or place
+        if failed and not gone:
+            raise failed
         return gone
 
     async def _in_book(self, book: BookId, paragraph_id: str) -> Place | None:
@@ -51,6 +64,12 @@ class CiteParagraph:
         return Place(book, entry.paragraph_id, url, gone=True)
 
     async def _link(self, book: BookId, entry: Entry) -> str:
-        """Return the link to the paragraph itself; its section's if no chunk holds it."""
-        passage = await self.index.find_paragraph(entry.paragraph_id, book)
+        """Return the link to the paragraph itself; its section's if no chunk holds it, or the index
+        cannot be read.
+        """
+        try:
+            passage = await self.index.find_paragraph(entry.paragraph_id, book)
+        except StorageError as error:
+            _log.warning("cite.index_failed", extra={"book": book, "error": error.code})
+            passage = None
         return passage.url if passage else entry.paragraph.url

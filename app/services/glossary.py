@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
-from app.domain.errors import BookNotFound
+from app.domain.errors import StorageError
 from app.domain.glossary import (
     GlossaryTerm,
     TermFinder,
@@ -19,6 +19,7 @@ from app.domain.glossary import (
 )
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
+from app.services.book_scope import books_asked, require_all
 from app.services.ports import BookManifest, VectorIndex
 
 
@@ -52,13 +53,24 @@ class LookUpTerms:
     async def on_page(self, page: str, book: BookId | None = None) -> PageGlossary | None:
         """Return the terms on a page, given by URL or path; None if no book has that page.
 
-        Raises BookNotFound when `book` is not indexed, StorageError.
+        Raises BookNotFound when `book` is not indexed; StorageError, also when the page is in no
+        book but one could not be read.
         """
-        key = page_key(page)
-        for manifest in _in_scope(await self.index.books(), page, book):
-            terms = await self._terms(await self._generation(manifest), key)
+        key, damaged = page_key(page), None
+        books = await books_asked(self.index, (book,) if book else ())
+        # The one whose site the URL is of first.
+        for manifest in sorted(books, key=lambda one: not page.startswith(one.base_url)):
+            try:
+                terms = await self._terms(await self._generation(manifest), key)
+            except StorageError as error:
+                damaged = error
+                continue
             if terms is not None:
                 return PageGlossary(manifest.book, terms)
+        if damaged:
+            raise damaged
+        if not book:
+            await require_all(self.index)
         return None
 
     async def _generation(self, manifest: BookManifest) -> _Generation:
@@ -116,12 +128,3 @@ def _terms_of(
 
 def _by_term(entry: GlossaryTerm) -> tuple[str, str]:
     return entry.term.casefold(), entry.paragraph_id
-
-
-def _in_scope(books: Sequence[BookManifest], page: str, book: BookId | None) -> list[BookManifest]:
-    """The books to look in; the one whose site the URL is of first."""
-    if book and book not in {manifest.book for manifest in books}:
-        message = f"no book {book!r} in the index"
-        raise BookNotFound(message)
-    asked = [manifest for manifest in books if not book or manifest.book == book]
-    return sorted(asked, key=lambda manifest: not page.startswith(manifest.base_url))

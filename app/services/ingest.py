@@ -125,8 +125,9 @@ class IngestBook:
                 request.strategy,
                 self.encoder,
             )
-            published, before = await self._indexed(book.id, digest)
-            unchanged = published is not None and published.fingerprint == digest
+            published, before, faults = await self._indexed(book.id, digest)
+            same = published is not None and published.fingerprint == digest
+            unchanged = same and not faults and not request.force
             missing = [] if unchanged else await self._missing(chunks)
             counts = await asyncio.to_thread(token_counts, missing, chunks, self.count_tokens)
         return Draft(
@@ -135,11 +136,12 @@ class IngestBook:
             fingerprint=digest,
             published=published,
             unchanged=unchanged,
-            changes=Changes() if unchanged else compare(before, chunks),
+            changes=Changes() if same else compare(before, chunks),
             missing=missing,
             cost=self.tariff.estimate(counts),
             warnings=self._cut(counts),
             ids=ids,
+            faults=faults,
         )
 
     async def _read(self, request: IngestRequest, phases: Phases) -> tuple[Book, Ids]:
@@ -163,15 +165,20 @@ class IngestBook:
 
     async def _indexed(
         self, book: BookId, digest: str
-    ) -> tuple[BookManifest | None, Mapping[str, tuple[str, ...]]]:
-        """What readers see now: manifest and, if it is not this, chunks with paragraph ids."""
+    ) -> tuple[BookManifest | None, Mapping[str, tuple[str, ...]], list[str]]:
+        """What is published: manifest, chunks with paragraph ids if it is not this, and what is
+        damaged in it.
+        """
         try:
+            faults = await self.index.faults(book)
             published = await self.index.manifest(book)
             if published is None or published.fingerprint == digest:
-                return published, {}
-            return published, await self.index.chunks(book)
-        except (BookNotFound, IndexUnreadable):
-            return None, {}
+                return published, {}, faults
+            return published, {} if faults else await self.index.chunks(book), faults
+        except BookNotFound:
+            return None, {}, []
+        except IndexUnreadable as error:
+            return None, {}, [str(error)]
 
     async def _missing(self, chunks: Sequence[Chunk]) -> list[str]:
         """Return the distinct keys that the cache has no vector for, in reading order."""
@@ -300,13 +307,12 @@ class IngestBook:
         )
 
     async def _recall(self, request: IngestRequest, source: str) -> IngestReport | None:
-        """Return the last run's report when everything that went into it is as it was."""
-        if not source:
+        """Return the last run's report when everything that went into it is as it was, and what
+        came out of it too.
+        """
+        if not source or request.force:
             return None
-        try:
-            published = await self.index.books()
-        except IndexUnreadable:
-            return None
+        published = await self.index.books()
         stamp = self._stamp(request, source)
         for manifest in published:
             memory = Memory.from_text(await self.memory.recall(manifest.book))
@@ -316,6 +322,7 @@ class IngestBook:
                 and memory.fingerprint == manifest.fingerprint
                 and memory.report.generation == manifest.generation
                 and memory.ledger == await self.ledgers.revision(manifest.book)
+                and not await self.index.faults(manifest.book)
             ):
                 return memory.report
         return None
@@ -337,7 +344,7 @@ class IngestBook:
         """Hash what goes into a run beside the ledger: source, program, request, settings."""
         facts = (
             source,
-            replace(request, folder=Path(), dry_run=False, exclude_kinds=frozenset()),
+            replace(request, folder=Path(), dry_run=False, force=False, exclude_kinds=frozenset()),
             sorted(request.exclude_kinds),
             self.embedder.model,
             self.embedder.dimension,

@@ -38,6 +38,8 @@ class Draft:
     cost: Cost
     warnings: list[str]
     ids: Ids
+    faults: list[str]
+    """What is damaged in the published generation."""
 
     def report(self, request: IngestRequest) -> IngestReport:
         book, cost = self.book, self.cost
@@ -57,6 +59,7 @@ class Draft:
             batches=cost.batches,
             minutes=round(cost.minutes, 2),
             usd=cost.usd,
+            faults=self.faults,
             unchanged=self.unchanged,
             generation=self.published.generation if self.published else 0,
             excluded={

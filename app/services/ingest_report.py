@@ -24,6 +24,8 @@ class IngestRequest:
     skip_refused: bool = False
     """Leave out a file that holds more than the reading budget, instead of stopping there."""
     dry_run: bool = False
+    force: bool = False
+    """Write a generation though the index has it all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class IngestReport:
     """That the provider's rate limits allow them in."""
     usd: float | None = 0.0
     """Price of the tokens, billed or to be billed; None when the model's is not known."""
+    faults: list[str] = field(default_factory=list)
+    """What was damaged in the index, which is why it was written anew."""
     unchanged: bool = False
     """Nothing was written, as the index has it all."""
     generation: int = 0

@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from app.domain.book_id import BookId
-from app.domain.errors import BookNotFound, StorageError
+from app.domain.errors import StorageError
 from app.domain.retrieval.query import SparseVector, Vector
+from app.services.book_scope import books_asked, require_all
 from app.services.phases import Phases
 from app.services.ports import BookManifest, BookStore, IndexPoint
 
@@ -39,12 +40,9 @@ class MigrateBooks:
         BookNotFound before anything is copied when one is missing; StorageError, and the target's
         book as it was before, when what arrived differs from what was sent.
         """
-        manifests = {manifest.book: manifest for manifest in await self.source.books()}
-        for book in books:
-            if book not in manifests:
-                message = f"no book {book!r} in the embedded index; there are: "
-                raise BookNotFound(message + (", ".join(manifests) or "none"))
-        return [await self._copy(manifests[book], phases) for book in books or manifests]
+        manifests = await books_asked(self.source, books)
+        await require_all(self.source, books)
+        return [await self._copy(manifest, phases) for manifest in manifests]
 
     async def _copy(self, manifest: BookManifest, phases: Phases) -> Migrated:
         book = manifest.book

@@ -12,6 +12,7 @@ from app.domain.chunking.chunk import Passage
 from app.domain.errors import RagError
 from app.domain.links import PageText
 from app.domain.retrieval.query import SearchFilter
+from app.services.book_scope import books_asked
 from app.services.ports import BookManifest, VectorIndex
 
 _REMEMBERED = 300
@@ -49,7 +50,7 @@ class LinkQuotes:
         return replace(citation, url=page.link(citation.url, citation.quote))
 
     async def _page(self, book: BookId, file: str) -> PageText:
-        manifest = next(one for one in await self.index.books() if one.book == book)
+        (manifest,) = await books_asked(self.index, [book])
         key = (book, manifest.generation, file)
         if key not in self._pages:
             if len(self._pages) >= _REMEMBERED:

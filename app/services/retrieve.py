@@ -29,6 +29,7 @@ from app.domain.retrieval.query import (
     Vector,
 )
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
+from app.services.book_scope import books_asked, degraded_books
 from app.services.lexical import question_vector
 from app.services.ports import (
     BookManifest,
@@ -52,7 +53,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """`degraded` names what failed and was done without: "rewrite", "embedding", "rerank"."""
+    """`degraded` names what failed and was done without: "rewrite", "embedding", "rerank", and
+    damaged books, as `degraded_books` names them.
+    """
 
     hits: tuple[Hit, ...]
     question: str
@@ -88,7 +91,7 @@ class Retrieve:
         if not query.question.strip():
             message = "the question is empty"
             raise QuestionError(message)
-        books = self._in_scope(await self.index.books(), query.filter)
+        books = await self._in_scope(query.filter)
         asked, degraded = await self._standalone(query, books[0].language)
         query = replace(query, question=asked.words)
         dense, failed = await self._embed(asked.question, query.mode)
@@ -98,6 +101,7 @@ class Retrieve:
         fused = fuse(found, self.fusion, self.dense_weight)
         reranker = self._reranker_for(query)
         hits = await self._look_closer(query, fused, reranker)
+        degraded += await degraded_books(self.index, query.filter.books)
         if reranker is None:
             return SearchResult(hits[: query.k], asked.question, degraded)
         hits, failed = await self._rerank(reranker, asked.question, query.k, hits)
@@ -108,7 +112,7 @@ class Retrieve:
 
         No provider is asked and no chunk is read. Raises BookNotFound, IndexMismatch, StorageError.
         """
-        books = self._in_scope(await self.index.books(), filter)
+        books = await self._in_scope(filter)
         query = SearchQuery(question, mode=SearchMode.SPARSE, filter=filter)
         found = await self._candidates(query, Standalone.of(question), books, None, limit=1)
         return found.sparse[0].score if found.sparse else 0.0
@@ -126,18 +130,11 @@ class Retrieve:
         wholes = [(one, hit) for one, (_, hit) in zip(found, parts, strict=True) if one]
         return assemble(hits, token_budget, self.count_tokens, wholes)
 
-    def _in_scope(
-        self, indexed: Sequence[BookManifest], filter: SearchFilter
-    ) -> Sequence[BookManifest]:
-        known = {manifest.book: manifest for manifest in indexed}
-        if not known:
+    async def _in_scope(self, filter: SearchFilter) -> Sequence[BookManifest]:
+        books = await books_asked(self.index, filter.books)
+        if not books:
             message = "no book is indexed yet: run `textbook-rag ingest BOOK_DIR` first"
             raise BookNotFound(message)
-        for book in filter.books:
-            if book not in known:
-                message = f"no book {book!r} in the index; there are: {', '.join(sorted(known))}"
-                raise BookNotFound(message)
-        books = [known[book] for book in filter.books or sorted(known)]
         for manifest in books:
             self._require_same_model(manifest)
         return books

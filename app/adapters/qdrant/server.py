@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import TypeVar
 
 from qdrant_client import AsyncQdrantClient, models
 
@@ -25,9 +26,11 @@ from app.adapters.qdrant.server_points import (
 from app.adapters.qdrant.server_writer import ServerWriter, refuse_if_held, remove_strays
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.errors import InputError
+from app.domain.errors import BookNotFound, IndexUnreadable, InputError, StorageError
 from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector, Vector
-from app.services.ports import BookManifest, IndexPoint
+from app.services.ports import BookManifest, Damage, IndexPoint
+
+_Found = TypeVar("_Found")
 
 
 def server_client(url: str, api_key: str | None, timeout_seconds: int = 30) -> AsyncQdrantClient:
@@ -58,10 +61,43 @@ class ServerIndex:
         self._catalogue.look_again()
         return [served.manifest for served in (await self._catalogue.books()).values()]
 
+    async def damaged(self) -> Mapping[BookId, Damage]:
+        return self._catalogue.damaged()
+
     async def manifest(self, book: BookId) -> BookManifest | None:
         self._catalogue.look_again()
-        served = (await self._catalogue.books()).get(book)
-        return served.manifest if served else None
+        try:
+            return (await self._catalogue.get(book)).manifest
+        except BookNotFound:
+            return None
+
+    async def faults(self, book: BookId) -> list[str]:
+        """What the manifest says against the number of points: a server keeps its files itself."""
+        self._catalogue.look_again()
+        try:
+            served = await self._catalogue.get(book)
+        except IndexUnreadable as error:
+            return [str(error)]
+        with server_errors(self._address):
+            found = await self._client.count(served.collection, exact=True)
+        if found.count == served.manifest.chunks:
+            return []
+        where = f"{self._address} {served.collection}"
+        return [f"{where}: {found.count} chunks are there, not {served.manifest.chunks}"]
+
+    async def repair(self, book: BookId) -> BookManifest:
+        if not await self.faults(book):
+            return (await self._catalogue.get(book)).manifest
+        current, previous = await self._catalogue.kept(book)
+        if not previous:
+            message = f"book {book!r} has no other generation: run `textbook-rag ingest --force`"
+            raise StorageError(message)
+        with server_errors(self._address):
+            await self._client.update_collection(previous, metadata={"previous": current})
+        await self._catalogue.switch(book, previous, replace=True)
+        if faults := await self.faults(book):
+            raise StorageError(faults[0])
+        return (await self._catalogue.get(book)).manifest
 
     async def begin(self, book: BookId, dimension: int) -> ServerWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
@@ -113,9 +149,8 @@ class ServerIndex:
 
     async def matching(self, filter: SearchFilter) -> list[Chunk]:
         condition = condition_of(filter)
-        served = await self._served(sorted(filter.books))
-        found = await asyncio.gather(
-            *(self._scroll(book.collection, True, condition) for book in served)
+        found = await self._each(
+            sorted(filter.books), lambda book: self._scroll(book.collection, True, condition)
         )
         return [chunk_of(record) for records in found for record in records]
 
@@ -126,11 +161,12 @@ class ServerIndex:
 
     async def find_paragraph(self, paragraph_id: str, book: BookId | None = None) -> Passage | None:
         condition = condition_of(SearchFilter(paragraph_ids=(paragraph_id,)))
-        for served in await self._served((book,) if book else ()):
+
+        async def find(served: ServedBook) -> Passage | None:
             records = await self._scroll(served.collection, True, condition)
-            if passage := find_passage(map(chunk_of, records), paragraph_id):
-                return passage
-        return None
+            return find_passage(map(chunk_of, records), paragraph_id)
+
+        return next(filter(None, await self._each((book,) if book else (), find)), None)
 
     async def remove(self, book: BookId) -> None:
         """IndexBusy when the book is being written."""
@@ -178,7 +214,10 @@ class ServerIndex:
 
     async def check(self) -> None:
         self._catalogue.look_again()
-        await self._catalogue.books()
+        books = await self._catalogue.books()
+        damaged = self._catalogue.damaged()
+        if damaged and not books:
+            raise IndexUnreadable(next(iter(damaged.values())).reason)
 
     async def _idle(self, book: BookId) -> ServedBook:
         """The book as it is now; IndexBusy while it is being written."""
@@ -188,11 +227,42 @@ class ServerIndex:
             refuse_if_held(book, stray.lease)
         return served
 
-    async def _served(self, books: Sequence[BookId]) -> list[ServedBook]:
-        """Of these books, BookNotFound if one is missing; of all when none is named."""
-        if not books:
-            return list((await self._catalogue.books()).values())
-        return [await self._catalogue.get(book) for book in dict.fromkeys(books)]
+    async def _each(
+        self, books: Sequence[BookId], ask: Callable[[ServedBook], Awaitable[_Found]]
+    ) -> list[_Found]:
+        """What is found in each of these books, or of all when none is named.
+
+        BookNotFound if one that is named is missing. Those that cannot be read are left out, but
+        for StorageError when none can be.
+        """
+        served, failed = await self._served(books)
+        outcomes = await asyncio.gather(*map(ask, served), return_exceptions=True)
+        found = []
+        for book, outcome in zip(served, outcomes, strict=True):
+            if isinstance(outcome, StorageError) and not isinstance(outcome, CollectionGone):
+                failed = outcome
+                self._catalogue.tell(book.manifest.book, str(outcome))
+            elif isinstance(outcome, BaseException):
+                raise outcome
+            else:
+                self._catalogue.tell(book.manifest.book, "")
+                found.append(outcome)
+        if failed and not found:
+            raise failed
+        return found
+
+    async def _served(
+        self, books: Sequence[BookId]
+    ) -> tuple[list[ServedBook], StorageError | None]:
+        """Those of the books that can be read, and why another cannot."""
+        served, failed = [], None
+        every = await self._catalogue.books()
+        for book in dict.fromkeys(books or (*every, *self._catalogue.damaged())):
+            try:
+                served.append(await self._catalogue.get(book))
+            except IndexUnreadable as error:
+                failed = error
+        return served, failed
 
     async def _search(
         self,
@@ -201,24 +271,25 @@ class ServerIndex:
         limit: int,
         filter: SearchFilter,
     ) -> Candidates:
-        served = await self._served(filter.books)
-        for book in served:
+        async def ask(book: ServedBook) -> Candidates:
             if dense is not None:
                 manifest = book.manifest
                 check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
-        found = await asyncio.gather(
-            *(self._search_book(book, dense, sparse, limit, filter) for book in served)
-        )
+            return await self._search_book(book, dense, sparse, limit, filter)
+
+        found = await self._each(filter.books, ask)
         return Candidates(
             best((hit for candidates in found for hit in candidates.dense), limit),
             best((hit for candidates in found for hit in candidates.sparse), limit),
         )
 
     async def _best_scores(self, terms: Sequence[int], books: Sequence[BookId]) -> list[float]:
-        best = [0.0] * len(terms)
-        for served in await self._served(books):
+        async def ask(served: ServedBook) -> list[float]:
             with server_errors(self._address):
-                found = await best_scores(self._client, served.collection, terms)
+                return await best_scores(self._client, served.collection, terms)
+
+        best = [0.0] * len(terms)
+        for found in await self._each(books, ask):
             best = list(map(max, best, found))
         return best
 

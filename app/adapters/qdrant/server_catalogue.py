@@ -15,8 +15,8 @@ from app.adapters.qdrant.manifest import manifest_from_json
 from app.adapters.qdrant.server_errors import CollectionGone, server_errors
 from app.adapters.qdrant.server_lease import Lease, lease_from_json
 from app.domain.book_id import BookId
-from app.domain.errors import BookNotFound
-from app.services.ports import BookManifest
+from app.domain.errors import BookNotFound, IndexUnreadable
+from app.services.ports import BookManifest, Damage
 
 _RECHECK_SECONDS = 0.5
 """How often, at most, a search asks the server for its aliases."""
@@ -32,6 +32,15 @@ class ServedBook:
     previous: str
     """The collection of the generation before, "" if there is none."""
     manifest: BookManifest
+
+
+@dataclass(frozen=True, slots=True)
+class _DamagedBook:
+    """A book whose collection does not say what this program wrote there."""
+
+    collection: str
+    previous: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +67,8 @@ class Catalogue:
         self.address = address
         self._clock = clock
         self._books: dict[BookId, ServedBook] = {}
+        self._damaged: dict[BookId, _DamagedBook] = {}
+        self._failed: dict[BookId, str] = {}
         self._checked = -math.inf
         self._remembered = -math.inf
         self._asking = asyncio.Lock()
@@ -72,8 +83,25 @@ class Catalogue:
         """Forget all, after a switch in this process or for an answer that must be fresh."""
         self._checked = self._remembered = -math.inf
 
+    def damaged(self) -> dict[BookId, Damage]:
+        """The books that could not be read when they were last asked for."""
+        found = {book: one.reason for book, one in self._damaged.items()} | self._failed
+        return {book: Damage(reason) for book, reason in sorted(found.items())}
+
+    def tell(self, book: BookId, failure: str) -> None:
+        """Remember that a search of this book failed, or with "" that it did not."""
+        if failure:
+            self._failed[book] = failure
+        else:
+            self._failed.pop(book, None)
+
+    async def kept(self, book: BookId) -> tuple[str, str]:
+        """The collections that the book's alias leads to, and that of before; "" for none."""
+        one = (await self.books()).get(book) or self._damaged.get(book)
+        return (one.collection, one.previous) if one else ("", "")
+
     async def books(self) -> dict[BookId, ServedBook]:
-        """By book id, in its order; not older than half a second."""
+        """By book id, in its order, but for damaged ones; not older than half a second."""
         async with self._asking:
             if self._clock() - self._checked >= _RECHECK_SECONDS:
                 self._books = await self._ask()
@@ -83,6 +111,8 @@ class Catalogue:
     async def get(self, book: BookId) -> ServedBook:
         if served := (await self.books()).get(BookId(book)):
             return served
+        if damaged := self._damaged.get(book):
+            raise IndexUnreadable(damaged.reason)
         message = f"no book {book!r} in the index"
         raise BookNotFound(message)
 
@@ -133,15 +163,17 @@ class Catalogue:
                 if alias.alias_name.startswith(self.prefix + "_")
             )
         )
-        found = {served.manifest.book: served for served in books if served}
-        return dict(sorted(found.items()))
+        found = dict(sorted(one for one in books if one))
+        self._damaged = {book: one for book, one in found.items() if isinstance(one, _DamagedBook)}
+        self._failed = {book: why for book, why in self._failed.items() if book in found}
+        return {book: one for book, one in found.items() if isinstance(one, ServedBook)}
 
     async def _served(
         self, alias: models.AliasDescription, known: dict[str, ServedBook]
-    ) -> ServedBook | None:
+    ) -> tuple[BookId, ServedBook | _DamagedBook] | None:
         name = alias.collection_name
-        if name in known:
-            return known[name]
+        if served := known.get(name):
+            return served.manifest.book, served
         try:
             metadata = await self._metadata(name)
         except CollectionGone:
@@ -151,7 +183,11 @@ class Catalogue:
             return None
         previous = str(metadata.get("previous") or "")
         where = f"{self.address} {name}"
-        return ServedBook(name, previous, manifest_from_json(metadata.get("manifest"), where))
+        try:
+            manifest = manifest_from_json(metadata.get("manifest"), where)
+        except IndexUnreadable as error:
+            return BookId(book), _DamagedBook(name, previous, str(error))
+        return manifest.book, ServedBook(name, previous, manifest)
 
     async def _metadata(self, collection: str) -> dict[str, object]:
         with server_errors(self.address):

@@ -106,16 +106,16 @@ class ServerWriter:
         await self._check_readable()
         published = replace(manifest, generation=self._number)
         self._catalogue.look_again()
-        before = (await self._catalogue.books()).get(self._book)
+        before, _ = await self._catalogue.kept(self._book)
         await self._stop_renewing()
         await self._describe(
             {
                 "manifest": manifest_to_json(published),
-                "previous": before.collection if before else None,
+                "previous": before or None,
                 "lease": None,
             }
         )
-        await self._catalogue.switch(self._book, self._collection, replace=before is not None)
+        await self._catalogue.switch(self._book, self._collection, replace=bool(before))
         self._done = True
         try:
             await remove_strays(self._client, self._catalogue, self._book)
@@ -218,9 +218,7 @@ async def remove_strays(client: AsyncQdrantClient, catalogue: Catalogue, book: B
     IndexBusy, naming the writer, when one of them is being written.
     """
     catalogue.look_again()
-    served = (await catalogue.books()).get(book)
-    kept = {served.collection, served.previous} if served else set()
-    for stray in await catalogue.strays(book, kept):
+    for stray in await catalogue.strays(book, set(await catalogue.kept(book))):
         refuse_if_held(book, stray.lease)
         with server_errors(catalogue.address):
             await client.delete_collection(stray.collection)

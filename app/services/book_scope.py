@@ -1,0 +1,50 @@
+"""Which books a question is about, and which of them cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.domain.book_id import BookId
+from app.domain.errors import BookNotFound, StorageError
+from app.services.ports import BookManifest, VectorIndex
+
+
+async def books_asked(index: VectorIndex, books: Sequence[BookId] = ()) -> list[BookManifest]:
+    """These books, or all when none is named, but for those that cannot be read.
+
+    BookNotFound if one of them is not indexed; StorageError when none of them can be read.
+    """
+    known = {manifest.book: manifest for manifest in await index.books()}
+    asked = [known[book] for book in books if book in known] if books else list(known.values())
+    missing = [book for book in books if book not in known]
+    if asked and not missing:
+        return asked
+    damaged = await index.damaged()
+    for book in missing:
+        if book not in damaged:
+            there = ", ".join(sorted({*known, *damaged})) or "none"
+            message = f"no book {book!r} in the index; there are: {there}"
+            raise BookNotFound(message)
+    if not asked and damaged:
+        first = next(iter(missing or damaged))
+        raise StorageError(damaged[first].reason)
+    return asked
+
+
+async def require_all(index: VectorIndex, books: Sequence[BookId] = ()) -> None:
+    """StorageError if one of these books, or any, cannot be read."""
+    for book, damage in (await index.damaged()).items():
+        if not damage.answers and (not books or book in books):
+            raise StorageError(damage.reason)
+
+
+async def degraded_books(index: VectorIndex, books: Sequence[BookId] = ()) -> tuple[str, ...]:
+    """What was wrong with these books, or with any, as `degraded` names it.
+
+    "book:x" could not be read; "generation:x" was answered from the generation before.
+    """
+    return tuple(
+        f"generation:{book}" if damage.answers else f"book:{book}"
+        for book, damage in sorted((await index.damaged()).items())
+        if not books or book in books
+    )
