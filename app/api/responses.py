@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Mapping
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -12,10 +13,11 @@ from pydantic import (
 )
 
 from app.domain.answer import Answer, AnswerMode
+from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.glossary import TermOnPage
 from app.domain.retrieval.query import Hit
-from app.services.ports import BookManifest
+from app.services.ports import BookManifest, Damage
 
 
 class _Body(BaseModel):
@@ -210,9 +212,13 @@ class BookBody(_Body):
     model: Annotated[str, Field(description="The embedding model of the book's index.")]
     dimension: int
     created_at: Annotated[str, Field(description="When it was ingested: ISO 8601, UTC.")]
+    state: Annotated[
+        Literal["ready", "previous"],
+        Field(description="previous: the index is damaged, and the one before it answers."),
+    ] = "ready"
 
     @classmethod
-    def of(cls, manifest: BookManifest) -> BookBody:
+    def of(cls, manifest: BookManifest, damaged: Container[str] = ()) -> BookBody:
         return cls(
             id=manifest.book,
             title=manifest.title,
@@ -227,11 +233,23 @@ class BookBody(_Body):
             model=manifest.model,
             dimension=manifest.dimension,
             created_at=manifest.created_at,
+            state="previous" if manifest.book in damaged else "ready",
         )
+
+
+_QUARANTINED = "Ids of books whose index is damaged: they are left out until they are mended."
 
 
 class BooksBody(_Body):
     books: list[BookBody]
+    quarantined: Annotated[list[str], Field(description=_QUARANTINED)]
+
+    @classmethod
+    def of(cls, books: Iterable[BookManifest], damaged: Mapping[BookId, Damage]) -> BooksBody:
+        return cls(
+            books=[BookBody.of(manifest, damaged) for manifest in books],
+            quarantined=[book for book, damage in damaged.items() if not damage.answers],
+        )
 
 
 class TermBody(_Body):
@@ -283,7 +301,12 @@ class GeneratorBody(_Body):
 
 class ReadyBody(_Body):
     status: Literal["ready"] = "ready"
-    books: list[str]
+    books: Annotated[list[str], Field(description="Those that can be asked.")]
+    quarantined: Annotated[list[str], Field(description=_QUARANTINED)]
+    previous: Annotated[
+        list[str],
+        Field(description="Of `books`, those answered from the generation before, undamaged."),
+    ]
     embedder: EmbedderBody
     generator: GeneratorBody
 

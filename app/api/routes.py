@@ -15,7 +15,6 @@ from app.api.problems import problem_response, request_id, title_of
 from app.api.requests import BookName, ChatRequest, SearchRequest
 from app.api.responses import (
     AnswerBody,
-    BookBody,
     BooksBody,
     DeltaEvent,
     EmbedderBody,
@@ -197,7 +196,7 @@ async def search(body: SearchRequest, request: Request, rag: Rag, runs: Runs) ->
 
 @router.get("/v1/books", tags=["books"], summary="The books of the index", responses=problems(503))
 async def books(rag: Rag) -> BooksBody:
-    return BooksBody(books=[BookBody.of(manifest) for manifest in await rag.index.books()])
+    return BooksBody.of(await rag.index.books(), await rag.index.damaged())
 
 
 @router.get(
@@ -231,14 +230,16 @@ async def healthz() -> HealthBody:
     responses=problems(503),
 )
 async def readyz(request: Request, rag: Rag) -> Response | ReadyBody:
-    """Ready when the index answers and holds at least one book."""
+    """Ready when the index answers and holds at least one book; damaged ones are named."""
     await rag.index.check()
-    ids = [manifest.book for manifest in await rag.index.books()]
-    if not ids:
+    found = BooksBody.of(await rag.index.books(), await rag.index.damaged())
+    if not found.books:
         detail = "the index holds no book yet: run `textbook-rag ingest`"
         return problem_response(503, "no_book", detail, request_id(request))
     return ReadyBody(
-        books=ids,
+        books=[book.id for book in found.books],
+        quarantined=found.quarantined,
+        previous=[book.id for book in found.books if book.state == "previous"],
         embedder=EmbedderBody(model=rag.embedder.model, dimension=rag.embedder.dimension),
         generator=GeneratorBody(
             mode=AnswerMode.GENERATED if rag.generator else AnswerMode.EXTRACTIVE,

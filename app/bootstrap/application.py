@@ -46,6 +46,7 @@ from app.services.reading_places import ReadingPlaces
 from app.services.retrieve import Retrieve
 from app.services.second_stage import SecondStage
 from app.services.term_ceilings import TermCeilings
+from app.services.verify import VerifyBooks
 from app.settings import Settings
 
 
@@ -168,6 +169,17 @@ async def index_only(settings: Settings) -> AsyncIterator[BookStore]:
             yield index
     else:
         yield EdgeIndex(settings.home)
+
+
+@asynccontextmanager
+async def verifying(settings: Settings) -> AsyncIterator[VerifyBooks]:
+    """Open what is stored, without an embedder."""
+    async with index_only(settings) as index:
+        yield VerifyBooks(
+            index,
+            SqliteLedgers(settings.home / "ledger"),
+            SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
+        )
 
 
 @asynccontextmanager

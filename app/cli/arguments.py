@@ -131,6 +131,18 @@ def _keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     rollback.add_argument("--json", action="store_true")
     rollback.set_defaults(run=keeping.rollback)
 
+    verify = commands.add_parser("verify", help="check the index, the ledgers and the cache")
+    verify.add_argument(
+        "books", type=BookId, metavar="BOOK", nargs="*", help="all when none is named"
+    )
+    verify.add_argument(
+        "--repair",
+        action="store_true",
+        help="let readers see the generation before one that is damaged",
+    )
+    verify.add_argument("--json", action="store_true")
+    verify.set_defaults(run=keeping.verify)
+
     migrate = commands.add_parser("migrate", help="copy the embedded index to QDRANT_URL's server")
     migrate.add_argument(
         "books", type=BookId, metavar="BOOK", nargs="*", help="all when none is named"

@@ -8,12 +8,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 
-from app.bootstrap import index_only, migration
+from app.bootstrap import index_only, migration, verifying
 from app.cli.output import TerminalProgress, print_json, remark
 from app.domain.errors import BookNotFound
 from app.services.phases import Phases
 from app.services.ports import VectorIndex
 from app.settings import Settings
+
+_NAMED_FAULTS = 5
 
 
 @asynccontextmanager
@@ -63,6 +65,27 @@ async def rollback(arguments: argparse.Namespace, settings: Settings) -> None:
             f"{manifest.book} is back at generation {manifest.generation}, version "
             f"{manifest.book_version} of {manifest.created_at}; the same command undoes this"
         )
+
+
+async def verify(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Check everything stored; exit code 1 while something is damaged."""
+    async with verifying(settings) as use_case:
+        found = await use_case.run(arguments.books, repair=arguments.repair)
+    for one in found:
+        if arguments.json:
+            print_json({**asdict(one), "sound": one.sound})
+            continue
+        name = f"{one.book} {one.part}".strip()
+        print(f"{name}: {'damaged' if one.faults else 'sound'}")
+        for line in (*one.faults[:_NAMED_FAULTS], *([one.repaired] if one.repaired else [])):
+            print(f"  {line}")
+    damaged = [one for one in found if not one.sound]
+    if any(one.part == "index" for one in damaged) and not arguments.json:
+        remark(
+            "`textbook-rag verify --repair` goes back to the generation before; `textbook-rag "
+            "ingest BOOK_DIR --force` writes the index anew from the cache"
+        )
+    return 1 if damaged else 0
 
 
 async def migrate(arguments: argparse.Namespace, settings: Settings) -> None:

@@ -8,7 +8,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.bootstrap import Application, application, sample_request
+from app.bootstrap import Application, application, sample_request, storage_warnings
 from app.cli.output import TerminalProgress, remark
 from app.domain.errors import ConfigError
 from app.settings import Settings
@@ -46,6 +46,8 @@ async def _serve(settings: Settings) -> None:
             yield rag
 
         remark(f"embedder: {rag.embedder.model}; answers: {rag.answer_mode}")
+        for line in await storage_warnings(settings, rag.index):
+            remark(f"warning: {line}")
         remark(f"serving at http://{settings.host}:{settings.port} (Ctrl-C stops)")
         web = create_app(settings, open_application=opened)
         await server(web, settings).serve()

@@ -20,9 +20,12 @@ async def books_asked(index: VectorIndex, books: Sequence[BookId] = ()) -> list[
     if asked and not missing:
         return asked
     damaged = await index.damaged()
+    if books and not known and not damaged:
+        message = "no book is indexed yet: run `textbook-rag ingest BOOK_DIR` first"
+        raise BookNotFound(message)
     for book in missing:
         if book not in damaged:
-            there = ", ".join(sorted({*known, *damaged})) or "none"
+            there = ", ".join(sorted({*known, *damaged}))
             message = f"no book {book!r} in the index; there are: {there}"
             raise BookNotFound(message)
     if not asked and damaged:

@@ -65,6 +65,10 @@ class EmbeddingCache(Protocol):
         """In the order of `texts`; None where the cache has none."""
         ...
 
+    async def faults(self) -> list[str]:
+        """What is wrong with the store, a line each; nothing when there is none yet."""
+        ...
+
     async def missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
         """The distinct texts that the cache has no vector of, in their order."""
         ...
@@ -91,6 +95,10 @@ class LedgerStore(Protocol):
 
     async def revision(self, book: BookId) -> str:
         """Changes when the stored ledger does; "" for a book that has none."""
+        ...
+
+    async def faults(self, book: BookId) -> list[str]:
+        """What is wrong with the stored ledger, a line each; nothing for a book that has none."""
         ...
 
 

@@ -52,7 +52,8 @@ class ShardCopy:
 
 def copy_if_needed(shard: Path) -> ShardCopy | None:
     """A copy of a shard on a read-only or full disk; None where it can be opened in place."""
-    why = _why_not_here(shard)
+    files = shard.rglob("*")
+    why = disk_fault(shard) or ("" if all(os.access(f, os.W_OK) for f in files) else "read-only")
     if not why:
         return None
     try:
@@ -67,11 +68,11 @@ def copy_if_needed(shard: Path) -> ShardCopy | None:
     return copy
 
 
-def _why_not_here(shard: Path) -> str:
-    """Return "read-only", "full", or "" when the engine may open it."""
-    if not all(os.access(path, os.W_OK) for path in (shard, *shard.rglob("*"))):
+def disk_fault(folder: Path) -> str:
+    """Return "read-only" or "full"; "" when a new generation could be written there."""
+    if not os.access(folder, os.W_OK):
         return "read-only"
-    return "full" if shutil.disk_usage(shard).free < RESERVE else ""
+    return "full" if shutil.disk_usage(folder).free < RESERVE else ""
 
 
 def _make_writable(folder: Path) -> None:

@@ -48,5 +48,11 @@ def writing(path: Path, schema: str, *, wal: bool = False) -> Iterator[sqlite3.C
         yield connection
 
 
+def integrity(connection: sqlite3.Connection) -> list[str]:
+    """What SQLite finds wrong with a file; it reads every page, and no checksum of the rows."""
+    found = [str(row[0]) for row in connection.execute("pragma integrity_check(3)")]
+    return [] if found == ["ok"] else found
+
+
 def _open(path: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, timeout=BUSY_SECONDS)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from app.adapters.sqlite.connection import reading, writing
+from app.adapters.sqlite.connection import integrity, reading, writing
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import Vector
 
@@ -45,6 +45,24 @@ class SqliteEmbeddingCache:
     async def missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
         """The distinct texts that have no vector; reads keys alone."""
         return await asyncio.to_thread(self._missing, model, dimension, texts)
+
+    async def faults(self) -> list[str]:
+        """Read the whole file and the size of each vector."""
+        return await asyncio.to_thread(self._faults)
+
+    def _faults(self) -> list[str]:
+        if not self._path.exists():
+            return []
+        try:
+            with self._errors(), reading(self._path) as connection:
+                found = integrity(connection)
+                query = "SELECT count(*) FROM vectors WHERE length(key) <> 32 OR length(vector) % 4"
+                (odd,) = connection.execute(query).fetchone()
+        except StorageError as error:
+            return [str(error)]
+        if odd:
+            found.append(f"{odd} rows are no vectors")
+        return [str(self._damaged(reason)) for reason in found]
 
     def _missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
         distinct = list(dict.fromkeys(texts))
@@ -109,6 +127,8 @@ class SqliteEmbeddingCache:
         try:
             yield
         except sqlite3.OperationalError as error:
+            if "no such" in str(error):  # table, column: another file, or an emptied one
+                raise self._damaged(str(error)) from error
             message = f"{self._path}: embedding cache: {error}"
             raise StorageError(message) from error
         except sqlite3.DatabaseError as error:

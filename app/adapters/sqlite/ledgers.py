@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from app.adapters.sqlite.connection import reading, writing
+from app.adapters.sqlite.connection import integrity, reading, writing
 from app.domain.book_id import BookId
 from app.domain.errors import InputError, StorageError
 from app.domain.ledger import Alias, Entry, Ledger, Located, Paragraph
@@ -69,6 +69,15 @@ class SqliteLedgers:
         """Hash of the file, which only `save` writes."""
         return await asyncio.to_thread(_hash, self._path(book))
 
+    async def faults(self, book: BookId) -> list[str]:
+        """Read the whole file and every entry of it."""
+        try:
+            found = await asyncio.to_thread(self._read, book, integrity, [])
+            await self.load(book)
+        except StorageError as error:
+            return [str(error)]
+        return [str(_damaged(self._path(book), reason)) for reason in found]
+
     def _path(self, book: BookId) -> Path:
         return self._folder / f"{BookId(book)}.sqlite"
 
@@ -91,9 +100,21 @@ class SqliteLedgers:
 def _storage_errors(path: Path) -> Iterator[None]:
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.OperationalError, OSError) as error:
+        if "no such" in str(error) and isinstance(error, sqlite3.Error):  # table: an emptied file
+            raise _damaged(path, str(error)) from error
         message = f"{path}: the ledger of paragraph ids cannot be used: {error}"
         raise StorageError(message) from error
+    except (sqlite3.DatabaseError, ValueError, TypeError) as error:
+        raise _damaged(path, str(error)) from error
+
+
+def _damaged(path: Path, reason: str) -> StorageError:
+    return StorageError(
+        f"{path}: the ledger of paragraph ids is damaged ({reason}): put back a copy, or delete it "
+        f"and `textbook-rag ledger import {path.stem} FILE` what was exported; without either, "
+        "ids start anew from the text"
+    )
 
 
 def _hash(path: Path) -> str:
