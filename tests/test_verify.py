@@ -1,0 +1,230 @@
+"""`verify`, `ingest --force`, what a server says of damage, and a server that is started again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.domain.book_id import BookId
+from app.domain.identity import content_id
+from app.services.ingest import IngestRequest
+from tests.command_line import Run
+from tests.conftest import ROOT
+from tests.ingesting import edit, make_book, prose
+from tests.serving import ingest, offline_settings, serving
+
+
+def generation(home: Path, book: str, number: int) -> Path:
+    return home / "index" / book / f"{number:06d}"
+
+
+def damage(home: Path, book: str, number: int) -> Path:
+    """Empty the table of ids: a search then finds nothing."""
+    (path,) = generation(home, book, number).rglob("*.mappings")
+    os.truncate(path, 0)
+    return path
+
+
+def test_verify_finds_nothing_where_nothing_is_wrong(run: Run, tmp_path: Path) -> None:
+    assert run("ingest", make_book(tmp_path / "lamps", 1)).code == 0
+    done = run("verify")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == "lamps index: sound\nlamps ledger: sound\ncache: sound\n"
+    rows = run("verify", "lamps", "--json").lines()
+    assert [(row["book"], row["part"], row["sound"]) for row in rows] == [
+        ("lamps", "index", True),
+        ("lamps", "ledger", True),
+        ("", "cache", True),
+    ]
+    done = run("verify", "other")
+    assert done.code == 2
+    assert "no book 'other' in the index; there are: lamps" in done.err
+
+
+def test_ingest_mends_what_is_damaged_though_nothing_changed(
+    run: Run, home: Path, tmp_path: Path
+) -> None:
+    book = make_book(tmp_path / "lamps", 1)
+    whole = run("ingest", book, "--json").json()
+    path = damage(home / "state", "lamps", 1)
+    done = run("verify")
+    assert done.code == 1
+    assert f"{path}: not as it was published" in done.out
+    assert "ingest BOOK_DIR --force" in done.err
+    assert str(path) in run("verify", "--repair").out
+    dry = run("ingest", book, "--dry-run", "--json")
+    assert (dry.json()["unchanged"], dry.json()["embedded"]) == (False, 0)
+    done = run("ingest", book)
+    assert f"damaged, written anew: {path}: not as it was published" in done.err
+    assert "published as generation 2" in done.out
+    assert run("verify").code == 0
+    after = run("ingest", book, "--json").json()
+    assert (after["unchanged"], after["generation"], after["faults"]) == (True, 2, [])
+    assert after["chunks"] == whole["chunks"]
+    forced = run("ingest", book, "--force", "--json").json()
+    assert (forced["unchanged"], forced["generation"]) == (False, 3)
+    assert (forced["embedded"], forced["added"], forced["changed"]) == (0, 0, 0)
+
+
+def test_repair_goes_back_to_the_generation_before(run: Run, home: Path, tmp_path: Path) -> None:
+    book = make_book(tmp_path / "lamps", 1)
+    run("ingest", book)
+    edit(book / "page0.md", "Page0 part0", "Newer words")
+    run("ingest", book)
+    damage(home / "state", "lamps", 2)
+    assert "Page0 part0" in run("search", "page0 part0", "--json").out
+    done = run("verify", "--repair")
+    assert done.code == 0
+    assert "readers see generation 1" in done.out
+    assert run("verify").code == 0
+    # What it went back from is damaged still.
+    assert run("rollback", "lamps").code == 1
+    assert run("ingest", book, "--json").json()["generation"] == 3
+    assert "Newer words" in run("search", "newer words", "--json").out
+    assert run("rollback", "lamps").code == 0
+
+
+@pytest.mark.parametrize("content", ["", "garbage", "000007\n"])
+def test_a_damaged_current_is_mended_by_the_next_ingest(
+    run: Run, home: Path, tmp_path: Path, content: str
+) -> None:
+    book = make_book(tmp_path / "lamps", 1)
+    run("ingest", book)
+    current = home / "state" / "index" / "lamps" / "current"
+    current.write_text(content)
+    done = run("verify")
+    assert done.code == 1
+    assert f"{current}: damaged" in done.out
+    assert run("search", "page0").code == 1
+    assert run("ingest", book, "--json").json()["generation"] == 2
+    assert run("verify").code == 0
+    assert run("rollback", "lamps").code == 0
+    current.write_text(content)
+    assert "readers see generation 2" in run("verify", "lamps", "--repair").out
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage" * 1_000])
+def test_a_damaged_ledger_or_cache_stops_an_ingest_with_what_to_do(
+    run: Run, home: Path, tmp_path: Path, content: bytes
+) -> None:
+    book = make_book(tmp_path / "lamps", 1)
+    run("ingest", book)
+    edit(book / "page0.md", "Page0 part0", "Newer words")
+    for file, advice in (("ledger/lamps.sqlite", "import"), ("embeddings.sqlite", "delete")):
+        path = home / "state" / file
+        kept = path.read_bytes()
+        path.write_bytes(content)
+        for command in (("ingest", book), ("verify",)):
+            done = run(*command)
+            assert done.code == 1
+            told = done.err.splitlines()[-1] if command[0] == "ingest" else done.out
+            assert str(path) in told
+            assert advice in told
+        assert run("search", "page0 part0").code == 0
+        path.write_bytes(kept)
+    assert run("ingest", book).code == 0
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """A served index of two books, one of which is damaged before the start."""
+    home = tmp_path_factory.mktemp("home")
+    settings = offline_settings(home)
+    for name in ("lamps", "ships"):
+        folder = tmp_path_factory.mktemp("books") / name
+        make_book(folder, 2)
+        ingest(settings, IngestRequest(folder, book=BookId(name), base_url=f"https://{name}"))
+    damage(home, "lamps", 1)
+    with serving(settings) as address:
+        yield address, home
+
+
+def test_the_other_books_answer_and_the_damaged_one_is_named(shelf: tuple[str, Path]) -> None:
+    address, home = shelf
+    with httpx.Client(base_url=address, timeout=30) as client:
+        question = {"question": "page0 part0"}
+        found = client.post("/v1/search", json=question).json()
+        assert {hit["book"] for hit in found["hits"]} == {"ships"}
+        assert found["degraded"] == ["book:lamps"]
+        answer = client.post("/v1/chat", json=question).json()
+        assert answer["degraded"] == ["book:lamps"]
+        ready = client.get("/readyz").json()
+        assert (ready["books"], ready["quarantined"]) == (["ships"], ["lamps"])
+        books = client.get("/v1/books")
+        assert [(one["id"], one["state"]) for one in books.json()["books"]] == [("ships", "ready")]
+        assert books.json()["quarantined"] == ["lamps"]
+        assert str(home) not in books.text
+        for path in ("/v1/search", "/v1/chat"):
+            refused = client.post(path, json={**question, "book": "lamps"})
+            assert (refused.status_code, refused.json()["code"]) == (503, "storage_failed")
+        own = client.post("/v1/search", json={**question, "book": "ships"}).json()
+        assert own["degraded"] == []
+        assert client.get("/v1/glossary?page=/page0&book=ships").status_code == 200
+        assert client.get("/v1/glossary?page=/nowhere&book=ships").status_code == 404
+        assert client.get("/v1/glossary?page=/nowhere").status_code == 503
+        # The ledger knows the page of a paragraph that the index cannot give.
+        pid = content_id(prose("page0 part0"))
+        cited = client.get(f"/cite/{pid}?book=lamps", follow_redirects=False)
+        assert cited.status_code == 302
+        assert cited.headers["location"].startswith("https://lamps")
+
+
+@contextmanager
+def kept_serving(home: Path) -> Iterator[str]:
+    """`serve` in the shell's loop of operations.md, which notes each start and the process."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    serve = f'echo >> "{home}/starts"; "{sys.executable}" -m app.cli serve --port {port} &'
+    loop = f'until {serve} echo $! > "{home}/process"; wait $!; do :; done'
+    process = subprocess.Popen(
+        ["sh", "-c", loop],
+        cwd=home,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "RAG_HOME": str(home)},
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def eventually(address: str, path: str) -> httpx.Response:
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return httpx.get(address + path, timeout=30)
+        except httpx.TransportError:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+def test_a_server_that_is_killed_by_a_signal_answers_again(home: Path, tmp_path: Path) -> None:
+    """What no process survives: SIGBUS, as when a mapped file is cut and read before it is seen."""
+    settings, folder = offline_settings(home), make_book(tmp_path / "lamps", 1)
+    request = IngestRequest(folder, book=BookId("lamps"), base_url="https://lamps")
+    ingest(settings, request)
+    edit(folder / "page0.md", "Page0 part0", "Newer words")
+    ingest(settings, request)
+    with kept_serving(home) as address:
+        assert eventually(address, "/readyz").json()["previous"] == []
+        (vectors,) = generation(home, "lamps", 2).rglob("chunk_0.mmap")
+        os.truncate(vectors, 0)
+        os.kill(int((home / "process").read_text()), signal.SIGBUS)
+        assert eventually(address, "/readyz").json()["previous"] == ["lamps"]
+        body = {"question": "page0 part0"}
+        found = httpx.post(f"{address}/v1/search", json=body, timeout=30).json()
+        assert found["degraded"] == ["generation:lamps"]
+        assert any("Page0 part0" in hit["text"] for hit in found["hits"])
+        assert len((home / "starts").read_text()) == 2
