@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -11,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from app.bootstrap import index_only, storage_warnings
 from tests.command_line import Result, Run, runner
 from tests.conftest import ROOT
 from tests.index_points import quick_folder
 from tests.ingesting import edit, make_book
+from tests.serving import offline_settings
 
 FREE = 3 * 2**20
 """Bytes: less than the new generation takes, more than SQLite's journals."""
@@ -82,6 +85,16 @@ def assert_answers(run: Run, word: str) -> None:
     assert word in done.out
 
 
+def said_at_start(home: Path) -> str:
+    async def warnings() -> list[str]:
+        settings = offline_settings(home)
+        async with index_only(settings) as index:
+            return await storage_warnings(settings, index)
+
+    (line,) = asyncio.run(warnings())
+    return line
+
+
 def test_a_full_disk(
     disk: Path, book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -94,6 +107,13 @@ def test_a_full_disk(
     # Writing into a file's hole on a full disk would kill the process.
     assert_one_line(in_process_of_its_own(disk / "state", "ingest", book), str(disk), "disk full")
     assert_answers(run, "Page0 part0")
+    with filler.open("ab") as file:
+        os.posix_fallocate(file.fileno(), file.tell(), shutil.disk_usage(disk).free)
+    # So would mapping a file whose holes are filled then, where there is no room at all.
+    search = in_process_of_its_own(disk / "state", "search", "page0 part0", "--json")
+    assert search.code == 0
+    assert "Page0 part0" in search.out
+    assert "the disk is full: nothing can be ingested" in said_at_start(disk / "state")
     filler.unlink()
     assert run("ingest", book).code == 0
     assert_answers(run, "Newer words")
@@ -125,6 +145,9 @@ def test_a_read_only_state_folder(
     assert_one_line(run("ingest", book), str(disk), "Read-only file system")
     edit(book / "page0.md", "Newer words", "Page0 part0")
     assert "unchanged" in run("ingest", book).out
+    assert_answers(run, "Page0 part0")
+    assert run("verify").code == 0
+    assert "the disk is read-only: nothing can be ingested" in said_at_start(disk / "state")
     subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
     assert_answers(run, "Page0 part0")
 
