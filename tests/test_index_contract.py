@@ -439,6 +439,25 @@ def test_a_chapter_ends_where_the_next_page_of_another_one_begins(run: Run) -> N
     run(scenario)
 
 
+def test_what_was_published_has_no_faults_and_needs_no_repair(run: Run) -> None:
+    async def scenario(index: BookStore) -> None:
+        book = BookId("book")
+        for call in (index.faults(book), index.repair(book)):
+            with pytest.raises(BookNotFound):
+                await call
+        await publish(index, "book", points("book", [1, 2]))
+        assert await index.faults(book, before=True) == []
+        await publish(index, "book", points("book", [2, 3]))
+        assert await index.faults(book) == await index.faults(book, before=True) == []
+        assert (await index.repair(book)).generation == 2
+        assert (await index.rollback(book)).generation == 1
+        assert await index.faults(book) == []
+        await index.check()
+        assert await index.damaged() == {}
+
+    run(scenario)
+
+
 def test_a_search_over_no_named_book_merges_all_by_score(run: Run) -> None:
     async def scenario(index: BookStore) -> None:
         for book in ("a", "b", "c"):

@@ -622,3 +622,42 @@ def test_a_manifest_written_before_an_optional_field_existed_is_read() -> None:
     data = manifest_to_json(manifest("book", 3))
     del data["size_bytes"]
     assert manifest_from_json(data, "here") == manifest("book", 3)
+
+
+def test_a_damaged_manifest_or_a_failing_collection_leaves_the_other_books_alone(
+    double: QdrantDouble,
+) -> None:
+    broken = metadata(1) | {"book": "broken", "manifest": {"layout": 0}}
+    failing = metadata(1) | {"book": "failing"}
+    failing["manifest"] = manifest_to_json(manifest("failing", 3))
+    collections = {
+        "textbook_book_v1": metadata(1),
+        "textbook_broken_v1": broken,
+        "textbook_failing_v1": failing,
+    }
+    serve(double, collections, {name.removesuffix("_v1"): name for name in collections})
+    error = Reply(500, None, "Service internal error: disk")
+    double.routes["POST /collections/textbook_failing_v1/points/query/batch"] = lambda _: error
+
+    async def scenario() -> None:
+        async with index_at(double.url) as index:
+            await index.check()
+            assert [one.book for one in await index.books()] == ["book", "failing"]
+            assert list(await index.damaged()) == ["broken"]
+            found = await index.search(QUERY, None, 5, ALL)
+            assert [hit.book for hit in found.dense] == ["book"]
+            damage = await index.damaged()
+            assert list(damage) == ["broken", "failing"]
+            assert not any(one.answers for one in damage.values())
+            for book in ("broken", "failing"):
+                with pytest.raises(StorageError):
+                    await index.search(QUERY, None, 5, SearchFilter(books=(BookId(book),)))
+            faults = await index.faults(BookId("broken"))
+            assert ["not an index of layout 2" in line for line in faults] == [True]
+            serve(double, collections, {"textbook_failing": "textbook_failing_v1"})
+            await index.check()
+            found = await index.search(QUERY, None, 5, ALL)
+            assert [hit.book for hit in found.dense] == ["failing"]
+            assert await index.damaged() == {}
+
+    asyncio.run(scenario())

@@ -39,10 +39,13 @@ def test_verify_finds_nothing_where_nothing_is_wrong(run: Run, tmp_path: Path) -
     assert run("ingest", make_book(tmp_path / "lamps", 1)).code == 0
     done = run("verify")
     assert (done.code, done.err) == (0, "")
-    assert done.out == "lamps index: sound\nlamps ledger: sound\ncache: sound\n"
+    assert done.out == (
+        "lamps index: sound\nlamps generation before: sound\nlamps ledger: sound\ncache: sound\n"
+    )
     rows = run("verify", "lamps", "--json").lines()
     assert [(row["book"], row["part"], row["sound"]) for row in rows] == [
         ("lamps", "index", True),
+        ("lamps", "generation before", True),
         ("lamps", "ledger", True),
         ("", "cache", True),
     ]
@@ -84,14 +87,21 @@ def test_repair_goes_back_to_the_generation_before(run: Run, home: Path, tmp_pat
     damage(home / "state", "lamps", 2)
     assert "Page0 part0" in run("search", "page0 part0", "--json").out
     done = run("verify", "--repair")
-    assert done.code == 0
+    assert done.code == 1
+    assert "lamps index: damaged" in done.out
     assert "readers see generation 1" in done.out
-    assert run("verify").code == 0
-    # What it went back from is damaged still.
+    # What it went back from is damaged still, until the next ingest.
+    done = run("verify")
+    assert done.code == 1
+    assert "lamps index: sound\nlamps generation before: damaged" in done.out
     assert run("rollback", "lamps").code == 1
     assert run("ingest", book, "--json").json()["generation"] == 3
     assert "Newer words" in run("search", "newer words", "--json").out
-    assert run("rollback", "lamps").code == 0
+    assert run("verify").code == 0
+    damage(home / "state", "lamps", 1)
+    assert "lamps generation before: damaged" in run("verify").out
+    assert "it is not kept" in run("verify", "--repair").out
+    assert run("verify").code == 0
 
 
 @pytest.mark.parametrize("content", ["", "garbage", "000007\n"])

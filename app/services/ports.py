@@ -263,15 +263,16 @@ class BookStore(VectorIndex, Protocol):
         """Of the current generation. IndexUnreadable if of another version, or damaged."""
         ...
 
-    async def faults(self, book: BookId) -> list[str]:
-        """What is wrong with the current generation, a line each, for the operator.
+    async def faults(self, book: BookId, *, before: bool = False) -> list[str]:
+        """What is wrong with the current generation, or the one before, a line each.
 
-        Everything that can be read is compared with what was published. BookNotFound if none.
+        For the operator. Everything that can be read is compared with what was published.
+        BookNotFound if none.
         """
         ...
 
     async def repair(self, book: BookId) -> BookManifest:
-        """Switch readers to the newest generation without faults; no other is kept.
+        """Switch readers to the newest generation without faults.
 
         StorageError when there is none, BookNotFound, IndexBusy while the book is being written.
         """

@@ -16,7 +16,7 @@ class Verified:
 
     book: str
     part: str
-    """"index", "ledger" or "cache"."""
+    """"index", "generation before", "ledger" or "cache"."""
     faults: tuple[str, ...] = ()
     repaired: str = ""
     """What was done about them; "" when nothing was, or nothing could be."""
@@ -49,6 +49,7 @@ class VerifyBooks:
         found = []
         for book in books or sorted(known):
             found.append(await self._index(book, repair=repair))
+            found.append(await self._before(book, repair=repair))
             found.append(Verified(book, "ledger", tuple(await self.ledgers.faults(book))))
         return [*found, Verified("", "cache", tuple(await self.cache.faults()))]
 
@@ -62,3 +63,16 @@ class VerifyBooks:
             return Verified(book, "index", (*faults, str(error)))
         done = f"readers see generation {manifest.generation} of {manifest.created_at}"
         return Verified(book, "index", faults, done)
+
+    async def _before(self, book: BookId, *, repair: bool) -> Verified:
+        """What a rollback would go to. One that readers were led away from stays damaged."""
+        part = "generation before"
+        try:
+            faults = tuple(await self.index.faults(book, before=True))
+            if faults and repair:
+                await self.index.repair(book)
+                if not await self.index.faults(book, before=True):
+                    return Verified(book, part, faults, "it is not kept")
+        except StorageError as error:
+            return Verified(book, part, (str(error),))
+        return Verified(book, part, faults)

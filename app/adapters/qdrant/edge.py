@@ -115,9 +115,9 @@ class EdgeIndex:
         """
         return await asyncio.to_thread(self._rollback, self._folder(book))
 
-    async def faults(self, book: BookId) -> list[str]:
+    async def faults(self, book: BookId, *, before: bool = False) -> list[str]:
         """Read `current` and every byte of the generation that it names."""
-        return await asyncio.to_thread(faults, self._folder(book))
+        return await asyncio.to_thread(faults, self._folder(book), before=before)
 
     async def repair(self, book: BookId) -> BookManifest:
         return await asyncio.to_thread(self._repair, self._folder(book))
@@ -286,9 +286,7 @@ class EdgeIndex:
                 )
                 raise StorageError(message)
             manifest = folder.manifest(number)
-            # The damaged one stays until the next ingest, so that its number is not used again.
-            others = [one for one in folder.complete() if one != number]
-            folder.switch(Current(number, max(others, default=0)))
+            folder.switch(Current(number, folder.beside(number)))
         self._books.look_again(folder.book)
         return manifest
 

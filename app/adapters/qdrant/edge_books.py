@@ -378,11 +378,14 @@ def check_count(path: Path, manifest: BookManifest, shard: edge.EdgeShard) -> No
         raise IndexUnreadable(message)
 
 
-def faults(folder: BookFolder) -> list[str]:
-    """What is wrong with the current generation, a line each; BookNotFound."""
+def faults(folder: BookFolder, *, before: bool) -> list[str]:
+    """What is wrong with the current generation, or the one before, a line each; BookNotFound."""
     try:
         with storage_errors(folder.path):
-            number = _current(folder).generation
+            current = _current(folder)
+            number = current.previous if before else current.generation
+            if before and not number:
+                return []
             if wrong := folder.wrong_files(number):
                 return [
                     f"{folder.generation(number) / name}: not as it was published" for name in wrong

@@ -156,9 +156,24 @@ class BookFolder:
         except IndexUnreadable:
             numbers = self.complete()
         for number in filter(None, numbers):
-            with suppress(IndexUnreadable):
+            with suppress(IndexUnreadable, OSError):
                 self.check(number)
                 return number
+        return 0
+
+    def beside(self, number: int) -> int:
+        """The generation to keep beside this one: the newest sound one, or 0.
+
+        A newer one stays though it is damaged, until the next ingest: else its number would be used
+        again, for another.
+        """
+        for other in self.complete():
+            if other > number:
+                return other
+            with suppress(IndexUnreadable, OSError):
+                if other < number:
+                    self.check(other)
+                    return other
         return 0
 
     def finish(self, number: int, manifest: BookManifest) -> None:

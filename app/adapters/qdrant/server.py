@@ -71,19 +71,26 @@ class ServerIndex:
         except BookNotFound:
             return None
 
-    async def faults(self, book: BookId) -> list[str]:
+    async def faults(self, book: BookId, *, before: bool = False) -> list[str]:
         """What the manifest says against the number of points: a server keeps its files itself."""
         self._catalogue.look_again()
+        current, previous = await self._catalogue.kept(book)
+        if not current:
+            message = f"no book {book!r} in the index"
+            raise BookNotFound(message)
+        collection = previous if before else current
+        if not collection:
+            return []
         try:
-            served = await self._catalogue.get(book)
-        except IndexUnreadable as error:
+            manifest = await self._catalogue.manifest(collection)
+        except (IndexUnreadable, CollectionGone) as error:
             return [str(error)]
         with server_errors(self._address):
-            found = await self._client.count(served.collection, exact=True)
-        if found.count == served.manifest.chunks:
+            found = await self._client.count(collection, exact=True)
+        if found.count == manifest.chunks:
             return []
-        where = f"{self._address} {served.collection}"
-        return [f"{where}: {found.count} chunks are there, not {served.manifest.chunks}"]
+        where = f"{self._address} {collection}"
+        return [f"{where}: {found.count} chunks are there, not {manifest.chunks}"]
 
     async def repair(self, book: BookId) -> BookManifest:
         if not await self.faults(book):

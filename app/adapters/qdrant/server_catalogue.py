@@ -116,6 +116,11 @@ class Catalogue:
         message = f"no book {book!r} in the index"
         raise BookNotFound(message)
 
+    async def manifest(self, collection: str) -> BookManifest:
+        """Of any collection of ours, asked anew. IndexUnreadable, CollectionGone."""
+        metadata = await self._metadata(collection)
+        return manifest_from_json(metadata.get("manifest"), f"{self.address} {collection}")
+
     async def generations(self, book: BookId) -> dict[int, str]:
         """Every collection that is named like one of this book, by number."""
         name = re.compile(re.escape(self.alias(book)) + "_v([0-9]+)")
