@@ -15,7 +15,7 @@ import pytest
 
 from app.adapters.qdrant import edge_writer
 from app.adapters.qdrant.edge import EdgeIndex
-from app.adapters.qdrant.edge_shard import load_shard
+from app.adapters.qdrant.edge_shard import load_shard, storage_errors
 from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, StorageError
 from app.domain.retrieval.query import SearchFilter
@@ -475,6 +475,22 @@ def test_a_generation_without_checksums_is_served_while_its_chunks_are_all_there
     said = output(process).splitlines()[-1]
     assert said.startswith("StorageError ")
     assert "index out of bounds" in said
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, asyncio.CancelledError])
+def test_what_is_no_failure_of_the_engine_passes_through(error: type[BaseException]) -> None:
+    with pytest.raises(error), storage_errors(Path()):
+        raise error
+
+
+def test_a_copy_that_fills_the_holes_of_files_is_the_same_index(home: Path) -> None:
+    asyncio.run(publish(EdgeIndex(home), "book", points("book", [1])))
+    vectors = the("chunk_0.mmap", home, 1)
+    taken = vectors.stat().st_blocks
+    vectors.write_bytes(vectors.read_bytes())
+    assert vectors.stat().st_blocks > 10 * taken
+    assert asyncio.run(EdgeIndex(home).faults(BookId("book"))) == []
+    assert asyncio.run(found(EdgeIndex(home))) == ids(1)
 
 
 def test_opening_and_searching_changes_no_byte_of_a_generation(home: Path) -> None:

@@ -116,6 +116,7 @@ def test_a_damaged_current_is_mended_by_the_next_ingest(
     assert done.code == 1
     assert f"{current}: damaged" in done.out
     assert run("search", "page0").code == 1
+    assert f"lamps is damaged: {current}" in run("books").err
     assert run("ingest", book, "--json").json()["generation"] == 2
     assert run("verify").code == 0
     assert run("rollback", "lamps").code == 0

@@ -31,7 +31,9 @@ async def naming_the_books(index: VectorIndex) -> AsyncIterator[None]:
 
 async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
     async with index_only(settings) as index:
-        manifests = await index.books()
+        manifests, damaged = await index.books(), await index.damaged()
+    for book, damage in damaged.items():
+        remark(f"{book} is damaged: {damage.reason}")
     for manifest in manifests:
         if arguments.json:
             print_json(asdict(manifest))
@@ -41,7 +43,7 @@ async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
                 f"{manifest.chunks} chunks  {manifest.model} ({manifest.dimension})  "
                 f"{manifest.created_at}  {manifest.size_bytes / 1e6:.1f} MB"
             )
-    if not manifests:
+    if not manifests and not damaged:
         remark("no books yet: textbook-rag ingest BOOK_DIR")
 
 

@@ -32,8 +32,6 @@ SEGMENT = 5_000
 """Chunks in a sealed segment: what is being written is in the engine's memory, 6 KB a chunk; what
 is sealed is in files, which are mapped when they are read."""
 
-_SEARCHED = ("vector_storage-" + DENSE, "vector_index-" + SPARSE, "payload_storage")
-
 PAGE = 1_000
 """Points in one call to the engine."""
 
@@ -252,20 +250,7 @@ def count(shard: edge.EdgeShard) -> int:
 
 def load_shard(path: Path) -> edge.EdgeShard:
     """Open a generation; it closes when the last search that uses it lets go of it."""
-    _read_ahead(path)
     return edge.EdgeShard.load(os.fspath(path))
-
-
-def _read_ahead(path: Path) -> None:
-    """Let the system read what every search does: else the first one waits for page after page."""
-    if not hasattr(os, "posix_fadvise"):  # macOS
-        return
-    for folder in _SEARCHED:
-        for file in path.glob(f"segments/*/{folder}/*.dat"):
-            with file.open("rb") as opened:
-                # The engine's files are written from the start, and end in a hole of many MB.
-                written = os.fstat(opened.fileno()).st_blocks * 512
-                os.posix_fadvise(opened.fileno(), 0, written, os.POSIX_FADV_WILLNEED)
 
 
 def _scroll(
