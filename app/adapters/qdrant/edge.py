@@ -11,7 +11,8 @@ from typing import TypeVar
 
 import qdrant_edge as edge
 
-from app.adapters.qdrant.edge_books import Generation, OpenBooks, faults
+from app.adapters.qdrant.edge_books import OpenBooks
+from app.adapters.qdrant.edge_generation import Generation, faults
 from app.adapters.qdrant.edge_shard import (
     SEGMENT,
     best_scores,

@@ -6,19 +6,15 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-import qdrant_edge as edge
-
-from app.adapters.qdrant.edge_copy import ShardCopy, copy_if_needed
-from app.adapters.qdrant.edge_shard import count, load_shard, retrieve, storage_errors
-from app.adapters.qdrant.folder import BookFolder, Current
+from app.adapters.qdrant.edge_generation import Generation, first_readable, load, published
+from app.adapters.qdrant.edge_shard import storage_errors
+from app.adapters.qdrant.folder import BookFolder
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
-from app.domain.errors import BookNotFound, IndexUnreadable, StorageError
+from app.domain.errors import BookNotFound, StorageError
 from app.services.ports import BookManifest, Damage
 
 _log = logging.getLogger(__name__)
@@ -38,56 +34,6 @@ _REPLACED_SECONDS = 60.0
 """How long a generation stays open after a switch, for questions that began before it."""
 
 _ATTEMPTS = 3
-
-_REMEMBERED = 2_000
-"""Chunks of an open book, about 15 MB."""
-
-
-@dataclass(frozen=True, slots=True)
-class Generation:
-    """The engine closes the shard when the last search that holds it lets go."""
-
-    folder: BookFolder
-    shard: edge.EdgeShard
-    manifest: BookManifest
-    copy: ShardCopy | None = None
-    """Where the shard is, if its own disk cannot be written."""
-    _known: dict[str, Chunk] = field(default_factory=dict, compare=False, repr=False)
-
-    @contextmanager
-    def errors(self) -> Iterator[edge.EdgeShard]:
-        """The shard, for one use; StorageError when the engine fails."""
-        with storage_errors(self.folder.generation(self.manifest.generation)):
-            yield self.shard
-
-    def wrong_sizes(self) -> list[Path]:
-        """The files that are gone now, or shorter or longer."""
-        number = self.manifest.generation
-        try:
-            with storage_errors(self.folder.path):
-                wrong = self.folder.wrong_files(number, sizes_only=True)
-        except StorageError:
-            return []  # what tells is damaged itself: what is mapped is whole
-        return [self.folder.generation(number) / name for name in wrong]
-
-    def is_cut(self) -> bool:
-        """A removed file stays for those who have it mapped; one that was cut does not."""
-        return any(path.exists() for path in self.wrong_sizes())
-
-    def retrieve(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
-        """Those of the chunks that are here; the last ones are remembered, as pages are asked about
-        again and again.
-        """
-        found = {name: chunk for name in chunk_ids if (chunk := self._known.get(name))}
-        missing = [name for name in chunk_ids if name not in found]
-        if missing:
-            fresh = retrieve(self.shard, missing)
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            self._known.update(fresh)
-            found |= fresh
-        return found
-
 
 _Stamp = tuple[int, int, int] | None
 
@@ -113,7 +59,7 @@ class OpenBook:
             if self.replaced is None:
                 if not self.previous or not folder.generation(self.previous).is_dir():
                     return {}
-                self.replaced = _load(folder, self.previous)
+                self.replaced = load(folder, self.previous)
             with self.replaced.errors():
                 return self.replaced.retrieve(chunk_ids)
         except StorageError as error:
@@ -178,12 +124,12 @@ class OpenBooks:
         for _ in range(_ATTEMPTS):
             stamp = _stamp(folder)
             try:
-                return _first_readable(folder)
+                return first_readable(folder)
             except StorageError as error:
                 # Two switches in the meantime remove what `current` named.
                 if stamp == _stamp(folder):
                     raise self._set_aside(folder, stamp, error) from error
-        return _first_readable(folder)
+        return first_readable(folder)
 
     def damaged(self) -> dict[BookId, Damage]:
         """By what was seen so far."""
@@ -268,9 +214,9 @@ class OpenBooks:
         self, folder: BookFolder, before: OpenBook | None, attempts: int = _ATTEMPTS
     ) -> OpenBook:
         with storage_errors(folder.path):
-            stamp, current = folder.stamp(), _current(folder)
+            stamp, current = folder.stamp(), published(folder)
         try:
-            generation = _load(folder, current.generation)
+            generation = load(folder, current.generation)
         except StorageError as error:
             if attempts > 1 and _stamp(folder) != stamp:
                 # Two switches in the meantime remove what `current` named above.
@@ -280,7 +226,7 @@ class OpenBooks:
             if before and before.generation.manifest.generation == current.previous:
                 generation = before.generation
             else:
-                generation = _load(folder, current.previous)
+                generation = load(folder, current.previous)
             return self._instead(generation, stamp, error, before.damage if before else None)
         now, replaced = self._clock(), before.generation if before else None
         return OpenBook(stamp, generation, current.previous, -math.inf, now, replaced, now)
@@ -338,60 +284,3 @@ class OpenBooks:
 def _stamp(folder: BookFolder) -> _Stamp:
     with storage_errors(folder.path):
         return folder.stamp()
-
-
-def _current(folder: BookFolder) -> Current:
-    current = folder.current()
-    if current is None:
-        message = f"no book {folder.book!r} in the index"
-        raise BookNotFound(message)
-    return current
-
-
-def _first_readable(folder: BookFolder) -> BookManifest:
-    """Of the current generation, else of the one before."""
-    with storage_errors(folder.path):
-        current = _current(folder)
-        try:
-            return folder.manifest(current.generation)
-        except IndexUnreadable:
-            if not current.previous:
-                raise
-            return folder.manifest(current.previous)
-
-
-def _load(folder: BookFolder, number: int) -> Generation:
-    """Open a generation whose files and number of chunks are as they were published."""
-    path = folder.generation(number)
-    with storage_errors(path):
-        manifest = folder.check(number)
-        copy = copy_if_needed(path / "shard")
-        shard = load_shard(copy.path if copy else path / "shard")
-        check_count(path, manifest, shard)
-        return Generation(folder, shard, manifest, copy)
-
-
-def check_count(path: Path, manifest: BookManifest, shard: edge.EdgeShard) -> None:
-    """IndexUnreadable when the index does not have as many chunks as its manifest says."""
-    if (found := count(shard)) != manifest.chunks:
-        message = f"{path}: {found} chunks are there, but the book has {manifest.chunks}"
-        raise IndexUnreadable(message)
-
-
-def faults(folder: BookFolder, *, before: bool) -> list[str]:
-    """What is wrong with the current generation, or the one before, a line each; BookNotFound."""
-    try:
-        with storage_errors(folder.path):
-            current = _current(folder)
-            number = current.previous if before else current.generation
-            if before and not number:
-                return []
-            if wrong := folder.wrong_files(number):
-                return [
-                    f"{folder.generation(number) / name}: not as it was published" for name in wrong
-                ]
-            if not folder.has_checksums(number):
-                _load(folder, number)
-    except StorageError as error:
-        return [str(error)]
-    return []

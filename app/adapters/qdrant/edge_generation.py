@@ -1,0 +1,123 @@
+"""One generation of a book in the embedded index: checked, opened, asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import qdrant_edge as edge
+
+from app.adapters.qdrant.edge_copy import ShardCopy, copy_if_needed
+from app.adapters.qdrant.edge_shard import count, load_shard, retrieve, storage_errors
+from app.adapters.qdrant.folder import BookFolder, Current
+from app.domain.chunking.chunk import Chunk
+from app.domain.errors import BookNotFound, IndexUnreadable, StorageError
+from app.services.ports import BookManifest
+
+_REMEMBERED = 2_000
+"""Chunks of an open book, about 15 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """The engine closes the shard when the last search that holds it lets go."""
+
+    folder: BookFolder
+    shard: edge.EdgeShard
+    manifest: BookManifest
+    copy: ShardCopy | None = None
+    """Where the shard is, if its own disk cannot be written."""
+    _known: dict[str, Chunk] = field(default_factory=dict, compare=False, repr=False)
+
+    @contextmanager
+    def errors(self) -> Iterator[edge.EdgeShard]:
+        """The shard, for one use; StorageError when the engine fails."""
+        with storage_errors(self.folder.generation(self.manifest.generation)):
+            yield self.shard
+
+    def wrong_sizes(self) -> list[Path]:
+        """The files that are gone now, or shorter or longer."""
+        number = self.manifest.generation
+        try:
+            with storage_errors(self.folder.path):
+                wrong = self.folder.wrong_files(number, sizes_only=True)
+        except StorageError:
+            return []  # what tells is damaged itself: what is mapped is whole
+        return [self.folder.generation(number) / name for name in wrong]
+
+    def is_cut(self) -> bool:
+        """A removed file stays for those who have it mapped; one that was cut does not."""
+        return any(path.exists() for path in self.wrong_sizes())
+
+    def retrieve(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
+        """Those of the chunks that are here; the last ones are remembered, as pages are asked about
+        again and again.
+        """
+        found = {name: chunk for name in chunk_ids if (chunk := self._known.get(name))}
+        missing = [name for name in chunk_ids if name not in found]
+        if missing:
+            fresh = retrieve(self.shard, missing)
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known.update(fresh)
+            found |= fresh
+        return found
+
+
+def published(folder: BookFolder) -> Current:
+    current = folder.current()
+    if current is None:
+        message = f"no book {folder.book!r} in the index"
+        raise BookNotFound(message)
+    return current
+
+
+def first_readable(folder: BookFolder) -> BookManifest:
+    """Of the current generation, else of the one before."""
+    with storage_errors(folder.path):
+        current = published(folder)
+        try:
+            return folder.manifest(current.generation)
+        except IndexUnreadable:
+            if not current.previous:
+                raise
+            return folder.manifest(current.previous)
+
+
+def load(folder: BookFolder, number: int) -> Generation:
+    """Open a generation whose files and number of chunks are as they were published."""
+    path = folder.generation(number)
+    with storage_errors(path):
+        manifest = folder.check(number)
+        copy = copy_if_needed(path / "shard")
+        shard = load_shard(copy.path if copy else path / "shard")
+        _check_count(path, manifest, shard)
+        return Generation(folder, shard, manifest, copy)
+
+
+def _check_count(path: Path, manifest: BookManifest, shard: edge.EdgeShard) -> None:
+    """IndexUnreadable when the index does not have as many chunks as its manifest says."""
+    if (found := count(shard)) != manifest.chunks:
+        message = f"{path}: {found} chunks are there, but the book has {manifest.chunks}"
+        raise IndexUnreadable(message)
+
+
+def faults(folder: BookFolder, *, before: bool) -> list[str]:
+    """What is wrong with the current generation, or the one before, a line each; BookNotFound."""
+    try:
+        with storage_errors(folder.path):
+            current = published(folder)
+            number = current.previous if before else current.generation
+            if before and not number:
+                return []
+            if wrong := folder.wrong_files(number):
+                return [
+                    f"{folder.generation(number) / name}: not as it was published" for name in wrong
+                ]
+            if not folder.has_checksums(number):
+                load(folder, number)
+    except StorageError as error:
+        return [str(error)]
+    return []
