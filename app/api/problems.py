@@ -165,7 +165,8 @@ def _invalid_field(error: Mapping[str, Any]) -> InvalidField:
     if error["type"] == "json_invalid":
         return InvalidField(field="body", message=f"no valid JSON ({error['ctx']['error']})")
     field = ".".join(str(part) for part in error["loc"])
-    return InvalidField(field=field, message=str(error["msg"]))
+    # pydantic's own beginning of what a validator of ours says
+    return InvalidField(field=field, message=str(error["msg"]).removeprefix("Value error, "))
 
 
 async def _on_http_error(request: Request, error: Exception) -> Response:
