@@ -9,23 +9,29 @@ from typing import TypeAlias
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.sentences import split_sentences
 from app.adapters.stop_words import STOP_WORDS
-from app.domain.answer import Usage
-from app.domain.answering.consulted import Consulted
+from app.domain.answer import AnswerMode, Usage
+from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import ExtractiveAnswer, extract, quotable
-from app.domain.answering.refusal import THRESHOLD
+from app.domain.answering.question_analysis import QuestionAnalysis
+from app.domain.answering.refusal import THRESHOLD, RefusalPolicy
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchQuery, Turn
 from app.services.answer import AnswerQuestion
+from app.services.consultation import ConsultBook
+from app.services.extractive_generator import ExtractiveGenerator
+from app.services.follow_ups import SuggestFollowUps
 from app.services.judge import JudgeAnswerability
 from app.services.likeness import LikenessVectors
 from app.services.ports import (
     GeneratedCitation,
     GeneratedEnd,
     GeneratedText,
+    GenerationRequest,
     Generator,
     GeneratorEvent,
+    VectorIndex,
 )
 from app.services.quote_links import LinkQuotes
 from app.services.reading_places import ReadingPlaces
@@ -160,23 +166,57 @@ class World:
         max_question_chars: int = 4_000,
         refusal_threshold: float = THRESHOLD,
     ) -> AnswerQuestion:
-        ceilings = TermCeilings(self.index, self.sparse)
-        return AnswerQuestion(
-            retrieve=self.retriever,
-            generator=generator,
-            split_sentences=split_sentences,
-            ceilings=ceilings,
-            places=ReadingPlaces(self.index),
-            judge=JudgeAnswerability(
-                LikenessVectors(local_embedder, STOP_WORDS),
-                ceilings,
-                SecondStage(self.sparse, ceilings).terms_of,
-            ),
-            links=LinkQuotes(self.index),
-            count_tokens=lambda text: len(text.split()),
+        answering = answering_over(
+            self.index,
+            self.retriever,
+            self.sparse,
             max_question_chars=max_question_chars,
             refusal_threshold=refusal_threshold,
         )
+        return answering.written_by(generator) if generator else answering
+
+
+def answering_over(
+    index: VectorIndex,
+    retriever: SpyRetriever,
+    sparse: FakeSparse,
+    *,
+    max_question_chars: int = 4_000,
+    refusal_threshold: float = THRESHOLD,
+) -> AnswerQuestion:
+    """The use case as bootstrap makes it, without a model."""
+    ceilings = TermCeilings(index, sparse)
+    judge = JudgeAnswerability(
+        LikenessVectors(local_embedder, STOP_WORDS),
+        ceilings,
+        SecondStage(sparse, ceilings).terms_of,
+    )
+    extractive = ExtractiveGenerator(split_sentences, judge)
+    return AnswerQuestion(
+        consult=ConsultBook(
+            retrieve=retriever,
+            ceilings=ceilings,
+            places=ReadingPlaces(index),
+            judge=judge,
+            refusal=RefusalPolicy(refusal_threshold),
+            count_tokens=lambda text: len(text.split()),
+        ),
+        generator=extractive,
+        extractive=extractive,
+        split_sentences=split_sentences,
+        links=LinkQuotes(index),
+        suggest=SuggestFollowUps(retriever, ceilings),
+        count_tokens=lambda text: len(text.split()),
+        max_question_chars=max_question_chars,
+    )
+
+
+def generation_request(
+    question: str, history: Sequence[Turn] = (), context: Sequence[ContextPassage] = ()
+) -> GenerationRequest:
+    """What a model is asked, where no rule reads the question."""
+    analysis = QuestionAnalysis(question, question, "en", lambda _: frozenset(), {})
+    return GenerationRequest(question, history, context, analysis)
 
 
 Step: TypeAlias = str | tuple[int, int, tuple[str, ...]] | Exception
@@ -197,11 +237,13 @@ class FakeGenerator:
     def model(self) -> str:
         return "fake-model"
 
-    async def generate(
-        self, question: str, history: Sequence[Turn], context: Sequence[ContextPassage]
-    ) -> AsyncIterator[GeneratorEvent]:
-        self.questions.append(question)
-        self.contexts.append(context)
+    @property
+    def mode(self) -> AnswerMode:
+        return AnswerMode.GENERATED
+
+    async def generate(self, request: GenerationRequest) -> AsyncIterator[GeneratorEvent]:
+        self.questions.append(request.question)
+        self.contexts.append(request.context)
         try:
             for step in self.steps:
                 if isinstance(step, Exception):
@@ -222,6 +264,6 @@ def extracted(
     """The extractive answer where every term weighs the same; `likeness` of each unit, else 0."""
     context = context_of(*in_order(*passages))
     weights = dict.fromkeys(terms(question), 1.0)
-    consulted = Consulted(question, context, weights, terms, split_sentences)
-    found = quotable(consulted)
-    return extract(consulted, found, likeness or [0.0] * len(found))
+    given = ExtractionInput(question, context, weights, terms, split_sentences)
+    found = quotable(given)
+    return extract(given, found, likeness or [0.0] * len(found))

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from app.api.connections import server
 from app.bootstrap import Application, application
-from app.domain.answer import Usage
-from app.domain.retrieval.query import ContextPassage, Turn
+from app.domain.answer import AnswerMode, Usage
+from app.domain.retrieval.query import Turn
 from app.main import OpenApplication, create_app
 from app.services.ingest import IngestRequest
-from app.services.ports import GeneratedEnd, GeneratedText, GeneratorEvent
+from app.services.ports import GeneratedEnd, GeneratedText, GenerationRequest, GeneratorEvent
 from app.settings import Settings
 
 
@@ -96,10 +96,12 @@ class ScriptedGenerator:
         self.hanging, self.cancelled = threading.Event(), threading.Event()
         self.histories.clear()
 
-    async def generate(
-        self, question: str, history: Sequence[Turn], context: Sequence[ContextPassage]
-    ) -> AsyncIterator[GeneratorEvent]:
-        self.histories.append(history)
+    @property
+    def mode(self) -> AnswerMode:
+        return AnswerMode.GENERATED
+
+    async def generate(self, request: GenerationRequest) -> AsyncIterator[GeneratorEvent]:
+        self.histories.append(request.history)
         hanging, cancelled = self.hanging, self.cancelled
         try:
             for step in self.script:
@@ -124,5 +126,4 @@ async def _with_generator(
     settings: Settings, generator: ScriptedGenerator
 ) -> AsyncIterator[Application]:
     async with application(settings) as rag:
-        answer = replace(rag.answer, generator=generator)
-        yield replace(rag, generator=generator, answer=answer)
+        yield replace(rag, answer=rag.answer.written_by(generator))

@@ -31,6 +31,7 @@ from app.domain.errors import (
 from app.domain.prompting import NO_ANSWER
 from app.domain.retrieval.query import SearchFilter, SearchQuery, Turn
 from app.services.answer import SEARCHES_AT_ONCE, AnswerQuestion
+from app.services.extractive_generator import ExtractiveGenerator
 from app.services.judge import JudgeAnswerability
 from app.services.retrieve import SearchResult
 from tests.answer_fakes import FakeGenerator, Step, World, passage
@@ -148,10 +149,11 @@ class Listening:
 def test_what_touches_a_follow_up_is_compared_with_it_as_it_was_searched_for() -> None:
     world = World((LIGHT, passage("Owls hunt at night.", "p-owls")))
     answering = world.answering()
-    judge = Listening(answering.judge)
+    judge = Listening(answering.consult.judge)
     history = (Turn("user", "What is photosynthesis?"), Turn("assistant", "A process."))
     request = AskRequest("And in chloroplasts?", history=history)
-    asyncio.run(replace(answering, judge=judge).answer(request))  # type: ignore[arg-type]
+    extractive = ExtractiveGenerator(answering.split_sentences, judge)
+    asyncio.run(replace(answering, generator=extractive).answer(request))
     ((question, texts),) = judge.heard
     assert question == "What is photosynthesis?\nAnd in chloroplasts?"
     assert "It takes place in chloroplasts." in texts

@@ -23,6 +23,7 @@ from app.domain.errors import (
 from app.domain.prompting import ANSWER_FROM_DOCUMENTS, NO_ANSWER, REWRITE_QUESTION
 from app.domain.retrieval.query import ContextPassage, Turn
 from app.services.ports import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
+from tests.answer_fakes import generation_request
 from tests.cohere_double import CitationOrder, CohereDouble, Fault
 from tests.cohere_world import World, unlimited, with_world
 
@@ -67,7 +68,10 @@ async def answer(
     history: Sequence[Turn] = (),
     question: str = QUESTION,
 ) -> list[GeneratorEvent]:
-    return [event async for event in generator(world).generate(question, history, context)]
+    return [
+        event
+        async for event in generator(world).generate(generation_request(question, history, context))
+    ]
 
 
 def text_of(events: Sequence[GeneratorEvent]) -> str:
@@ -192,7 +196,7 @@ def test_a_stream_that_breaks_is_an_error_after_the_text_that_came(
         events: list[GeneratorEvent] = []
 
         async def collect() -> None:
-            async for event in generator(world).generate(QUESTION, (), CONTEXT):
+            async for event in generator(world).generate(generation_request(QUESTION, (), CONTEXT)):
                 events.append(event)  # noqa: PERF401 - what came before the error is the point
 
         with pytest.raises(error) as caught:
@@ -264,7 +268,7 @@ def test_silence_is_an_error_after_the_timeout(double: CohereDouble) -> None:
     async def use(world: World) -> None:
         patient = generator(world, timeout_seconds=0.1)
         with pytest.raises(ProviderUnavailable, match="no answer in time"):
-            await anext(aiter(patient.generate(QUESTION, (), CONTEXT)))
+            await anext(aiter(patient.generate(generation_request(QUESTION, (), CONTEXT))))
 
     with_world(double, use)
 
@@ -281,7 +285,7 @@ def test_closing_the_answer_closes_the_connection(double: CohereDouble) -> None:
     async def use(world: World) -> None:
         events = cast(
             AsyncGenerator[GeneratorEvent, None],
-            generator(world).generate(QUESTION, (), CONTEXT),
+            generator(world).generate(generation_request(QUESTION, (), CONTEXT)),
         )
         await anext(events)
         await events.aclose()
@@ -296,7 +300,7 @@ def test_cancelling_the_reader_closes_the_connection(double: CohereDouble) -> No
 
     async def use(world: World) -> None:
         async def read() -> None:
-            async for _ in generator(world).generate(QUESTION, (), CONTEXT):
+            async for _ in generator(world).generate(generation_request(QUESTION, (), CONTEXT)):
                 begun.set()
 
         task = asyncio.create_task(read())
@@ -312,7 +316,9 @@ def test_cancelling_the_reader_closes_the_connection(double: CohereDouble) -> No
 def test_with_citations_off_there_are_none(double: CohereDouble) -> None:
     async def use(world: World) -> None:
         silent = generator(world, citation_mode="OFF")
-        events = [event async for event in silent.generate(QUESTION, (), CONTEXT)]
+        events = [
+            event async for event in silent.generate(generation_request(QUESTION, (), CONTEXT))
+        ]
         assert not any(isinstance(event, GeneratedCitation) for event in events)
 
     with_world(double, use)

@@ -20,6 +20,7 @@ from app.domain.errors import (
 from app.domain.prompting import ANSWER_FROM_NUMBERED_SOURCES, NO_ANSWER, REWRITE_QUESTION
 from app.domain.retrieval.query import Turn
 from app.services.ports import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
+from tests.answer_fakes import generation_request
 from tests.openai_double import DONE, OpenAIDouble, completion, event
 from tests.test_cohere_generator import CONTEXT, text_of
 
@@ -37,7 +38,7 @@ def ask(
     async def run() -> None:
         async with open_server(double.url, key, 10.0) as client:
             generator = OpenAIGenerator(client, "llama", timeout_seconds)
-            async for item in generator.generate("Question?", history, CONTEXT):
+            async for item in generator.generate(generation_request("Question?", history, CONTEXT)):
                 seen.append(item)  # noqa: PERF401 - what came before an error counts as well
 
     asyncio.run(run())
@@ -165,7 +166,9 @@ def test_an_address_or_key_that_cannot_be_is_one_clear_error(
 ) -> None:
     async def run() -> None:
         async with open_server(url, key, 1.0) as client:
-            async for _ in OpenAIGenerator(client, "llama").generate("q", (), CONTEXT):
+            async for _ in OpenAIGenerator(client, "llama").generate(
+                generation_request("q", (), CONTEXT)
+            ):
                 pass
 
     with pytest.raises(error):
@@ -180,7 +183,7 @@ def test_closing_the_answer_closes_the_connection() -> None:
             async with open_server(double.url, None, 10.0) as client:
                 events = cast(
                     AsyncGenerator[GeneratorEvent, None],
-                    OpenAIGenerator(client, "llama").generate("q", (), CONTEXT),
+                    OpenAIGenerator(client, "llama").generate(generation_request("q", (), CONTEXT)),
                 )
                 assert isinstance(await anext(events), GeneratedText)
                 await events.aclose()

@@ -7,8 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from app.adapters.sentences import split_sentences
-from app.adapters.stop_words import STOP_WORDS
 from app.domain.answer import Answer
 from app.domain.answering.request import AskRequest
 from app.domain.answering.scope import Place, Scope, narrowed, page_preferred
@@ -17,16 +15,9 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import Hit, SearchFilter
-from app.services.answer import AnswerQuestion
-from app.services.judge import JudgeAnswerability
-from app.services.likeness import LikenessVectors
-from app.services.quote_links import LinkQuotes
-from app.services.reading_places import ReadingPlaces
 from app.services.retrieve import Retrieve
-from app.services.second_stage import SecondStage
-from app.services.term_ceilings import TermCeilings
-from tests.answer_fakes import FakeGenerator, SpyRetriever
-from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, local_embedder, make_chunk
+from tests.answer_fakes import FakeGenerator, SpyRetriever, answering_over
+from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk
 
 PLACE = Place(BookId("book"), "b.md", "Two", 1)
 
@@ -52,25 +43,11 @@ class Reader:
 
     def __init__(self, generator: FakeGenerator | None = None) -> None:
         index, sparse = FakeIndex(CHUNKS), FakeSparse()
-        ceilings = TermCeilings(index, sparse)
         retrieve = Retrieve(FakeEmbedder(), sparse, index, None, lambda text: len(text.split()))
         self.retriever = SpyRetriever(retrieve)
-        self.places = ReadingPlaces(index)
-        self.use_case = AnswerQuestion(
-            retrieve=self.retriever,
-            generator=generator,
-            split_sentences=split_sentences,
-            ceilings=ceilings,
-            places=self.places,
-            judge=JudgeAnswerability(
-                LikenessVectors(local_embedder, STOP_WORDS),
-                ceilings,
-                SecondStage(sparse, ceilings).terms_of,
-            ),
-            links=LinkQuotes(index),
-            count_tokens=lambda text: len(text.split()),
-            refusal_threshold=0.0,
-        )
+        answering = answering_over(index, self.retriever, sparse, refusal_threshold=0.0)
+        self.places = answering.consult.places
+        self.use_case = answering.written_by(generator) if generator else answering
 
     def ask(self, question: str, **request: object) -> Answer:
         ask = replace(AskRequest(question), **request)  # type: ignore[arg-type]  # by name

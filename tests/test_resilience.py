@@ -11,9 +11,15 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 import app.domain.errors as errors
-from app.domain.answer import Usage
-from app.domain.retrieval.query import ContextPassage, SearchQuery, Turn, Vector
-from app.services.ports import Embedder, GeneratedEnd, GeneratedText, GeneratorEvent
+from app.domain.answer import AnswerMode, Usage
+from app.domain.retrieval.query import SearchQuery, Turn, Vector
+from app.services.ports import (
+    Embedder,
+    GeneratedEnd,
+    GeneratedText,
+    GenerationRequest,
+    GeneratorEvent,
+)
 from app.services.resilience import (
     CircuitBreaker,
     GuardedEmbedder,
@@ -24,6 +30,7 @@ from app.services.resilience import (
     in_time,
 )
 from app.services.retrieve import Retrieve
+from tests.answer_fakes import generation_request
 from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeReranker, FakeSparse, make_chunk
 
 DEAD = errors.ProviderUnavailable("no connection")
@@ -315,13 +322,12 @@ class Script:
     calls: int = 0
     closed: int = 0
     model: str = "script"
+    mode: AnswerMode = AnswerMode.GENERATED
     questions: list[str] = field(default_factory=list)
 
-    async def generate(
-        self, question: str, history: Sequence[Turn], context: Sequence[ContextPassage]
-    ) -> AsyncIterator[GeneratorEvent]:
+    async def generate(self, request: GenerationRequest) -> AsyncIterator[GeneratorEvent]:
         self.calls += 1
-        self.questions.append(question)
+        self.questions.append(request.question)
         try:
             for step in self.steps:
                 if isinstance(step, Exception):
@@ -341,7 +347,7 @@ END = GeneratedEnd(Usage(), "COMPLETE")
 async def ask(generator: GuardedGenerator, most: int = 10) -> list[GeneratorEvent]:
     """Return the events of an answer, of which a reader takes `most`."""
     taken: list[GeneratorEvent] = []
-    events = generator.generate("Why?", (), ())
+    events = generator.generate(generation_request("Why?", (), ()))
     async for event in events:
         taken.append(event)
         if len(taken) == most:
@@ -383,7 +389,9 @@ def test_a_dead_generator_is_left_alone_after_a_few_answers(
 
 def test_the_time_limit_is_for_the_first_event_only(breaker: CircuitBreaker) -> None:
     async def scenario() -> None:
-        events = GuardedGenerator(Script([TEXT, None]), breaker, SHORT).generate("Why?", (), ())
+        events = GuardedGenerator(Script([TEXT, None]), breaker, SHORT).generate(
+            generation_request("Why?", (), ())
+        )
         assert await anext(events) == TEXT
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(10 * SHORT):

@@ -41,7 +41,8 @@ def test_names_and_short_words_are_as_they_are() -> None:
 
 def ask(question: str) -> tuple[Answer, list[str]]:
     world = World((passage("A closure captures values."), passage("Owls hunt.", "p-owls")))
-    answering = replace(world.answering(), count_tokens=len)
+    answering = world.answering()
+    answering = replace(answering, consult=replace(answering.consult, count_tokens=len))
     found = asyncio.run(answering.answer(AskRequest(question)))
     return found, [query.question for query in world.retriever.asked]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.adapters.sentences import split_sentences
-from app.domain.answering.consulted import Consulted
+from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import extract, quotable
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
@@ -31,9 +31,9 @@ def answer(*passages: Passage, question: str = QUESTION) -> list[str]:
 def test_the_steps_stand_in_the_books_order_whatever_is_found_first() -> None:
     context = context_of(*reversed(in_order(*told(FIRST, SECOND, THIRD, BESIDE))))
     weights = dict.fromkeys(terms(QUESTION), 1.0)
-    consulted = Consulted(QUESTION, context, weights, terms, split_sentences)
-    units = quotable(consulted)
-    found = extract(consulted, units, [0.0] * len(units))
+    given = ExtractionInput(QUESTION, context, weights, terms, split_sentences)
+    units = quotable(given)
+    found = extract(given, units, [0.0] * len(units))
     assert found.text.split("\n\n") == [FIRST, SECOND, THIRD]
     for (start, end), unit in found.claims:
         assert found.text[start:end] == unit.text

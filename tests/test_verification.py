@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.adapters.sentences import split_sentences
-from app.domain.answering.draft import Draft, coverage
+from app.domain.answering.cited_answer import CitedAnswerBuilder, coverage
 from app.domain.answering.verification import CitationList, Verifier, by_paragraph
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
@@ -153,9 +153,9 @@ def test_names_are_capitals_where_no_sentence_begins(text: str, found: set[str])
     assert names(text) == found
 
 
-def written(text: str, *cited: str) -> Draft:
-    """Draft this text with each of these parts of it cited to the owl's paragraph."""
-    draft = Draft(verifier(EYES, MOUSE))
+def written(text: str, *cited: str) -> CitedAnswerBuilder:
+    """CitedAnswerBuilder this text with each of these parts of it cited to the owl's paragraph."""
+    draft = CitedAnswerBuilder(verifier(EYES, MOUSE))
     draft.write(text)
     for part in cited:
         start = text.index(part)

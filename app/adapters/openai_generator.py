@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 
-from app.domain.answer import Usage
+from app.domain.answer import AnswerMode, Usage
 from app.domain.citation_markers import AnswerText, MarkerParser, Piece
 from app.domain.errors import (
     ConfigError,
@@ -38,7 +38,13 @@ from app.domain.prompting import (
     sources_message,
 )
 from app.domain.retrieval.query import ContextPassage, Turn
-from app.services.ports import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
+from app.services.ports import (
+    GeneratedCitation,
+    GeneratedEnd,
+    GeneratedText,
+    GenerationRequest,
+    GeneratorEvent,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -77,14 +83,16 @@ class OpenAIGenerator:
     timeout_seconds: float = 60.0
     max_tokens: int = 1_000
 
-    async def generate(
-        self, question: str, history: Sequence[Turn], context: Sequence[ContextPassage]
-    ) -> AsyncIterator[GeneratorEvent]:
+    @property
+    def mode(self) -> AnswerMode:
+        return AnswerMode.GENERATED
+
+    async def generate(self, request: GenerationRequest) -> AsyncIterator[GeneratorEvent]:
         """Yield text and citations, then one end; `finish_reason` NO_ANSWER and no text when the
         model finds no answer in `context`.
         """
-        answer = _Answer(context)
-        async with aclosing(self._events(self._answering(question, history, context))) as events:
+        answer = _Answer(request.context)
+        async with aclosing(self._events(self._answering(request))) as events:
             while True:
                 with _server_errors():
                     async with asyncio.timeout(self.timeout_seconds):
@@ -122,11 +130,13 @@ class OpenAIGenerator:
                     return
                 yield json.loads(data)
 
-    def _answering(
-        self, question: str, history: Sequence[Turn], context: Sequence[ContextPassage]
-    ) -> Mapping[str, object]:
-        system, *conversation = answer_messages(ANSWER_FROM_NUMBERED_SOURCES, question, history)
-        sources = [(" > ".join(item.passage.heading_path), item.passage.text) for item in context]
+    def _answering(self, request: GenerationRequest) -> Mapping[str, object]:
+        system, *conversation = answer_messages(
+            ANSWER_FROM_NUMBERED_SOURCES, request.question, request.history
+        )
+        sources = [
+            (" > ".join(item.passage.heading_path), item.passage.text) for item in request.context
+        ]
         return self._request((system, sources_message(sources), *conversation), self.max_tokens)
 
     def _request(self, messages: Sequence[Message], max_tokens: int) -> Mapping[str, object]:

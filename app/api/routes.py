@@ -32,7 +32,7 @@ from app.api.responses import (
 )
 from app.api.shares import a_place, room_of, with_an_answers_place
 from app.bootstrap import Application
-from app.domain.answer import AnswerEvent, AnswerMode
+from app.domain.answer import AnswerEvent
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import AskRequest
 from app.domain.errors import QuestionError
@@ -242,8 +242,8 @@ async def readyz(request: Request, rag: Rag) -> Response | ReadyBody:
         previous=[book.id for book in found.books if book.state == "previous"],
         embedder=EmbedderBody(model=rag.embedder.model, dimension=rag.embedder.dimension),
         generator=GeneratorBody(
-            mode=AnswerMode.GENERATED if rag.generator else AnswerMode.EXTRACTIVE,
-            model=rag.generator.model if rag.generator else None,
+            mode=rag.generator.mode,
+            model=rag.generator.model or None,
         ),
     )
 

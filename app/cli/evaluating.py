@@ -92,7 +92,7 @@ def _run(
         mode=arguments.mode.value,
         rerank=arguments.rerank,
         embedder=app.embedder.model,
-        generator=app.generator.model if writes and app.generator else "",
+        generator=app.generator.model if writes else "",
     )
 
 

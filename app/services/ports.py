@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from app.domain.answer import Usage
+from app.domain.answer import AnswerMode, Usage
+from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.ledger import Ledger, Located
@@ -322,7 +323,49 @@ class GeneratedEnd:
     finish_reason: str
 
 
-GeneratorEvent: TypeAlias = GeneratedText | GeneratedCitation | GeneratedEnd
+@dataclass(frozen=True, slots=True)
+class GeneratedQuote:
+    """The book's own words: `text` is `context[passage].passage.text[start:end]` but for mark-up.
+
+    `before` leads up to it, `after` ends it: a blank, a list's marker, a code fence.
+    """
+
+    text: str
+    passage: int
+    start: int
+    end: int
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorReplaced:
+    """The generator failed before its first word; what follows is written by another one."""
+
+    mode: AnswerMode
+
+
+GeneratorEvent: TypeAlias = (
+    GeneratedText | GeneratedCitation | GeneratedQuote | GeneratorReplaced | GeneratedEnd
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationRequest:
+    """What an answer is written from."""
+
+    question: str
+    """As the reader asks it; text that he selected is quoted in it."""
+    history: Sequence[Turn]
+    context: Sequence[ContextPassage]
+    """The paragraphs in reading order."""
+    analysis: QuestionAnalysis
+    selected: str = ""
+    """Text that the reader asks about, and so knows."""
+    solution: frozenset[str] = frozenset()
+    """Ids of the paragraphs that solve the exercise that is asked, when they are to be shown."""
+    answerability: float = 1.0
+    """How likely it is that the context answers, 0 to 1."""
 
 
 class QuestionRewriter(Protocol):
@@ -335,12 +378,19 @@ class Generator(Protocol):
     """Writes an answer from paragraphs given as documents."""
 
     @property
-    def model(self) -> str: ...
+    def model(self) -> str:
+        """Its name; "" when no model writes."""
+        ...
 
-    def generate(
-        self, question: str, history: Sequence[Turn], context: Sequence[ContextPassage]
-    ) -> AsyncIterator[GeneratorEvent]:
-        """Text and citations in any order, then exactly one GeneratedEnd; else it raises."""
+    @property
+    def mode(self) -> AnswerMode: ...
+
+    def generate(self, request: GenerationRequest) -> AsyncIterator[GeneratorEvent]:
+        """Text and citations in any order, or quotations, then exactly one GeneratedEnd.
+
+        Its `finish_reason` is NO_ANSWER, and there is no text, when the context has no answer.
+        Raises ProviderError.
+        """
         ...
 
 

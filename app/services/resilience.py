@@ -16,11 +16,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from app.domain.answer import AnswerMode
 from app.domain.errors import ProviderError, ProviderRateLimited, ProviderUnavailable
-from app.domain.retrieval.query import ContextPassage, Turn, Vector
+from app.domain.retrieval.query import Turn, Vector
 from app.services.ports import (
     Embedder,
     GeneratedEnd,
+    GenerationRequest,
     Generator,
     GeneratorEvent,
     QuestionRewriter,
@@ -226,11 +228,13 @@ class GuardedGenerator:
     def model(self) -> str:
         return self.generator.model
 
-    async def generate(
-        self, question: str, history: Sequence[Turn], context: Sequence[ContextPassage]
-    ) -> AsyncIterator[GeneratorEvent]:
+    @property
+    def mode(self) -> AnswerMode:
+        return self.generator.mode
+
+    async def generate(self, request: GenerationRequest) -> AsyncIterator[GeneratorEvent]:
         with self.breaker.call():
-            events = self.generator.generate(question, history, context)
+            events = self.generator.generate(request)
             try:
                 first = anext(events, None)
                 event = await in_time(first, self.first_seconds, self.breaker.name)

@@ -23,6 +23,7 @@ from typing import TypeAlias
 from dev_sets import DEV_SETS, dev_sets_parser, indexed
 
 from app.domain.answer import Answer, Citation
+from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.retrieval.query import SearchFilter
 from app.domain.retrieval.question import GoldSpan
@@ -99,8 +100,9 @@ def _share(wanted: frozenset[int], held: frozenset[int]) -> float:
 
 async def run(data: Path, home: Path) -> None:
     async with indexed(data, home) as app:
-        answering = replace(app.answer, refusal_threshold=0.0)
-        terms = partial(app.answer.ceilings.terms, language="en")
+        consult = replace(app.answer.consult, refusal=RefusalPolicy(0.0))
+        answering = replace(app.answer, consult=consult)
+        terms = partial(consult.ceilings.terms, language="en")
         print(f"\n{'set':20}" + "".join(f"{column:>16}" for column in COLUMNS))
         for one in DEV_SETS:
             if not one.questions:

@@ -127,7 +127,7 @@ async def _judge(app: Application, book: str, asked: Asked) -> Judged:
     scope = SearchFilter(books=(BookId(book),))
     query = SearchQuery(asked.question, k=JUDGED_HITS, filter=scope)
     hits = (await app.retrieve.search(query)).hits
-    seen = await app.answer.judge.evidence(asked.question, hits, scope.books)
+    seen = await app.answer.consult.judge.evidence(asked.question, hits, scope.books)
     score = await app.answer.answerability(AskRequest(asked.question, scope))
     return Judged(book, asked, seen, score)
 

@@ -110,7 +110,7 @@ async def first_page(app: Application, question: str) -> str:
 
 
 async def place_once(app: Application, page: str) -> None:
-    assert await app.answer.places.page(page)
+    assert await app.answer.consult.places.page(page)
 
 
 async def answer_once(app: Application, question: str) -> None:

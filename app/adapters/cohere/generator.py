@@ -12,6 +12,7 @@ from app.adapters.cohere.calls import READER, Calls
 from app.adapters.cohere.client import provider_errors, request_options
 from app.adapters.cohere.limiter import Slot
 from app.adapters.cohere.stream import DocumentSet, StreamReader
+from app.domain.answer import AnswerMode
 from app.domain.errors import ProviderUnavailable
 from app.domain.prompting import (
     ANSWER_FROM_DOCUMENTS,
@@ -21,8 +22,8 @@ from app.domain.prompting import (
     rewrite_messages,
     rewritten,
 )
-from app.domain.retrieval.query import ContextPassage, Turn
-from app.services.ports import GeneratorEvent
+from app.domain.retrieval.query import Turn
+from app.services.ports import GenerationRequest, GeneratorEvent
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2, ChatMessageV2, V2ChatStreamResponse
@@ -49,15 +50,17 @@ class CohereGenerator:
     """command-a-03-2025 knows FAST and OFF only."""
     max_tokens: int = 1_000
 
-    async def generate(
-        self, question: str, history: Sequence[Turn], context: Sequence[ContextPassage]
-    ) -> AsyncIterator[GeneratorEvent]:
+    @property
+    def mode(self) -> AnswerMode:
+        return AnswerMode.GENERATED
+
+    async def generate(self, request: GenerationRequest) -> AsyncIterator[GeneratorEvent]:
         """Yield text and citations, then one end; `finish_reason` NO_ANSWER and no text when the
         model finds no answer in `context`.
         """
-        documents = DocumentSet(context)
+        documents = DocumentSet(request.context)
         reader = StreamReader(documents)
-        messages = answer_messages(ANSWER_FROM_DOCUMENTS, question, history)
+        messages = answer_messages(ANSWER_FROM_DOCUMENTS, request.question, request.history)
 
         async def send(_slot: Slot) -> tuple[_Events, V2ChatStreamResponse]:
             return await self._open(messages, documents)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from app.domain.answering.announcements import Announcements
 from app.domain.answering.asked import Asked
 from app.domain.answering.block_asked_for import block_asked_for
-from app.domain.answering.consulted import Consulted
+from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.relevance import Relevance, enumerates
 from app.domain.answering.side_by_side import contrasted, side_by_side, table_of_both
 from app.domain.answering.steps_told import steps_told
@@ -58,27 +58,27 @@ class ExtractiveAnswer:
     claims: tuple[tuple[Span, Unit], ...]
 
 
-def quotable(consulted: Consulted, read: str = "") -> list[Unit]:
+def quotable(given: ExtractionInput, read: str = "") -> list[Unit]:
     """All that an answer may be made of, in the order of the context.
 
     What stands in `read`, the text that the reader asks about, is left out unless there is nothing
     else.
     """
-    found = list(units(consulted.context, consulted.split_sentences, consulted.language))
+    found = list(units(given.context, given.split_sentences, given.language))
     if read:
         return [unit for unit in found if _same(unit.text) not in _same(read)] or found
     return found
 
 
 def extract(
-    consulted: Consulted, found: Sequence[Unit], likeness: Sequence[float]
+    given: ExtractionInput, found: Sequence[Unit], likeness: Sequence[float]
 ) -> ExtractiveAnswer:
     """The best one to four units, in the order of the context; no text when none fits.
 
     `found` are the quotable units, `likeness` says how like the question each of them is, -1 to 1.
     """
-    question, context, terms = consulted.question, consulted.context, consulted.terms
-    asked = Asked.of(question, consulted.weights, terms)
+    question, context, terms = given.question, given.context, given.terms
+    asked = Asked.of(question, given.weights, terms)
     relevance = Relevance(asked, context, terms)
     brought = Announcements(found, context).brought()
     scores = [
@@ -113,11 +113,11 @@ def _is_to_be_had(brings: Sequence[int] | None, found: Sequence[Unit]) -> bool:
     return prose <= MAX_WORDS and block <= MAX_BLOCK_WORDS
 
 
-def to_read(consulted: Consulted) -> list[ContextPassage]:
+def to_read(given: ExtractionInput) -> list[ContextPassage]:
     """The paragraphs with the units that answer best, best first; no exercise nor solution."""
-    context, terms = consulted.context, consulted.terms
-    relevance = Relevance(Asked.of(consulted.question, consulted.weights, terms), context, terms)
-    found = list(units(context, consulted.split_sentences, consulted.language))
+    context, terms = given.context, given.terms
+    relevance = Relevance(Asked.of(given.question, given.weights, terms), context, terms)
+    found = list(units(context, given.split_sentences, given.language))
     best: dict[int, float] = {}
     for unit, score in zip(found, relevance.scores(found, [0.0] * len(found)), strict=True):
         if score > best.get(unit.passage, 0.0):

@@ -42,6 +42,27 @@ GENERATOR_THRESHOLD = 0.1
 
 
 @dataclass(frozen=True, slots=True)
+class RefusalPolicy:
+    """Which questions are refused before anything is written, by answerability from 0 to 1."""
+
+    threshold: float = THRESHOLD
+    """Below it there is no extractive answer."""
+    model_threshold: float | None = None
+    """Below it a model is not even asked; above it the model decides. None without a model."""
+
+    @property
+    def rephrases(self) -> bool:
+        """Whether a question is tried in other words first: a model understands it as it is."""
+        return self.model_threshold is None
+
+    def refuses(self, answerability: float, *, own_language: bool) -> bool:
+        """A model may read what the words of another language than the book's do not lead to."""
+        if self.model_threshold is None:
+            return answerability < self.threshold
+        return own_language and answerability < self.model_threshold
+
+
+@dataclass(frozen=True, slots=True)
 class Support:
     """What speaks for one hit. Cosines go from -1 to 1, `phrases` from 0 to about 4, the others
     from 0 to 1.

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from app.domain.answer import Citation, Statement
 from app.domain.answering.link_policy import LinkPolicy
-from app.domain.answering.verification import CitationList, Verifier
+from app.domain.answering.verification import CitationList, Quote, Verifier
 from app.domain.document import Span
 from app.domain.prompting import PromptGuard
+from app.domain.terms import words
 
 _FENCED = re.compile(
     r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
@@ -18,7 +19,7 @@ _LINE = re.compile(r"[^\n]+")
 _LINE_MARK = re.compile(r"[ \t]*(?:(?:[-*+>\u2022]|#{1,6}|\d{1,3}[.)])[ \t]+)*")
 
 
-class Draft:
+class CitedAnswerBuilder:
     """Lets a citation out as soon as the text it covers is shown and its claim is verified.
 
     Spans that come in count the written text; what goes out counts `text`, the shown one, which
@@ -34,6 +35,7 @@ class Draft:
         self._guard = PromptGuard()
         self._list = CitationList(verifier.paragraphs)
         self._pending: list[tuple[Span, str]] = []
+        self._quoted: list[Statement] = []
         self._claimed = 0
         self._verified = 0
         self.text = ""
@@ -47,6 +49,26 @@ class Draft:
         self._pending += [(span, paragraph_id) for paragraph_id in paragraph_ids]
         self._claimed += len(paragraph_ids)
         return self._show("")[1]
+
+    def quote(self, before: str, shown: str, quote: Quote) -> tuple[str, list[Citation]]:
+        """Take a verbatim quotation, which `shown` is but for mark-up such as a table's rule.
+
+        `before` leads up to it: a blank, a list's marker, a code fence. No policy touches the
+        book's own words: they are neither a model's text nor a prompt.
+        """
+        if [*words(shown)] != [*words(quote.text)]:
+            return "", []
+        self.text += before
+        span = (len(self.text), len(self.text) + len(shown))
+        self.text += shown
+        self._quoted.append(Statement(*span, supported=True))
+        citation = self._list.add(span, quote)
+        return before + shown, [citation] if citation else []
+
+    def end_quotes(self, after: str) -> str:
+        """Take what stands behind the last quotation: the end of a code fence."""
+        self.text += after
+        return after
 
     def close(self) -> tuple[str, list[Citation]]:
         """Return what was held back until the end. Citations beyond the text are dropped."""
@@ -98,7 +120,9 @@ class Draft:
         return self.text[begin + 1 : end]
 
     def statements(self) -> tuple[Statement, ...]:
-        """Every sentence that says something, and whether its citations bear it."""
+        """Every quotation, or every sentence that says something; and whether citations bear it."""
+        if self._quoted:
+            return tuple(self._quoted)
         return tuple(
             Statement(start, end, self._supported(start, end)) for start, end in self._sentences()
         )

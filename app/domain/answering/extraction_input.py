@@ -1,4 +1,4 @@
-"""A question with the paragraphs that were found for it."""
+"""What an extractive answer is made from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from app.domain.terms import Terms
 
 
 @dataclass(frozen=True, slots=True)
-class Consulted:
+class ExtractionInput:
+    """A question with the paragraphs that were found for it."""
+
     question: str
     context: Sequence[ContextPassage]
     """The paragraphs in reading order."""
