@@ -17,9 +17,10 @@ settings.register_profile(
     "wide", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.register_profile("any machine", settings.get_profile("wide"), derandomize=True)
+settings.register_profile("long", settings.get_profile("wide"), max_examples=1_500)
 settings.load_profile("any machine")
 
-pytest_plugins = ["tests.owl_server"]
+pytest_plugins = ["tests.attacking", "tests.owl_server"]
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -15,6 +15,8 @@ from app.adapters.page_renderer import render_pages
 from app.domain.document import Site
 from app.domain.errors import BookError
 
+pytestmark = pytest.mark.attack("links out")
+
 SECRET = "root-of-all-secrets"
 
 

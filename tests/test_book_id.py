@@ -20,6 +20,8 @@ from app.domain.identity import content_id
 from app.services.ingest import IngestRequest
 from tests.serving import ingest, offline_settings, serving
 
+pytestmark = pytest.mark.attack("book ids")
+
 TEXT = "The Fresnel lens bends the light of a small lamp into a single beam."
 FOREIGN = "https://evil.example"
 NO_IDS = [

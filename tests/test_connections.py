@@ -32,6 +32,8 @@ from tests.owl_server import QUESTION, assert_problem
 from tests.served_process import Served, served_process
 from tests.serving import ScriptedGenerator, offline_settings, serving
 
+pytestmark = pytest.mark.attack("connections")
+
 HEAD = b"POST /v1/chat HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
 
 

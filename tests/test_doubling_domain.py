@@ -22,6 +22,8 @@ from app.domain.chunking.config import (
     StructureConfig,
 )
 
+pytestmark = pytest.mark.attack("shapes")
+
 ROOT = Path(__file__).parents[1]
 UNITS = 28
 MOST = 2.4

@@ -11,6 +11,8 @@ from app.bootstrap import chunk_book
 from app.domain.document import Book, Document, Site
 from app.services.ingest import IngestRequest
 
+pytestmark = pytest.mark.attack("hidden text")
+
 SECRET = "hidden-payload"
 SHOWN = "The lamp burns whale oil."
 

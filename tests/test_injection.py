@@ -18,6 +18,8 @@ from app.domain.retrieval.query import Turn
 from tests.answer_fakes import FakeGenerator, Step, World, passage
 from tests.markdown_oracle import live_parts
 
+pytestmark = pytest.mark.attack("injections")
+
 OWLS = passage("Owls hunt mice at night. Their flight is silent.", "p-owls")
 MICE = passage("Mice eat seeds and grain in the barn.", "p-mice")
 QUESTION = "What do owls hunt at night?"

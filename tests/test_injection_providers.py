@@ -29,6 +29,8 @@ from tests.cohere_world import connected, unlimited
 from tests.openai_double import OpenAIDouble, completion
 from tests.test_injection import ATTEMPTS, MICE, OWLS, QUESTION
 
+pytestmark = pytest.mark.attack("injections")
+
 TRUE = "Owls hunt mice at night"
 FALSE = "Owls hunt 40 whales in Paris"
 ELSEWHERE = (

@@ -21,6 +21,8 @@ from app.domain.answering.link_policy import LONGEST_WAIT, LinkPolicy
 from app.domain.answering.link_syntax import forms
 from tests.markdown_oracle import live_parts
 
+pytestmark = pytest.mark.attack("answers")
+
 ADDRESS = "https://book.example/page#p-1"
 BOOK_TEXT = "Ask http://localhost:8000/docs. The site is https://text.example/x."
 

@@ -11,6 +11,8 @@ import pytest
 from app.domain.well_formed import is_well_formed, well_formed
 from tests.command_line import Run, runner
 
+pytestmark = pytest.mark.attack("encodings")
+
 PAGE = "# Lamps\n\nOld lamps burned whale oil through the night.\n"
 COMMANDS = (("ingest", "--json"), ("blocks",), ("chunks",), ("links",))
 

@@ -14,6 +14,8 @@ from app.domain.document import BlockKind, Site
 from app.domain.errors import BookError, FileRefused
 from tests.parser_invariants import assert_sound
 
+pytestmark = pytest.mark.attack("mixtures")
+
 SNIPPETS = """\
 # H|## T {#id}|### A[[b]]|para text|more `code` here|*em* and **bold** term|- item|1. one|2) two
 > quote|```rust|```|~~~|````md|    indented|\ttab|| a | b ||---|---||| 1 | 2 ||---|***|===|<div>

@@ -13,6 +13,8 @@ from app.domain.document import Book, Site
 from app.domain.errors import FileRefused
 from app.domain.reading_budget import BUDGET, Budget
 
+pytestmark = pytest.mark.attack("bombs")
+
 MERGES = "".join(
     f"a{at}: &a{at} {{<<: [{', '.join([f'*a{at - 1}'] * 9)}], k{at}: 1}}\n" for at in range(1, 9)
 )

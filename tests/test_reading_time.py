@@ -17,6 +17,8 @@ from app.domain.document import Site
 from app.domain.errors import FileRefused
 from tests.reading_patterns import PATTERNS
 
+pytestmark = pytest.mark.attack("patterns")
+
 SIZE = 400
 """Characters of the shorter text."""
 MOST = 2.4

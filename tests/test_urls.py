@@ -23,6 +23,8 @@ from app.services.ingest import IngestRequest
 from tests.command_line import Run, runner
 from tests.serving import ingest, offline_settings, serving
 
+pytestmark = pytest.mark.attack("addresses")
+
 SAFE = re.compile(r"[A-Za-z0-9%._~!$&*+,;=:@/?#\[\]-]*")
 PAGE = (
     "# 灯塔 {#\"><script>}\n\nOld lamps burned whale oil all night.\n\n"

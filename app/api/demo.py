@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
 
 from app.domain.document import BlockKind, Book, Document
 
@@ -157,8 +158,16 @@ async def page(request: Request) -> Response:
 
 
 def widget_files() -> StaticFiles:
-    return StaticFiles(directory=WIDGET_FOLDER)
+    return _WholeFiles(directory=WIDGET_FOLDER)
 
 
 def image_files(folder: Path) -> StaticFiles:
-    return StaticFiles(directory=folder, check_dir=False)
+    return _WholeFiles(directory=folder, check_dir=False)
+
+
+class _WholeFiles(StaticFiles):
+    """Ignores ranges, as RFC 9110 allows: Starlette answers a wrong one with plain text."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
+        await super().__call__({**scope, "headers": headers}, receive, send)
