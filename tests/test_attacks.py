@@ -90,10 +90,10 @@ def test_a_request_changed_at_random_is_answered_or_waited_for(
         for head, body in _responses(responses):
             status = int(head.split(b" ", 2)[1])
             assert status < 500 or status in {501, 503}, request
-            if status >= 400 and body:
-                if not (status == 404 and b"content-type: text/html" in head.lower()):
-                    assert b"application/problem+json" in head, request
-                    assert json.loads(body)["request_id"], request
+            page = status == 404 and b"content-type: text/html" in head.lower()
+            if status >= 400 and body and not page:
+                assert b"application/problem+json" in head, request
+                assert json.loads(body)["request_id"], request
     assert b"Traceback" not in served.log.read_bytes()[before:]
     _assert_alive(served)
 

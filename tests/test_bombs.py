@@ -1,0 +1,66 @@
+"""Each page and book of `attacks/bombs.jsonl` is read or refused, as its line says, by its size alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.adapters.book_settings import read_book_settings
+from app.adapters.markdown import read_book, read_text
+from app.domain.document import Document, Site
+from app.domain.errors import FileRefused
+from tests.attacking import filled, table, tried
+
+pytestmark = pytest.mark.attack("bombs")
+
+BOMBS = table("bombs")
+LARGER = 5
+"""Times as often is everything repeated in the long run."""
+
+
+@pytest.mark.parametrize("bomb", BOMBS, ids=lambda bomb: bomb["name"])
+def test_a_bomb_is_read_or_refused_by_name(bomb: dict[str, Any], tmp_path: Path) -> None:
+    _explode(bomb, tmp_path, 1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "bomb", [bomb for bomb in BOMBS if "repeat" in bomb], ids=lambda bomb: bomb["name"]
+)
+def test_a_larger_bomb_is_refused_or_read(bomb: dict[str, Any], tmp_path: Path) -> None:
+    _explode(bomb, tmp_path, LARGER)
+
+
+def _explode(bomb: dict[str, Any], folder: Path, larger: int) -> None:
+    repeat = {
+        mark: (piece, larger * times) for mark, (piece, times) in bomb.get("repeat", {}).items()
+    }
+    refused = f"{bomb['refused']}*" if "refused" in bomb else ""
+    for name, text in bomb.get("files", {}).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(filled(text, repeat), encoding="utf-8")
+    for site in map(Site, bomb.get("sites", Site)):
+        tried()
+        try:
+            pages = _read(filled(bomb["page"], repeat) if "page" in bomb else folder, site)
+        except FileRefused as error:
+            told = re.sub(r":\d+: ", ": ", str(error), count=1)
+        else:
+            told = ""
+            assert pages
+            assert all(page.covered == page.nonblank for page in pages)
+        if larger > 1:  # what is read may then be too much, and the number that is told another
+            told, refused = (re.sub(r"[\d,]+", "0", text) for text in (told, refused))
+        assert fnmatchcase(told, refused) or (larger > 1 and not refused), site
+
+
+def _read(source: str | Path, site: Site) -> Sequence[Document]:
+    if isinstance(source, Path):
+        read_book_settings(source)
+        return read_book(source, site=site).documents
+    return [read_text(source, site=site, file=f"page.{'mdx' if site is Site.DOCUSAURUS else 'md'}")]
