@@ -82,9 +82,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     broken: Counter[str] = Counter()
     for outcome in ("passed", "failed", "error"):
         for report in terminalreporter.getreports(outcome):
-            for name, number in (value for key, value in report.user_properties if key == "attack"):
-                tries[name] += number
-                broken[name] += outcome != "passed"
+            for key, value in getattr(report, "user_properties", []):  # a module's has none
+                if key == "attack":
+                    tries[value[0]] += value[1]
+                    broken[value[0]] += outcome != "passed"
     if tries:
         terminalreporter.section("attacks")
         terminalreporter.line(f"{'table':16}{'tries':>10}{'as they must be':>18}{'broken':>8}")

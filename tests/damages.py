@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.sparse_file import copy_sparse
+from tests.attacking import table
 from tests.conftest import ROOT
 from tests.index_points import points, publish
 
@@ -76,8 +77,7 @@ class Damage:
 
 
 def named_damages() -> list[Damage]:
-    lines = (ROOT / "tests/attacks/damages.jsonl").read_text("utf-8").splitlines()
-    return [Damage(**json.loads(line)) for line in lines]
+    return [Damage(**line) for line in table("damages")]
 
 
 def written_size(path: Path) -> int:

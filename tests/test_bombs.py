@@ -1,4 +1,4 @@
-"""Each page and book of `attacks/bombs.jsonl` is read or refused, as its line says, by its size alone."""
+"""Each page and book of `attacks/bombs.jsonl` is read or refused as its line says."""
 
 from __future__ import annotations
 

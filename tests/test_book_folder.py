@@ -121,24 +121,24 @@ def metadata_of_a_build(folder: Path) -> str:
     return ".docusaurus/docusaurus-plugin-content-docs/default/site-docs-a-md-123.json"
 
 
-@pytest.mark.parametrize(
-    "lead_out",
-    [
-        linked_file,
-        linked_twice,
-        linked_folder,
-        file_through_linked_folder,
-        listed_by_dots,
-        imported,
-        included_by_mdbook,
-        included_literally,
-        snippet,
-        docs_folder_of_mkdocs,
-        configuration,
-        table_of_contents,
-        metadata_of_a_build,
-    ],
-)
+WAYS = [
+    linked_file,
+    linked_twice,
+    linked_folder,
+    file_through_linked_folder,
+    listed_by_dots,
+    imported,
+    included_by_mdbook,
+    included_literally,
+    snippet,
+    docs_folder_of_mkdocs,
+    configuration,
+    table_of_contents,
+    metadata_of_a_build,
+]
+
+
+@pytest.mark.parametrize("lead_out", WAYS)
 def test_what_leads_out_of_the_book_is_not_read_but_named(
     lead_out: Callable[[Path], str], folder: Path
 ) -> None:
@@ -149,6 +149,20 @@ def test_what_leads_out_of_the_book_is_not_read_but_named(
         one for one in warnings if one.startswith(f"{where}: ")
     ]
     assert len([one for one in warnings if one.startswith(f"{where}: ")]) == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("site", Site)
+@pytest.mark.parametrize("lead_out", WAYS)
+def test_no_dialect_reads_what_leads_out_of_the_book(
+    lead_out: Callable[[Path], str], site: Site, folder: Path
+) -> None:
+    lead_out(folder)
+    try:
+        text, _ = read(folder, site)
+    except BookError as error:  # where a dialect needs a file that is not there
+        text = str(error)
+    assert SECRET not in text
 
 
 def test_links_within_the_book_are_read(folder: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.attacking import examples, tried
 from tests.damages import (
     DAMAGED,
     DAMAGES,
@@ -28,6 +29,8 @@ from tests.damages import (
     written_size,
 )
 from tests.index_points import quick_folder
+
+pytestmark = pytest.mark.attack("damages")
 
 
 class Books:
@@ -49,6 +52,7 @@ class Books:
 
     def outcome(self, told: Told) -> str:
         """Of the damaged book; anything else that was told must fit it."""
+        tried()
         assert told[OTHER] == self.whole[OTHER]
         if told[DAMAGED] == self.whole[DAMAGED]:
             assert (told["all"], told["damaged"]) == (self.whole["all"], {})
@@ -76,7 +80,7 @@ def test_a_known_damage(books: Books, case: Damage) -> None:
     assert books.outcome(books.told(paths, DAMAGES[case.damage])) == case.outcome
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     place=st.integers(min_value=0, max_value=10_000),
     how=st.sampled_from(["flip", "cut", "flip in a hole", "remove"]),

@@ -21,6 +21,7 @@ from app.domain.chunking.config import (
     SentenceConfig,
     StructureConfig,
 )
+from tests.attacking import tried
 
 pytestmark = pytest.mark.attack("shapes")
 
@@ -78,6 +79,7 @@ class _Steps:
 
 
 def steps(stage: str, page: object) -> int:
+    tried()
     counted = _Steps()
     before = sys.gettrace()
     sys.settrace(counted.begin)

@@ -10,6 +10,7 @@ from app.adapters.markdown import read_book, read_text
 from app.bootstrap import chunk_book
 from app.domain.document import Book, Document, Site
 from app.services.ingest import IngestRequest
+from tests.attacking import tried
 
 pytestmark = pytest.mark.attack("hidden text")
 
@@ -92,6 +93,15 @@ def test_it_is_not_read_wherever_it_stands(place: str, site: Site) -> None:
     assert_hidden(document)
     for word in ("Before", "behind.", "Quoted", "Title", "One", "Two"):
         assert (word in text) == any(word in block.text for block in document.blocks)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("style", TAGS)
+@pytest.mark.parametrize("site", Site)
+def test_whatever_hides_it_it_is_not_read_wherever_it_stands(style: str, site: Site) -> None:
+    for name, text in PLACES.values():
+        tried()
+        assert_hidden(page(text.format(tag=TAGS[style].format(name)), site))
 
 
 COMMENTS = {

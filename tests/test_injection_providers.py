@@ -24,6 +24,7 @@ from app.domain.chunking.chunk import Passage
 from app.domain.retrieval.query import Turn
 from app.services.ports import Generator
 from tests.answer_fakes import World, passage
+from tests.attacking import tried
 from tests.cohere_double import CohereDouble, Reply, citation
 from tests.cohere_world import connected, unlimited
 from tests.openai_double import OpenAIDouble, completion
@@ -99,6 +100,7 @@ def test_a_model_that_obeys_leads_nowhere_shows_no_prompt_and_cites_only_what_is
 ) -> None:
     async def run() -> None:
         for attempt in ATTEMPTS:
+            tried()
             request, book = asked(attempt, place)
             async with provider(attempt) as generator:
                 found = await World(book).answering(generator).answer(request)

@@ -7,10 +7,8 @@ Markdown parser judges what a reader's page would make of what is shown.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -19,6 +17,7 @@ from hypothesis import strategies as st
 from app.domain.answering.invisible import without_invisible
 from app.domain.answering.link_policy import LONGEST_WAIT, LinkPolicy
 from app.domain.answering.link_syntax import forms
+from tests.attacking import table, tried
 from tests.markdown_oracle import live_parts
 
 pytestmark = pytest.mark.attack("answers")
@@ -37,15 +36,12 @@ class Case:
     shown: str
 
 
-def table(name: str) -> list[Case]:
-    lines = (Path(__file__).parent / "attacks" / name).read_text("utf-8").split("\n")
-    return [Case(**json.loads(line)) for line in lines if line]
-
-
-ATTACKS = table("answers.jsonl")
+ATTACKS = [Case(**line) for line in table("answers")]
+ORDINARY = [Case(**line) for line in table("ordinary")]
 
 
 def shown(pieces: Iterable[str], allowed: Sequence[str] = (ADDRESS,)) -> str:
+    tried()
     policy = LinkPolicy(allowed, BOOK_TEXT)
     return "".join([*map(policy.feed, pieces), policy.close()])
 
@@ -61,12 +57,24 @@ def test_attack_is_shown_without_its_link_however_it_is_cut(attack: Case) -> Non
     assert live_parts(attack.shown, allowed) == []
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+@pytest.mark.parametrize("between", ["", "\n", "\n\n"], ids=["joined", "line", "paragraph"])
+def test_two_attacks_one_after_the_other_lead_nowhere(attack: Case, between: str) -> None:
+    for other in ATTACKS:
+        text = f"{attack.text}{between}{other.text}"
+        urls = [*attack.allowed, *other.allowed]
+        result = shown([text], urls)
+        assert shown(text, urls) == result, text
+        assert live_parts(result, [form for url in urls for form in forms(url)]) == [], text
+
+
 def test_without_the_policy_the_attacks_would_lead_elsewhere() -> None:
     live = [one.name for one in ATTACKS if live_parts(one.text, one.allowed)]
     assert len(live) > 60
 
 
-@pytest.mark.parametrize("answer", table("ordinary.jsonl"), ids=lambda answer: answer.name)
+@pytest.mark.parametrize("answer", ORDINARY, ids=lambda answer: answer.name)
 def test_ordinary_answer_is_shown_as_it_is_written(answer: Case) -> None:
     assert answer.shown == answer.text
     assert shown([answer.text], answer.allowed) == answer.text

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from app.adapters.markdown import read_book, read_text
 from app.domain.document import BlockKind, Site
 from app.domain.errors import BookError, FileRefused
+from tests.attacking import examples, tried
 from tests.parser_invariants import assert_sound
 
 pytestmark = pytest.mark.attack("mixtures")
@@ -54,19 +55,20 @@ TEXTS = st.builds(
 
 
 def check(text: str, site: Site) -> None:
+    tried()
     file = "page.mdx" if site is Site.DOCUSAURUS else "page.md"
     assert_sound(read_text(text, site=site, file=file))
 
 
 @pytest.mark.parametrize("site", list(Site))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(text=TEXTS)
 def test_any_mixture_of_markup_is_read_whole(site: Site, text: str) -> None:
     check(text, site)
 
 
 @pytest.mark.parametrize("site", list(Site))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(text=st.text(max_size=200))
 def test_any_text_is_read_whole(site: Site, text: str) -> None:
     check(text.encode("utf-8", "replace").decode(), site)
@@ -123,6 +125,7 @@ def test_what_is_deep_or_never_closed_is_read_whole_or_refused(name: str) -> Non
     """Quadratic or recursive work on these would not end within the suite's time."""
     text = HARD[name](1500)
     for site in Site:
+        tried()
         try:
             page = read_text(text, site=site, file="page.mdx")
         except FileRefused:

@@ -27,7 +27,6 @@ def book(folder: Path, **files: str) -> Path:
 
 
 @pytest.mark.parametrize("site", list(Site))
-@pytest.mark.parametrize("site", list(Site))
 def test_what_is_nested_ever_deeper_is_refused_by_file_and_line(site: Site) -> None:
     text = "".join(" " * (2 * at) + "- x\n" for at in range(2_000))
     with pytest.raises(

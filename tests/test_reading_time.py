@@ -15,6 +15,7 @@ import pytest
 from app.adapters.markdown import read_text
 from app.domain.document import Site
 from app.domain.errors import FileRefused
+from tests.attacking import tried
 from tests.reading_patterns import PATTERNS
 
 pytestmark = pytest.mark.attack("patterns")
@@ -26,6 +27,7 @@ MOST = 2.4
 
 
 def steps(work: Callable[[], object]) -> int:
+    tried()
     count = 0
 
     def step(_frame: object, _event: str, _argument: object) -> None:
@@ -42,6 +44,8 @@ def steps(work: Callable[[], object]) -> int:
     return count
 
 
+LONGER, LONG = 50, 65
+"""Times the text of the long run, and the most times its steps."""
 BOUNDED = {"columns without cells"}
 """Grows faster until the budget ends it: `tests/test_reading_budget.py`."""
 
@@ -52,3 +56,13 @@ def test_twice_the_text_takes_twice_the_steps(name: str) -> None:
     for site in Site:
         once, twice = (steps(partial(read_text, text, site=site)) for text in texts)
         assert twice <= MOST * once, site
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(PATTERNS.keys() - BOUNDED))
+def test_fifty_times_the_text_takes_little_over_fifty_times_the_steps(name: str) -> None:
+    """So a step that grows is seen though it is a hundredth of the others in the shorter text."""
+    texts = [PATTERNS[name](size) for size in (SIZE, LONGER * SIZE)]
+    for site in Site:
+        once, often = (steps(partial(read_text, text, site=site)) for text in texts)
+        assert often <= LONG * once, site

@@ -20,6 +20,7 @@ from app.domain.identity import content_id
 from app.domain.links import page_key, page_links
 from app.domain.urls import checked_base_url, encoded_path, encoded_url, with_anchor
 from app.services.ingest import IngestRequest
+from tests.attacking import tried
 from tests.command_line import Run, runner
 from tests.serving import ingest, offline_settings, serving
 
@@ -64,6 +65,7 @@ def test_an_id_stays_as_its_author_wrote_it(tmp_path: Path) -> None:
 
 @given(st.text())
 def test_encoding_is_safe_and_done_once(text: str) -> None:
+    tried()
     for encode in (encoded_url, encoded_path, lambda anchor: with_anchor("", anchor)):
         once = encode(text)
         assert SAFE.fullmatch(once)
