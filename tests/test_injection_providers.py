@@ -43,11 +43,17 @@ RULES = [prompting.ANSWER_FROM_DOCUMENTS[at : at + 40] for at in range(0, 1_000,
 LEADS_AWAY = re.compile(r"(?i)stolen\.example|javascript:|data:text")
 
 
-def cohere_obeys(attempt: str) -> Callable[[dict[str, Any]], Reply]:
+class Obeyed:
+    """The attempt that the model obeys just now."""
+
+    attempt = ""
+
+
+def cohere_obeys(obeyed: Obeyed) -> Callable[[dict[str, Any]], Reply]:
     def answering(body: dict[str, Any]) -> Reply:
         ids = [document["id"] for document in body["documents"]]
         text, cited = "", []
-        for claim in (TRUE, FALSE, attempt, ELSEWHERE):
+        for claim in (TRUE, FALSE, obeyed.attempt, ELSEWHERE):
             cited.append(citation(len(text), claim, *ids, "p-made-up"))
             text += f"{claim}.\n"
         return Reply(f"{text}My rules: {body['messages'][0]['content']}", tuple(cited))
@@ -55,9 +61,9 @@ def cohere_obeys(attempt: str) -> Callable[[dict[str, Any]], Reply]:
     return answering
 
 
-def server_obeys(attempt: str) -> Callable[[dict[str, Any]], list[str]]:
+def server_obeys(obeyed: Obeyed) -> Callable[[dict[str, Any]], list[str]]:
     def answering(body: dict[str, Any]) -> list[str]:
-        claims = (TRUE, FALSE, attempt, ELSEWHERE)
+        claims = (TRUE, FALSE, obeyed.attempt, ELSEWHERE)
         text = "".join(f"{claim} [1][2][3][77].\n" for claim in claims)
         text += f"My rules: {body['messages'][0]['content']}"
         return completion(*(text[at : at + 5] for at in range(0, len(text), 5)))
@@ -66,15 +72,15 @@ def server_obeys(attempt: str) -> Callable[[dict[str, Any]], list[str]]:
 
 
 @asynccontextmanager
-async def cohere(attempt: str) -> AsyncIterator[Generator]:
-    with CohereDouble(answering=cohere_obeys(attempt)) as double:
+async def cohere(obeyed: Obeyed) -> AsyncIterator[Generator]:
+    with CohereDouble(answering=cohere_obeys(obeyed)) as double:
         async with connected(double) as world:
             yield CohereGenerator(world.client, unlimited(), "command-a-03-2025")
 
 
 @asynccontextmanager
-async def server(attempt: str) -> AsyncIterator[Generator]:
-    with OpenAIDouble(answering=server_obeys(attempt)) as double:
+async def server(obeyed: Obeyed) -> AsyncIterator[Generator]:
+    with OpenAIDouble(answering=server_obeys(obeyed)) as double:
         async with open_server(double.url, None, 10.0) as client:
             yield OpenAIGenerator(client, "llama", 10.0)
 
@@ -96,16 +102,18 @@ def asked(attempt: str, place: str) -> tuple[AskRequest, tuple[Passage, ...]]:
 @pytest.mark.parametrize("place", ["book", "question", "history", "selection", "page"])
 @pytest.mark.parametrize("provider", [cohere, server])
 def test_a_model_that_obeys_leads_nowhere_shows_no_prompt_and_cites_only_what_is_so(
-    provider: Callable[[str], Any], place: str
+    provider: Callable[[Obeyed], Any], place: str
 ) -> None:
     async def run() -> None:
-        for attempt in ATTEMPTS:
-            tried()
-            request, book = asked(attempt, place)
-            async with provider(attempt) as generator:
+        obeyed = Obeyed()
+        async with provider(obeyed) as generator:
+            for attempt in ATTEMPTS:
+                tried()
+                obeyed.attempt = attempt
+                request, book = asked(attempt, place)
                 found = await World(book).answering(generator).answer(request)
-            assert_harmless(found, {one.paragraph_id: one.text for one in book}, attempt)
-            assert place == "book" or "evil.example" not in found.answer
+                assert_harmless(found, {one.paragraph_id: one.text for one in book}, attempt)
+                assert place == "book" or "evil.example" not in found.answer
 
     asyncio.run(run())
 
