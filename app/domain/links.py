@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice, pairwise
+from itertools import islice, pairwise, zip_longest
 from typing import TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
@@ -39,8 +40,11 @@ _PUNCTUATION = re.compile(rf"(?<!\d)[.,]|[.,](?!\d)|[^\w\s'\u2019.,{_MARKS}-]|-{
 _USUAL_WORDS = (4, 5, 6, 8, 12)
 _FEW_WORDS = (3, 2, 1)
 _SUFFIX_WORDS = 4
-_FIRST_TRIES = 4
-"""Places of a block that are looked at first: most have words of their own at once."""
+_SIZES = (4, 5, 6, 7, 8, 12)
+"""All sizes that are asked for, beside those of few words: the usual, and with a suffix."""
+_NEVER = 255
+_BUCKET = 50_000
+"""Places, at most twice as many, of which the words are counted at a time."""
 # Pairs of runs of a block of which it is looked up whether they adjoin: each goes through its text.
 _ADJOINING_TRIES = 32
 
@@ -135,21 +139,26 @@ class _Run:
         return self.text[: next(islice(_WORD.finditer(self.text), end - 1, None)).end()]
 
 
-_Words: TypeAlias = tuple[str, ...]
+_Words: TypeAlias = tuple[int, ...]
+_Stretch: TypeAlias = tuple[int, int]
+"""Words of a page, from one place to before another."""
 
 
 @dataclass(slots=True)
 class _Page:
-    """A page as one sequence of folded words."""
+    """A page as one sequence of folded words, each by its number."""
 
-    words: list[str] = field(default_factory=list)
+    words: array[int] = field(default_factory=partial(array, "I"))
     runs: list[list[_Run]] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    least: bytearray = field(default_factory=bytearray)
+    """By place, the first of `_SIZES` of which the words that begin there are the page's only."""
 
     @classmethod
     def of(cls, document: Document) -> _Page:
         page = cls()
-        folded: dict[str, str] = {}
+        numbers: dict[str, int] = {}
+        folded: dict[str, int] = {}
         for block in document.blocks:
             runs: list[_Run] = []
             for text in clean_runs(block):
@@ -158,105 +167,67 @@ class _Page:
                     continue
                 runs.append(_Run(text, len(words), len(page.words)))
                 for word in words:
-                    if word not in folded:
-                        folded[word] = _fold(word)
-                    page.words.append(folded[word])
+                    if word not in numbers:
+                        numbers[word] = folded.setdefault(_fold(word), len(folded))
+                page.words.extend(map(numbers.__getitem__, words))
             page.runs.append(runs)
             page.texts.append(block.text)
+        page.least = _least_sizes(page.words)
         return page
 
-    def _once(self, asked: Iterable[_Words]) -> set[_Words]:
-        """Those of the sequences of words that the page has once.
-
-        Only what is asked for is counted: of a book in one file, all sequences fill gigabytes.
-        """
-        by_size: dict[int, set[_Words]] = {}
-        for words in asked:
-            by_size.setdefault(len(words), set()).add(words)
-        once: set[_Words] = set()
-        for size, wanted in by_size.items():
-            every = zip(*(islice(self.words, shift, None) for shift in range(size)), strict=False)
-            counts = Counter(filter(wanted.__contains__, every))
-            once.update(words for words, count in counts.items() if count == 1)
-        return once
-
     def unique_runs(self, pending: Sequence[int]) -> dict[int, Quote]:
-        """By block, the shortest words of its clean runs that the page has once, if any.
-
-        Words that a page has once make all that holds them the page's only. So a run of more words
-        than were tried has no fewer to offer, nor one whose most words occur again.
-        """
-        shortest, *longer = _USUAL_WORDS
-        found = self._found(pending, shortest, _FIRST_TRIES)
-        found |= self._found([one for one in pending if one not in found], shortest)
-        left = [one for one in pending if one not in found]
-        promising = self._promising(left, longer)
-        for size in longer:
-            found |= self._found([one for one in promising if one not in found], size)
-        for size in _FEW_WORDS:
-            few = [one for one in left if one not in found]
-            found |= self._found(few, size, longest=size)
-        return found
-
-    def _found(
-        self,
-        pending: Sequence[int],
-        size: int,
-        tries: int | None = None,
-        longest: int | None = None,
-    ) -> dict[int, Quote]:
-        """By block, the first `size` words of a run of at most `longest` that the page has once."""
-        places = partial(self._places, size=size, tries=tries, longest=longest)
-        once = self._once(self._words(*at, size) for index in pending for at in places(index))
+        """By block, the shortest words of its clean runs that the page has once, if any."""
         found: dict[int, Quote] = {}
-        for index in pending if once else ():
-            first = next((at for at in places(index) if self._words(*at, size) in once), None)
-            if first is not None:
-                run, offset = first
-                found[index] = Quote(run.words(offset, offset + size))
+        for size in _USUAL_WORDS:
+            once = self.least.translate(bytes(least <= size for least in range(256)))
+            for index in pending:
+                if index not in found:
+                    found |= self._found(index, size, once)
+        for size in _FEW_WORDS:
+            few = [
+                (index, run)
+                for index in pending
+                if index not in found
+                for run in self.runs[index]
+                if run.size == size
+            ]
+            alone = self._once([run.first for _, run in few], size)
+            for index, run in few:
+                if run.first in alone:
+                    found.setdefault(index, Quote(run.words(0, size)))
         return found
 
-    def _promising(self, pending: Sequence[int], sizes: Sequence[int]) -> list[int]:
-        """The blocks of which some run has most words of these sizes that the page has once."""
-        most = {
-            index: [
-                self._words(run, offset, size)
-                for run in self.runs[index]
-                for size in [max((size for size in sizes if size <= run.size), default=0)]
-                if size
-                for offset in range(run.size - size + 1)
-            ]
-            for index in pending
-        }
-        once = self._once(words for every in most.values() for words in every)
-        return [index for index, every in most.items() if not once.isdisjoint(every)]
+    def _found(self, index: int, size: int, once: bytearray) -> dict[int, Quote]:
+        """The block's first `size` words of a run that the page has once, if any."""
+        for run in self.runs[index]:
+            if run.size >= size:
+                place = once.find(1, run.first, run.first + run.size - size + 1)
+                if place >= 0:
+                    return {index: Quote(run.words(place - run.first, place - run.first + size))}
+        return {}
 
-    def _words(self, run: _Run, offset: int, size: int) -> _Words:
-        return tuple(self.words[run.first + offset : run.first + offset + size])
-
-    def _places(
-        self, index: int, size: int, tries: int | None, longest: int | None
-    ) -> Iterator[tuple[_Run, int]]:
-        """Where `size` words stand in a block's runs; the first `tries` places."""
-        places = (
-            (run, offset)
-            for run in self.runs[index]
-            if longest is None or run.size <= longest
-            for offset in range(run.size - size + 1)
-        )
-        return islice(places, tries)
+    def _once(self, places: Sequence[int], size: int) -> set[int]:
+        """Those of the places where words fewer than `_SIZES` begin that the page has once."""
+        asked = [tuple(self.words[place : place + size]) for place in places]
+        every = zip(*(islice(self.words, shift, None) for shift in range(size)), strict=False)
+        counts = Counter(filter(set(asked).__contains__, every)) if asked else {}
+        return {place for place, words in zip(places, asked, strict=True) if counts[words] == 1}
 
     def told_apart(self, pending: Sequence[int]) -> dict[int, Quote]:
         """By block, words at the end of a run that the words behind it tell apart, if any do."""
         neighbours = self._neighbours(pending)
         every = [(run, after) for pairs in neighbours.values() for run, after, _ in pairs]
-        most = self._once(self._across(*pair, _suffix_sizes(pair[1])[-1]) for pair in every)
-        once = most | self._once(
-            self._across(run, after, ahead)
-            for run, after in every
-            if self._across(run, after, _suffix_sizes(after)[-1]) in most
-            for ahead in _suffix_sizes(after)[:-1]
-        )
+        once: set[_Stretch] = set()
+        few: dict[int, list[int]] = {}
+        for run, after in every:
+            for ahead in _suffix_sizes(after):
+                start, end = _across(run, after, ahead)
+                if end - start < _SIZES[0]:
+                    few.setdefault(end - start, []).append(start)
+                elif self.least[start] <= end - start:
+                    once.add((start, end))
+        for size, places in few.items():
+            once.update((place, place + size) for place in self._once(places, size))
         quotes = {
             index: self._with_suffix(index, pairs, once) for index, pairs in neighbours.items()
         }
@@ -279,18 +250,14 @@ class _Page:
             following = runs[0] if runs else following
         return found
 
-    def _across(self, run: _Run, after: _Run, ahead: int) -> _Words:
-        size = min(run.size, _SUFFIX_WORDS)
-        return tuple(self.words[after.first - size : after.first + ahead])
-
     def _with_suffix(
-        self, index: int, pairs: Iterable[tuple[_Run, _Run, bool]], once: Set[_Words]
+        self, index: int, pairs: Iterable[tuple[_Run, _Run, bool]], once: Set[_Stretch]
     ) -> Quote | None:
         text = " ".join(self.texts[index].split())
         tries = 0
         for run, after, inside in pairs:
             sizes = _suffix_sizes(after)
-            ahead = next((n for n in sizes if self._across(run, after, n) in once), 0)
+            ahead = next((n for n in sizes if _across(run, after, n) in once), 0)
             if not ahead:
                 continue
             if _adjoin(text, run, after, inside):
@@ -301,6 +268,45 @@ class _Page:
             if tries == _ADJOINING_TRIES:
                 break
         return None
+
+
+def _least_sizes(words: Sequence[int]) -> bytearray:
+    """`_Page.least` of the words; `_NEVER` where even most of them occur again.
+
+    What begins alike is looked at together, a bucket at a time: of a book in one file, all
+    sequences of words fill gigabytes.
+    """
+    numbers = array("I", words)
+    width, text = numbers.itemsize, numbers.tobytes()
+    least = bytearray(_SIZES[:1]) * len(numbers)
+    for bucket in _buckets(numbers):
+        places = bucket
+        for size, more in zip_longest(_SIZES, _SIZES[1:], fillvalue=_NEVER):
+            length = size * width
+            keys = [text[start : start + length] for start in map(width.__mul__, places)]
+            counts = Counter(keys)
+            if len(counts) == len(keys):
+                break
+            places = [place for place, key in zip(places, keys, strict=True) if counts[key] > 1]
+            for place in places:
+                least[place] = more
+    return least
+
+
+def _buckets(words: Sequence[int]) -> Iterable[Sequence[int]]:
+    """All places of the words but the last, by the two words that begin there."""
+    count = len(words) // _BUCKET
+    if count < 2:
+        return [range(len(words))]
+    buckets = [array("I") for _ in range(count)]
+    for place, (first, second) in enumerate(pairwise(words)):
+        buckets[(first * 31 + second) % count].append(place)
+    return buckets
+
+
+def _across(run: _Run, after: _Run, ahead: int) -> _Stretch:
+    size = min(run.size, _SUFFIX_WORDS)
+    return after.first - size, after.first + ahead
 
 
 def _suffix_sizes(after: _Run) -> range:
