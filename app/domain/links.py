@@ -43,8 +43,8 @@ _SUFFIX_WORDS = 4
 _SIZES = (4, 5, 6, 7, 8, 12)
 """All sizes that are asked for, beside those of few words: the usual, and with a suffix."""
 _NEVER = 255
-_BUCKET = 50_000
-"""Places, at most twice as many, of which the words are counted at a time."""
+_LONG, _BUCKET = 50_000, 1000
+"""Words of a page that is counted in buckets, and of a bucket: a small one stays in the cache."""
 # Pairs of runs of a block of which it is looked up whether they adjoin: each goes through its text.
 _ADJOINING_TRIES = 32
 
@@ -295,9 +295,9 @@ def _least_sizes(words: Sequence[int]) -> bytearray:
 
 def _buckets(words: Sequence[int]) -> Iterable[Sequence[int]]:
     """All places of the words but the last, by the two words that begin there."""
-    count = len(words) // _BUCKET
-    if count < 2:
+    if len(words) < _LONG:
         return [range(len(words))]
+    count = len(words) // _BUCKET
     buckets = [array("I") for _ in range(count)]
     for place, (first, second) in enumerate(pairwise(words)):
         buckets[(first * 31 + second) % count].append(place)
