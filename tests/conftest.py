@@ -17,7 +17,7 @@ settings.register_profile(
     "wide", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.register_profile("any machine", settings.get_profile("wide"), derandomize=True)
-settings.register_profile("long", settings.get_profile("wide"), max_examples=1_500)
+settings.register_profile("long", settings.get_profile("wide"), max_examples=3_000)
 settings.load_profile("any machine")
 
 pytest_plugins = ["tests.attacking", "tests.owl_server"]

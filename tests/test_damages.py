@@ -80,7 +80,7 @@ def test_a_known_damage(books: Books, case: Damage) -> None:
     assert books.outcome(books.told(paths, DAMAGES[case.damage])) == case.outcome
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(20))
 @given(
     place=st.integers(min_value=0, max_value=10_000),
     how=st.sampled_from(["flip", "cut", "flip in a hole", "remove"]),
