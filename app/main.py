@@ -13,6 +13,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib import metadata
 from typing import Any, TypeAlias
 
 from fastapi import FastAPI
@@ -62,7 +63,7 @@ def create_app(
 
     app = FastAPI(
         title="textbook-rag",
-        version="0.1.0",
+        version=metadata.version("textbook-rag"),
         description=_DESCRIPTION,
         openapi_tags=_TAGS,
         docs_url=security.API_DOCS_PATH,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
+from app.cli import main
 from tests.command_line import Run
 from tests.openai_double import OpenAIDouble
 
@@ -248,3 +250,9 @@ def test_an_unsound_rag_toml_is_one_clear_line(run: Run, tiny: Path, text: str, 
     assert result.code == 2
     assert named in result.err
     assert len(result.err.strip().splitlines()) == 1
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"textbook-rag {metadata.version('textbook-rag')}\n"

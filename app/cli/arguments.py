@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from importlib import metadata
 from pathlib import Path
 
 from app.cli import books, comparing, evaluating, ingesting, keeping, ledgers, questions, serving
@@ -19,6 +20,8 @@ def parser() -> argparse.ArgumentParser:
     root = argparse.ArgumentParser(
         prog="textbook-rag", description="Answers from a textbook, cited at the very paragraph."
     )
+    version = f"textbook-rag {metadata.version('textbook-rag')}"
+    root.add_argument("--version", action="version", version=version)
     commands = root.add_subparsers(metavar="COMMAND", required=True)
     _reading(commands)
     _asking(commands)
