@@ -11,18 +11,20 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib import metadata
 from typing import Any, TypeAlias
 
 from fastapi import FastAPI
+from starlette.routing import BaseRoute
 
-from app.api import citing, demo, problems, routes, security
+from app.api import book_list, citing, problems, routes, security
 from app.api.answer_runs import AnswerRuns
 from app.api.rate_limit import RateLimit
 from app.api.shares import Room, Shares
-from app.bootstrap import SAMPLE_BOOK, Application, application, sample_pages
+from app.api.widget import widget_files
+from app.bootstrap import Application, application
 from app.settings import Settings
 
 OpenApplication: TypeAlias = Callable[[Settings], AbstractAsyncContextManager[Application]]
@@ -39,9 +41,14 @@ _TAGS = [
 
 
 def create_app(
-    settings: Settings | None = None, *, open_application: OpenApplication = application
+    settings: Settings | None = None,
+    *,
+    open_application: OpenApplication = application,
+    site: Sequence[BaseRoute] = book_list.ROUTES,
 ) -> FastAPI:
     """Return the ASGI application; its clients are opened when it starts, not before.
+
+    `site` is what people see at `/` and below, beside the API and the widget's files.
 
     Raises ConfigError when the settings contradict themselves.
     """
@@ -58,7 +65,6 @@ def create_app(
             app.state.room = Room(
                 Shares(settings.answers_at_once), Shares(settings.searches_at_once)
             )
-            app.state.demo_site = demo.build_site(*await sample_pages(rag))
             yield
 
     app = FastAPI(
@@ -77,9 +83,8 @@ def create_app(
     security.install(app, settings)
     app.include_router(routes.router)
     app.include_router(citing.router)
-    app.include_router(demo.router)
-    app.mount("/widget", demo.widget_files())
-    app.mount("/img", demo.image_files(SAMPLE_BOOK / "static" / "img"))
+    app.mount("/widget", widget_files())
+    app.router.routes.extend(site)
     _extend_description(app)
     return app
 

@@ -11,7 +11,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from starlette.routing import BaseRoute
+
+from app.api import book_list
 from app.api.connections import server
+from app.api.demo import sample_site
 from app.bootstrap import Application, application
 from app.domain.answer import AnswerMode, Usage
 from app.domain.retrieval.query import Turn
@@ -53,10 +57,25 @@ def ingest(settings: Settings, request: IngestRequest) -> None:
         pool.submit(asyncio.run, run()).result()
 
 
+def sample_routes(settings: Settings) -> Sequence[BaseRoute]:
+    """Return what `demo` shows to people."""
+
+    async def routes() -> Sequence[BaseRoute]:
+        async with application(settings) as rag:
+            return await sample_site(rag)
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, routes()).result()
+
+
 @contextmanager
-def serving(settings: Settings, open_application: OpenApplication = application) -> Iterator[str]:
+def serving(
+    settings: Settings,
+    open_application: OpenApplication = application,
+    site: Sequence[BaseRoute] = book_list.ROUTES,
+) -> Iterator[str]:
     """Serve until the context ends; yield the address, such as `http://127.0.0.1:54321`."""
-    app = create_app(settings, open_application=open_application)
+    app = create_app(settings, open_application=open_application, site=site)
     # asyncio turns Nagle's delay off only where the protocol is named.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))

@@ -24,7 +24,7 @@ from app.domain.answer import (
     TextDelta,
 )
 from app.domain.book_id import BookId
-from tests.serving import ingest, offline_settings, serving
+from tests.serving import ingest, offline_settings, sample_routes, serving
 
 _CHROMIUM = next(
     (
@@ -60,7 +60,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve the sample book, read for another address than it is served at."""
     settings = offline_settings(tmp_path_factory.mktemp("home"))
     ingest(settings, sample_request(settings))
-    with serving(settings) as address:
+    with serving(settings, site=sample_routes(settings)) as address:
         yield address
 
 

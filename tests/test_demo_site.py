@@ -19,7 +19,7 @@ from app.domain.book_id import BookId
 from app.domain.document import Block, BlockKind, Book, Document, Site
 from app.services.ingest import IngestRequest
 from tests.html_page import Page
-from tests.serving import ingest, offline_settings, serving
+from tests.serving import ingest, offline_settings, sample_routes, serving
 
 BASE = "http://127.0.0.1:8000"
 
@@ -264,7 +264,10 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
 
     asyncio.run(remember_book())
     paths = [urlsplit(document.url).path for document in read[0].documents]
-    with serving(settings) as address, httpx.Client(base_url=address) as client:
+    with (
+        serving(settings, site=sample_routes(settings)) as address,
+        httpx.Client(base_url=address) as client,
+    ):
         pages = {path: Page(client.get(path).raise_for_status().text) for path in paths}
         yield Sample(address, read[0], pages)
 

@@ -13,14 +13,14 @@ from pathlib import Path
 from string import Template
 from urllib.parse import unquote, urlsplit
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from starlette.staticfiles import StaticFiles
-from starlette.types import Receive, Scope, Send
+from starlette.routing import BaseRoute, Mount, Route
 
+from app.api.widget import WIDGET_FOLDER, WholeFiles
+from app.bootstrap import SAMPLE_BOOK, Application, sample_pages
 from app.domain.document import BlockKind, Book, Document
 
-WIDGET_FOLDER = Path(__file__).resolve().parent.parent / "widget"
 _OUTLINE_LEVELS = (2,)
 
 
@@ -136,38 +136,22 @@ def _pager(before: Document | None, after: Document | None) -> str:
     return "".join(links)
 
 
-router = APIRouter(include_in_schema=False)
+async def sample_site(rag: Application) -> Sequence[BaseRoute]:
+    """Return the routes of the sample book's pages and images."""
+    return _routes(build_site(*await sample_pages(rag)), SAMPLE_BOOK / "static" / "img")
 
 
-def _site(request: Request) -> DemoSite:
-    site: DemoSite = request.app.state.demo_site
-    return site
+def _routes(site: DemoSite, images: Path) -> Sequence[BaseRoute]:
+    async def home(_: Request) -> Response:
+        return RedirectResponse(site.home)
 
+    async def page(request: Request) -> Response:
+        html = site.page(request.url.path)
+        return HTMLResponse(html or site.missing, status_code=200 if html is not None else 404)
 
-@router.api_route("/", methods=["GET", "HEAD"])
-async def home(request: Request) -> Response:
-    return RedirectResponse(_site(request).home)
-
-
-@router.api_route("/docs", methods=["GET", "HEAD"])
-@router.api_route("/docs/{path:path}", methods=["GET", "HEAD"])
-async def page(request: Request) -> Response:
-    site = _site(request)
-    html = site.page(request.url.path)
-    return HTMLResponse(html) if html is not None else HTMLResponse(site.missing, status_code=404)
-
-
-def widget_files() -> StaticFiles:
-    return _WholeFiles(directory=WIDGET_FOLDER)
-
-
-def image_files(folder: Path) -> StaticFiles:
-    return _WholeFiles(directory=folder, check_dir=False)
-
-
-class _WholeFiles(StaticFiles):
-    """Ignores ranges, as RFC 9110 allows: Starlette answers a wrong one with plain text."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
-        await super().__call__({**scope, "headers": headers}, receive, send)
+    return (
+        Route("/", home),
+        Route("/docs", page),
+        Route("/docs/{path:path}", page),
+        Mount("/img", WholeFiles(directory=images)),
+    )

@@ -163,7 +163,7 @@ def _keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
     _ledger(commands)
 
-    serve = commands.add_parser("serve", help="serve the API and the demo site")
+    serve = commands.add_parser("serve", help="serve the API and a page that lists the books")
     serve.add_argument("--host")
     serve.add_argument("--port", type=int)
     serve.set_defaults(run=serving.serve)

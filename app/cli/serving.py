@@ -30,11 +30,12 @@ async def demo(arguments: argparse.Namespace, settings: Settings) -> None:
             report = await app.ingest.run(sample_request(settings), progress)
     remark(f"{report.book}: {report.chunks} chunks, {report.embedded} embedded now")
     if not arguments.no_serve:
-        await _serve(settings)
+        await _serve(settings, sample=True)
 
 
-async def _serve(settings: Settings) -> None:
+async def _serve(settings: Settings, *, sample: bool = False) -> None:
     # Half a second of start-up, which the other commands should not pay.
+    from app.api import book_list, demo  # noqa: PLC0415
     from app.api.connections import server  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415
 
@@ -49,7 +50,8 @@ async def _serve(settings: Settings) -> None:
         for line in await storage_warnings(settings, rag.index):
             remark(f"warning: {line}")
         remark(f"serving at http://{settings.host}:{settings.port} (Ctrl-C stops)")
-        web = create_app(settings, open_application=opened)
+        site = await demo.sample_site(rag) if sample else book_list.ROUTES
+        web = create_app(settings, open_application=opened, site=site)
         await server(web, settings).serve()
 
 

@@ -4,6 +4,7 @@
 //
 // data-book      the book to ask; without it, every book of the server
 // data-api       the API's origin; without it, the page's own
+// data-label     the words on its button; without it, "Ask this book"
 // data-base-url  citations that begin with it are opened on the page's own origin
 //
 // It does two things: it opens the paragraph that `?cite=` names, and it asks the API and shows the
@@ -17,6 +18,7 @@
     api: (script.dataset.api || "").replace(/\/$/, ""),
     baseUrl: (script.dataset.baseUrl || "").replace(/\/$/, ""),
   };
+  const LABEL = script.dataset.label || "Ask this book";
   const STORE = `textbook-rag:${config.book}`;
   const KEPT_TURNS = 10; // questions that stay in the box from page to page
   const HISTORY_QUESTIONS = 3; // of those, what is sent along with a new one
@@ -86,10 +88,10 @@
   // --- the box -----------------------------------------------------------------------------
 
   const root = make("div", "tbr");
-  const launch = make("button", "tbr-launch", "Ask this book");
+  const launch = make("button", "tbr-launch", LABEL);
   const panel = make("section", "tbr-panel");
   const log = make("div", "tbr-log");
-  const hint = make("p", "tbr-hint", "Ask a question. The answer comes from this book, and every "
+  const hint = make("p", "tbr-hint", "Ask a question. The answer comes from the text, and every "
     + "claim links to the paragraph it rests on.");
   const status = make("div", "tbr-visually-hidden");
   const input = make("textarea", "tbr-input");
@@ -104,7 +106,7 @@
     panel.id = "tbr-panel";
     launch.setAttribute("aria-controls", panel.id);
     panel.setAttribute("role", "dialog");
-    panel.setAttribute("aria-label", "Ask this book");
+    panel.setAttribute("aria-label", LABEL);
     panel.hidden = true;
 
     const header = make("div", "tbr-header");
@@ -113,7 +115,7 @@
     clear.type = close.type = "button";
     clear.addEventListener("click", clearTurns);
     close.addEventListener("click", () => setOpen(false));
-    header.append(make("h2", "tbr-title", "Ask this book"), clear, close);
+    header.append(make("h2", "tbr-title", LABEL), clear, close);
 
     log.tabIndex = 0;
     log.setAttribute("aria-label", "Questions and answers");
@@ -403,7 +405,7 @@
     input.value = "";
     state.running = new AbortController();
     send.textContent = "Stop";
-    status.textContent = "Searching the book…";
+    status.textContent = "Searching…";
     drawReply(reply, turn);
     try {
       await stream(body, state.running.signal, (event, data) => {

@@ -1,0 +1,55 @@
+"""The page at `/`: the books of the index, each with a link to its site, and the chat box."""
+
+from __future__ import annotations
+
+from html import escape
+from string import Template
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from app.api.responses import BookBody, BooksBody
+from app.api.widget import WIDGET_FOLDER
+from app.bootstrap import Application
+
+_EMPTY = (
+    "<p>The index holds no book yet. <code>textbook-rag ingest BOOK_DIR --base-url URL</code> "
+    "reads a book into it.</p>"
+)
+
+
+def books_page(found: BooksBody) -> str:
+    """Return the page as HTML; without the chat box when there is no book to ask."""
+    template = Template((WIDGET_FOLDER / "books.html").read_text(encoding="utf-8"))
+    article = f'<ul class="books">{"".join(map(_book, found.books))}</ul>' if found.books else ""
+    article += "".join(map(_left_out, found.quarantined))
+    return template.substitute(
+        article=article or _EMPTY, widget=_widget(len(found.books)) if found.books else ""
+    )
+
+
+def _book(book: BookBody) -> str:
+    title = f'<span lang="{escape(book.language)}">{escape(book.title)}</span>'
+    if book.base_url:
+        title = f'<a href="{escape(book.base_url)}">{title}</a>'
+    facts = f"Version {escape(book.version)} · <code>{escape(book.id)}</code>"
+    return f'<li>{title}<p class="caption">{facts}</p></li>'
+
+
+def _left_out(book: str) -> str:
+    return f"<p><code>{escape(book)}</code> is damaged and left out of answers.</p>"
+
+
+def _widget(books: int) -> str:
+    label = "Ask this book" if books == 1 else "Ask these books"
+    return f'<script src="/widget/widget.js" defer data-label="{label}"></script>'
+
+
+async def home(request: Request) -> Response:
+    rag: Application = request.app.state.application
+    found = BooksBody.of(await rag.index.books(), await rag.index.damaged())
+    return HTMLResponse(books_page(found))
+
+
+ROUTES = (Route("/", home),)
