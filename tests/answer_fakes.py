@@ -19,11 +19,12 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchQuery, Turn
 from app.services.answer import AnswerQuestion
+from app.services.answerability import AnswerabilityScorer
 from app.services.consultation import ConsultBook
 from app.services.extractive_generator import ExtractiveGenerator
+from app.services.feature_reranker import FeatureReranker
 from app.services.follow_ups import SuggestFollowUps
-from app.services.judge import JudgeAnswerability
-from app.services.likeness import LikenessVectors
+from app.services.page_locator import PageLocator
 from app.services.ports import (
     GeneratedCitation,
     GeneratedEnd,
@@ -34,10 +35,9 @@ from app.services.ports import (
     VectorIndex,
 )
 from app.services.quote_links import LinkQuotes
-from app.services.reading_places import ReadingPlaces
 from app.services.retrieve import Retrieve, SearchResult
-from app.services.second_stage import SecondStage
-from app.services.term_ceilings import TermCeilings
+from app.services.similarity import SimilarityEncoder
+from app.services.term_upper_bounds import TermUpperBounds
 from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, local_embedder
 
 _BM25 = Bm25Encoder()
@@ -185,18 +185,18 @@ def answering_over(
     refusal_threshold: float = THRESHOLD,
 ) -> AnswerQuestion:
     """The use case as bootstrap makes it, without a model."""
-    ceilings = TermCeilings(index, sparse)
-    judge = JudgeAnswerability(
-        LikenessVectors(local_embedder, STOP_WORDS),
+    ceilings = TermUpperBounds(index, sparse)
+    judge = AnswerabilityScorer(
+        SimilarityEncoder(local_embedder, STOP_WORDS),
         ceilings,
-        SecondStage(sparse, ceilings).terms_of,
+        FeatureReranker(sparse, ceilings).terms_of,
     )
     extractive = ExtractiveGenerator(split_sentences, judge)
     return AnswerQuestion(
         consult=ConsultBook(
             retrieve=retriever,
             ceilings=ceilings,
-            places=ReadingPlaces(index),
+            places=PageLocator(index),
             judge=judge,
             refusal=RefusalPolicy(refusal_threshold),
             count_tokens=lambda text: len(text.split()),

@@ -31,8 +31,8 @@ from app.domain.errors import (
 from app.domain.prompting import NO_ANSWER
 from app.domain.retrieval.query import SearchFilter, SearchQuery, Turn
 from app.services.answer import SEARCHES_AT_ONCE, AnswerQuestion
+from app.services.answerability import AnswerabilityScorer
 from app.services.extractive_generator import ExtractiveGenerator
-from app.services.judge import JudgeAnswerability
 from app.services.retrieve import SearchResult
 from tests.answer_fakes import FakeGenerator, Step, World, passage
 
@@ -135,7 +135,7 @@ def test_follow_up_is_searched_together_with_the_question_before_it() -> None:
 class Listening:
     """A judge that keeps what is compared with what."""
 
-    judge: JudgeAnswerability
+    judge: AnswerabilityScorer
     heard: list[tuple[str, Sequence[str]]] = field(default_factory=list)
 
     def __getattr__(self, name: str) -> object:

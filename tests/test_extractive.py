@@ -19,7 +19,7 @@ from app.domain.answering.definitions import (
     says_what_it_does,
 )
 from app.domain.answering.extractive import MAX_UNITS, MAX_WORDS, ExtractiveAnswer, compose
-from app.domain.answering.names import mentions, named_as
+from app.domain.answering.names import mentions, term_match_score
 from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import MAX_UNIT_WORDS, list_items, units
 from app.domain.chunking.chunk import Chunk, Passage
@@ -220,11 +220,11 @@ def test_a_sentence_about_another_word_of_the_stem_does_not_define_the_term() ->
 def test_a_term_and_its_plural_are_one(one: str, another: str) -> None:
     for asked, told in ((one, another), (another, one)):
         name = name_asked(f"What are {asked}?")
-        assert named_as(asked, name) == 2
-        assert named_as(told, name) == 1
-        assert named_as(f"{told} (XY)", name) == 1
+        assert term_match_score(asked, name) == 2
+        assert term_match_score(told, name) == 1
+        assert term_match_score(f"{told} (XY)", name) == 1
         assert mentions(f"There is some {told}.", name)
-    assert named_as("cellulose", ("cell",)) == 0
+    assert term_match_score("cellulose", ("cell",)) == 0
     assert not mentions("cellulose", ("cell",))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.fingerprints import folder_fingerprint, program_fingerprint
-from app.adapters.run_memory import FileRunMemory
+from app.adapters.last_run_store import FileRunMemory
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
 from app.domain.ledger import Ledger, renew

@@ -9,7 +9,7 @@ import pytest
 
 from app.domain.answer import Answer
 from app.domain.answering.request import AskRequest
-from app.domain.answering.scope import Place, Scope, narrowed, page_preferred
+from app.domain.answering.scope import PageLocation, Scope, narrowed, page_preferred
 from app.domain.answering.selection import Selection
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
@@ -19,7 +19,7 @@ from app.services.retrieve import Retrieve
 from tests.answer_fakes import FakeGenerator, SpyRetriever, answering_over
 from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk
 
-PLACE = Place(BookId("book"), "b.md", "Two", 1)
+PLACE = PageLocation(BookId("book"), "b.md", "Two", 1)
 
 
 def page(name: str, position: int, chapter: str, text: str) -> Chunk:
@@ -68,7 +68,7 @@ class Reader:
     ],
 )
 def test_a_page_is_found_by_its_address_however_it_is_written(url: str) -> None:
-    assert asyncio.run(Reader().places.page(url)) == Place(BookId("book"), "b.md", "Two", 1)
+    assert asyncio.run(Reader().places.page(url)) == PageLocation(BookId("book"), "b.md", "Two", 1)
 
 
 @pytest.mark.parametrize("url", ["/book/z", "https://example.org/", "/b", "\x00"])

@@ -26,7 +26,7 @@ from app.domain.book_id import BookId
 from app.domain.languages import guess_language
 from app.domain.retrieval.chunk_terms import chunk_terms
 from app.domain.retrieval.query import Turn
-from app.services.term_ceilings import TermCeilings
+from app.services.term_upper_bounds import TermUpperBounds
 from tests.answer_fakes import World, chunk, passage
 from tests.retrieval_fakes import FakeIndex, FakeSparse, make_chunk, make_manifest
 
@@ -146,27 +146,27 @@ class CountingIndex(FakeIndex):
 
 
 def ceilings_of(
-    ceilings: TermCeilings, text: str, books: Sequence[BookId] = ()
+    ceilings: TermUpperBounds, text: str, books: Sequence[BookId] = ()
 ) -> dict[int, float]:
     return asyncio.run(ceilings.of(ceilings.terms(text, "en"), books))
 
 
 def test_ceiling_is_the_best_score_a_chunk_has_by_the_term_alone() -> None:
     chunks = [make_chunk("owl owl owl mouse"), make_chunk("owl", index=1)]
-    ceilings = TermCeilings(CountingIndex(chunks), FakeSparse())
+    ceilings = TermUpperBounds(CountingIndex(chunks), FakeSparse())
     assert ceilings_of(ceilings, "owl") == {next(iter(ceilings.terms("owl", "en"))): 3.0}
 
 
 def test_term_that_is_in_no_chunk_counts_as_much_as_the_rarest_could() -> None:
     index = CountingIndex([make_chunk("owl")], [replace(make_manifest(), chunks=1_000)])
-    ceilings = TermCeilings(index, FakeSparse())
+    ceilings = TermUpperBounds(index, FakeSparse())
     (unknown,) = ceilings_of(ceilings, "zebra").values()
     assert 9.0 < unknown < 11.0
 
 
 def test_ceilings_are_asked_once_for_each_generation_of_a_book() -> None:
     index = CountingIndex([make_chunk("owl mouse")])
-    ceilings = TermCeilings(index, FakeSparse())
+    ceilings = TermUpperBounds(index, FakeSparse())
     assert ceilings_of(ceilings, "owl mouse") == ceilings_of(ceilings, "mouse owl")
     assert index.asked == 2
     index.manifests = [replace(make_manifest(), generation=2)]
@@ -177,7 +177,7 @@ def test_ceilings_are_asked_once_for_each_generation_of_a_book() -> None:
 def test_ceilings_of_one_book_leave_out_the_others() -> None:
     chunks = [make_chunk("owl"), make_chunk("owl owl", book="other")]
     manifests = [make_manifest(), make_manifest("other")]
-    ceilings = TermCeilings(CountingIndex(chunks, manifests), FakeSparse())
+    ceilings = TermUpperBounds(CountingIndex(chunks, manifests), FakeSparse())
     assert list(ceilings_of(ceilings, "owl", [BookId("book")]).values()) == [1.0]
     assert list(ceilings_of(ceilings, "owl").values()) == [2.0]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import chunk_terms
-from app.domain.retrieval.definitions import focuses, term_forms
+from app.domain.retrieval.definitions import definition_targets, term_forms
 from app.domain.retrieval.query import Hit
 from app.domain.retrieval.rescoring import AskedTerms, RescoringWeights, rescore
 from tests.retrieval_fakes import make_chunk
@@ -30,12 +30,12 @@ def order(
     hits: Sequence[Hit],
     weights: RescoringWeights,
     *,
-    carriers: str = "",
+    frame_words: str = "",
     rare: str = "",
     page_url: str = "",
 ) -> list[str]:
     asked = AskedTerms(
-        terms_of(question), dict.fromkeys(terms_of(rare), 5.0), frozenset(terms_of(carriers))
+        terms_of(question), dict.fromkeys(terms_of(rare), 5.0), frozenset(terms_of(frame_words))
     )
     terms = [chunk_terms(hit.chunk, terms_of) for hit in hits]
     return [
@@ -110,7 +110,7 @@ def test_the_place_that_defines_just_what_is_asked_goes_first(
     user, definer = pages("user", "definer")
     definer = replace(definer, chunk=defining(definer.chunk, term))
     weights = replace(NOTHING, defined=1.0)
-    found = order(question, [user, definer], weights, carriers="define mean")
+    found = order(question, [user, definer], weights, frame_words="define mean")
     assert (found[0] == "definer") is wins
 
 
@@ -204,8 +204,8 @@ def test_a_term_goes_by_its_abbreviation_too() -> None:
 
 
 def test_a_question_of_nothing_but_carriers_asks_for_their_own_definition() -> None:
-    assert focuses([1, 2], {1, 2}) == {(1, 2)}
-    assert focuses([], {1}) == frozenset()
+    assert definition_targets([1, 2], {1, 2}) == {(1, 2)}
+    assert definition_targets([], {1}) == frozenset()
 
 
 _texts = st.lists(st.sampled_from("stack heap tree grows. rocks".split()), min_size=1).map(" ".join)

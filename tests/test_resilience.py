@@ -26,8 +26,8 @@ from app.services.resilience import (
     GuardedGenerator,
     GuardedReranker,
     GuardedRewriter,
-    all_in_time,
     in_time,
+    stream_with_deadline,
 )
 from app.services.retrieve import Retrieve
 from tests.answer_fakes import generation_request
@@ -184,7 +184,7 @@ async def collect(events: AsyncIterator[int], into: list[int]) -> None:
 
 def test_events_in_time_come_as_they_are() -> None:
     stream, got = Stream(3), list[int]()
-    asyncio.run(collect(all_in_time(stream.events(), LONG, "the answer"), got))
+    asyncio.run(collect(stream_with_deadline(stream.events(), LONG, "the answer"), got))
     assert got == [0, 1, 2]
     assert stream.closed
 
@@ -192,7 +192,7 @@ def test_events_in_time_come_as_they_are() -> None:
 def test_events_that_stay_out_are_unavailable_and_their_source_is_closed() -> None:
     stream, got = Stream(2, hangs=True), list[int]()
     with pytest.raises(errors.ProviderUnavailable, match="the answer took longer"):
-        asyncio.run(collect(all_in_time(stream.events(), SHORT, "the answer"), got))
+        asyncio.run(collect(stream_with_deadline(stream.events(), SHORT, "the answer"), got))
     assert got == [0, 1]
     assert stream.closed
 

@@ -27,9 +27,9 @@ from app.domain.retrieval.query import (
     Turn,
     Vector,
 )
+from app.services.feature_reranker import DEPTH, MOST_TERMS, FeatureReranker
 from app.services.retrieve import Retrieve, SearchResult
-from app.services.second_stage import DEPTH, MOST_TERMS, SecondStage
-from app.services.term_ceilings import TermCeilings
+from app.services.term_upper_bounds import TermUpperBounds
 from tests.retrieval_fakes import (
     FakeEmbedder,
     FakeIndex,
@@ -62,7 +62,7 @@ def retrieve(
     index: FakeIndex | None = None,
     reranker: FakeReranker | None = None,
     rerank_seconds: float = 3.0,
-    second_stage: bool = False,
+    feature_reranker: bool = False,
 ) -> Retrieve:
     index, sparse = index or FakeIndex(CHUNKS), sparse or FakeSparse()
     return Retrieve(
@@ -71,7 +71,9 @@ def retrieve(
         index,
         reranker,
         lambda text: len(text.split()),
-        second_stage=SecondStage(sparse, TermCeilings(index, sparse)) if second_stage else None,
+        feature_reranker=FeatureReranker(sparse, TermUpperBounds(index, sparse))
+        if feature_reranker
+        else None,
         rerank_seconds=rerank_seconds,
     )
 
@@ -282,7 +284,7 @@ def test_the_second_stage_puts_the_definition_first_in_a_hybrid_search_only() ->
     user = make_chunk("Many stacks, stacks, stacks.")
     definer = defining("x y z Stacks are w.", "stacks")
     index = FakeIndex([user, definer])
-    plain, staged = retrieve(index=index), retrieve(index=index, second_stage=True)
+    plain, staged = retrieve(index=index), retrieve(index=index, feature_reranker=True)
     question = "What are stacks?"
     assert ids(search(plain, SearchQuery(question))) == [user.chunk_id, definer.chunk_id]
     assert ids(search(staged, SearchQuery(question))) == [definer.chunk_id, user.chunk_id]
@@ -292,7 +294,7 @@ def test_the_second_stage_puts_the_definition_first_in_a_hybrid_search_only() ->
 
 def test_the_second_stage_keeps_raw_scores_and_puts_what_it_did_not_look_at_below() -> None:
     chunks = [make_chunk(f"out {'x ' * n}", file=f"{n}.md") for n in range(DEPTH + 10)]
-    staged = retrieve(index=FakeIndex(chunks), second_stage=True)
+    staged = retrieve(index=FakeIndex(chunks), feature_reranker=True)
     hits = search(staged, SearchQuery("out", k=DEPTH + 5)).hits
     assert len(hits) == DEPTH + 5
     scores = [hit.score for hit in hits]
@@ -302,7 +304,7 @@ def test_the_second_stage_keeps_raw_scores_and_puts_what_it_did_not_look_at_belo
 
 def test_with_the_second_stage_too_more_hits_keep_the_same_first_ones() -> None:
     chunks = [make_chunk(f"out {'x ' * n}", file=f"{n % 3}.md", index=n) for n in range(60)]
-    staged = retrieve(index=FakeIndex(chunks), second_stage=True)
+    staged = retrieve(index=FakeIndex(chunks), feature_reranker=True)
     few = ids(search(staged, SearchQuery("out x", k=5)))
     assert ids(search(staged, SearchQuery("out x", k=50)))[:5] == few
 
@@ -310,12 +312,12 @@ def test_with_the_second_stage_too_more_hits_keep_the_same_first_ones() -> None:
 def test_a_long_question_asks_for_a_bounded_number_of_terms() -> None:
     index = CountingIndex(CHUNKS)
     question = "queues " + " ".join(f"word{n}" for n in range(500))
-    assert ids(search(retrieve(index=index, second_stage=True), SearchQuery(question)))
+    assert ids(search(retrieve(index=index, feature_reranker=True), SearchQuery(question)))
     assert index.terms == MOST_TERMS
 
 
 def test_the_second_stage_of_nothing_found_is_nothing() -> None:
-    empty = retrieve(index=FakeIndex([]), second_stage=True)
+    empty = retrieve(index=FakeIndex([]), feature_reranker=True)
     assert search(empty, SearchQuery("queues")).hits == ()
 
 

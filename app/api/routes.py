@@ -37,7 +37,7 @@ from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import AskRequest
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
-from app.services.resilience import all_in_time, in_time
+from app.services.resilience import in_time, stream_with_deadline
 from app.settings import Settings
 
 _STREAM_EXAMPLE = """\
@@ -163,7 +163,7 @@ async def chat(
     seconds = rag.settings.answer_timeout_seconds
 
     def stream(ask: AskRequest) -> AsyncIterator[AnswerEvent]:
-        return all_in_time(rag.answer.stream(ask), seconds, "the answer")
+        return stream_with_deadline(rag.answer.stream(ask), seconds, "the answer")
 
     with a_place(room_of(request).searches, request):
         if body.stream or sse.MEDIA_TYPE in request.headers.get("accept", ""):

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from app.adapters.bm25 import Bm25Encoder
+from app.adapters.last_run_store import FileRunMemory
 from app.adapters.minilm_embedder import MiniLmEmbedder
 from app.adapters.qdrant.edge import EdgeIndex
-from app.adapters.run_memory import FileRunMemory
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
@@ -32,24 +32,24 @@ from app.domain.answering.refusal import RefusalPolicy
 from app.domain.errors import ConfigError
 from app.domain.languages import COMMON_WORDS
 from app.services.answer import AnswerQuestion
+from app.services.answerability import AnswerabilityScorer
 from app.services.cite import CiteParagraph
-from app.services.collector import heap_set_aside
 from app.services.consultation import ConsultBook
 from app.services.evaluate import Evaluate
 from app.services.extractive_generator import ExtractiveGenerator
+from app.services.feature_reranker import FeatureReranker
 from app.services.follow_ups import SuggestFollowUps
+from app.services.gc_control import frozen_heap
 from app.services.glossary import LookUpTerms
 from app.services.ingest import IngestBook
-from app.services.judge import JudgeAnswerability
 from app.services.lexical import FINGERPRINT as LEXICAL_FINGERPRINT
-from app.services.likeness import LikenessVectors
 from app.services.migrate import MigrateBooks
+from app.services.page_locator import PageLocator
 from app.services.ports import BookStore, Embedder, Generator
 from app.services.quote_links import LinkQuotes
-from app.services.reading_places import ReadingPlaces
 from app.services.retrieve import Retrieve
-from app.services.second_stage import SecondStage
-from app.services.term_ceilings import TermCeilings
+from app.services.similarity import SimilarityEncoder
+from app.services.term_upper_bounds import TermUpperBounds
 from app.services.verify import VerifyBooks
 from app.settings import Settings
 
@@ -97,8 +97,8 @@ async def application(
         sparse = Bm25Encoder()
         count_tokens = await asyncio.to_thread(token_counter)
         ledgers = SqliteLedgers(settings.home / "ledger")
-        ceilings = TermCeilings(index, sparse)
-        second_stage = SecondStage(sparse, ceilings)
+        ceilings = TermUpperBounds(index, sparse)
+        feature_reranker = FeatureReranker(sparse, ceilings)
         retrieve = Retrieve(
             embedder=asked_in_time(settings, embedder),
             sparse=sparse,
@@ -107,23 +107,23 @@ async def application(
             rewriter=writer.rewriter if writer else None,
             # The same paragraphs are read again and again.
             count_tokens=lru_cache(maxsize=4_096)(count_tokens),
-            second_stage=second_stage,
+            feature_reranker=feature_reranker,
             fusion=settings.fusion,
             dense_weight=settings.dense_weight,
             # Longer than the reranker's own limit, so that its circuit breaker sees the failure.
             rerank_seconds=settings.rerank_timeout_seconds + 1,
         )
-        judge = JudgeAnswerability(
-            LikenessVectors(partial(local_embedder, embedder), {**COMMON_WORDS, **STOP_WORDS}),
+        judge = AnswerabilityScorer(
+            SimilarityEncoder(partial(local_embedder, embedder), {**COMMON_WORDS, **STOP_WORDS}),
             ceilings,
-            second_stage.terms_of,
+            feature_reranker.terms_of,
         )
         extractive = ExtractiveGenerator(split_sentences, judge)
         answer = AnswerQuestion(
             consult=ConsultBook(
                 retrieve=retrieve,
                 ceilings=ceilings,
-                places=ReadingPlaces(index),
+                places=PageLocator(index),
                 judge=judge,
                 refusal=RefusalPolicy(settings.refusal_threshold),
                 count_tokens=count_tokens,
@@ -140,7 +140,7 @@ async def application(
         )
         if writer:
             answer = answer.written_by(writer.generator)
-        stack.enter_context(heap_set_aside())
+        stack.enter_context(frozen_heap())
         yield Application(
             settings=settings,
             embedder=embedder,

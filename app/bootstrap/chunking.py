@@ -25,7 +25,7 @@ from app.domain.chunking.report import Report, guarantee_report
 from app.domain.document import Book, Document, Span
 from app.domain.errors import BookError, InputError
 from app.domain.links import page_links
-from app.services.collector import paused_collector
+from app.services.gc_control import paused_gc
 from app.services.ingest import IngestRequest
 from app.services.phases import Advance, ignore
 from app.services.ports import Embedder
@@ -69,7 +69,7 @@ def chunk_book(
     )
     chunks: list[Chunk] = []
     for document in book.documents:
-        with paused_collector():
+        with paused_gc():
             chunks += chunk_document(document, book, config, _linking(tools, document))
         advance(1)
     return chunks

@@ -6,7 +6,16 @@ import argparse
 from importlib import metadata
 from pathlib import Path
 
-from app.cli import books, comparing, evaluating, ingesting, keeping, ledgers, questions, serving
+from app.cli import (
+    comparing,
+    evaluating,
+    index_commands,
+    ingesting,
+    ledgers,
+    questions,
+    reading_commands,
+    serving,
+)
 from app.domain.book_id import BookId
 from app.domain.chunking import StrategyName
 from app.domain.document import BlockKind, Site
@@ -51,14 +60,14 @@ def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     blocks.add_argument(
         "--coverage", action="store_true", help="last line: share of source covered"
     )
-    blocks.set_defaults(run=books.blocks)
+    blocks.set_defaults(run=reading_commands.blocks)
 
     chunks = commands.add_parser("chunks", help="print a book's chunks, one JSON object a line")
     _source(chunks, "PATH")
     chunks.add_argument("--strategy", metavar="NAME")
     chunks.add_argument("--exclude-kinds", type=_kinds, default=frozenset(), metavar="KIND,...")
     chunks.add_argument("--report", action="store_true", help="print the guarantee report instead")
-    chunks.set_defaults(run=books.chunks)
+    chunks.set_defaults(run=reading_commands.chunks)
 
 
 def _asking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -122,17 +131,17 @@ def _compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     listing = commands.add_parser("books", help="list the indexed books")
     listing.add_argument("--json", action="store_true")
-    listing.set_defaults(run=keeping.listing)
+    listing.set_defaults(run=index_commands.listing)
 
     remove = commands.add_parser("remove", help="remove a book from the index")
     remove.add_argument("book", type=BookId, metavar="BOOK")
     remove.add_argument("--json", action="store_true")
-    remove.set_defaults(run=keeping.remove)
+    remove.set_defaults(run=index_commands.remove)
 
     rollback = commands.add_parser("rollback", help="go back to a book's generation before")
     rollback.add_argument("book", type=BookId, metavar="BOOK")
     rollback.add_argument("--json", action="store_true")
-    rollback.set_defaults(run=keeping.rollback)
+    rollback.set_defaults(run=index_commands.rollback)
 
     verify = commands.add_parser("verify", help="check the index, the ledgers and the cache")
     verify.add_argument(
@@ -144,7 +153,7 @@ def _keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="let readers see the generation before one that is damaged",
     )
     verify.add_argument("--json", action="store_true")
-    verify.set_defaults(run=keeping.verify)
+    verify.set_defaults(run=index_commands.verify)
 
     migrate = commands.add_parser("migrate", help="copy the embedded index to QDRANT_URL's server")
     migrate.add_argument(
@@ -152,14 +161,14 @@ def _keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     migrate.add_argument("--quiet", action="store_true", help="no progress on stderr")
     migrate.add_argument("--json", action="store_true")
-    migrate.set_defaults(run=keeping.migrate)
+    migrate.set_defaults(run=index_commands.migrate)
 
     links = commands.add_parser("links", help="print every paragraph's deep link, a JSON line each")
     links.add_argument("book", metavar="BOOK", help="an indexed book, or a book's folder")
     links.add_argument("--site", type=Site, choices=Site)
     links.add_argument("--base-url", type=checked_base_url, default="", metavar="URL")
     links.add_argument("--json", action="store_true", help="accepted; the output always is JSON")
-    links.set_defaults(run=books.links)
+    links.set_defaults(run=reading_commands.links)
 
     _ledger(commands)
 

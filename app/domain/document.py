@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from app.domain.book_id import BookId
-from app.domain.record import record
+from app.domain.fast_dataclass import fast_dataclass
 
 Span: TypeAlias = tuple[int, int]
 
@@ -47,7 +47,7 @@ class Site(StrEnum):
     PLAIN = "plain"
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Part:
     """A joint inside a block where it may be split when it is too large for one chunk.
 
@@ -64,7 +64,7 @@ class Part:
     """True for a table's header row: repeated, as context, in every piece of a split table."""
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Block:
     """One unit of a book's text: the unit that is cited.
 

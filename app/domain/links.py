@@ -23,7 +23,7 @@ from typing import TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document
-from app.domain.record import record
+from app.domain.fast_dataclass import fast_dataclass
 from app.domain.urls import with_anchor
 
 _MARKS = (
@@ -106,7 +106,7 @@ def _link(document: Document, block: Block, quote: Quote) -> str:
     return deep_link(block.url, quote.text, quote.suffix)
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Quote:
     """What a text fragment looks for: words, and the words that follow them if those decide."""
 
@@ -117,7 +117,7 @@ class Quote:
 _NOTHING = Quote("")
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class _Run:
     """A clean run: its text, the number of its words, and its place in the page's words."""
 

@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CitationTarget:
     """`gone` is True when the paragraph left the book: `url` then is the nearest section's."""
 
     book: BookId
@@ -30,7 +30,7 @@ class CiteParagraph:
     index: VectorIndex
     ledgers: LedgerStore
 
-    async def find(self, paragraph_id: str, book: BookId | None = None) -> Place | None:
+    async def find(self, paragraph_id: str, book: BookId | None = None) -> CitationTarget | None:
         """Look in this indexed book, or in every one; None if the id was never known there.
 
         A paragraph that lives in one book is preferred to a tombstone in another. StorageError when
@@ -38,7 +38,7 @@ class CiteParagraph:
         """
         readable = [manifest.book for manifest in await self.index.books()]
         indexed = dict.fromkeys((*readable, *await self.index.damaged()))
-        gone: Place | None = None
+        gone: CitationTarget | None = None
         failed: StorageError | None = None
         for name in [book] if book in indexed else [] if book else indexed:
             try:
@@ -53,15 +53,15 @@ class CiteParagraph:
             raise failed
         return gone
 
-    async def _in_book(self, book: BookId, paragraph_id: str) -> Place | None:
+    async def _in_book(self, book: BookId, paragraph_id: str) -> CitationTarget | None:
         found = await self.ledgers.locate(book, paragraph_id)
         if found is None:
             return None
         entry, nearest = found.entry, found.nearest
         if entry.live:
-            return Place(book, entry.paragraph_id, await self._link(book, entry))
+            return CitationTarget(book, entry.paragraph_id, await self._link(book, entry))
         url = nearest.paragraph.url if nearest else ""
-        return Place(book, entry.paragraph_id, url, gone=True)
+        return CitationTarget(book, entry.paragraph_id, url, gone=True)
 
     async def _link(self, book: BookId, entry: Entry) -> str:
         """Return the link to the paragraph itself; its section's if no chunk holds it, or the index

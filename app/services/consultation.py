@@ -24,7 +24,7 @@ from app.domain.answering.languages import bare_question
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.refusal import RefusalPolicy, answerability
 from app.domain.answering.request import AskRequest
-from app.domain.answering.scope import NEEDS_PAGE, Place, Scope, narrowed, page_preferred
+from app.domain.answering.scope import NEEDS_PAGE, PageLocation, Scope, narrowed, page_preferred
 from app.domain.answering.selection import selected_paragraph
 from app.domain.answering.spelling import long_words, respelled
 from app.domain.chunking.chunk import Chunk
@@ -32,11 +32,11 @@ from app.domain.errors import QuestionError
 from app.domain.languages import guess_language
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchMode, SearchQuery
 from app.domain.terms import Terms, words
-from app.services.judge import JUDGED_HITS, JudgeAnswerability
+from app.services.answerability import JUDGED_HITS, AnswerabilityScorer
+from app.services.page_locator import PageLocator
 from app.services.ports import GenerationRequest
-from app.services.reading_places import ReadingPlaces
 from app.services.retrieve import SearchResult
-from app.services.term_ceilings import TermCeilings
+from app.services.term_upper_bounds import TermUpperBounds
 
 EARLIER_TURN = 0.5
 """Weight of a term that only the question before this one had, or the selected text."""
@@ -96,9 +96,9 @@ class ConsultBook:
     """Finds what an answer is made from, and how likely it is that it answers."""
 
     retrieve: Retriever
-    ceilings: TermCeilings
-    places: ReadingPlaces
-    judge: JudgeAnswerability
+    ceilings: TermUpperBounds
+    places: PageLocator
+    judge: AnswerabilityScorer
     refusal: RefusalPolicy
     count_tokens: Callable[[str], int]
     context_tokens: int = 3_000
@@ -205,7 +205,7 @@ class ConsultBook:
             ]
         )
 
-    async def _place(self, request: AskRequest) -> tuple[Place | None, SearchFilter]:
+    async def _place(self, request: AskRequest) -> tuple[PageLocation | None, SearchFilter]:
         """Where the reader is, if that is known, and what may answer."""
         if request.scope is Scope.SELECTION and request.selection is None:
             message = "scope selection needs a selection"

@@ -14,7 +14,7 @@ from app.domain.answering.refusal import share_of_ceilings
 from app.domain.answering.suggestions import suggestions
 from app.domain.errors import RagError
 from app.domain.retrieval.query import Hit, SearchFilter
-from app.services.term_ceilings import TermCeilings
+from app.services.term_upper_bounds import TermUpperBounds
 
 FOLLOW_UPS = 3
 TRIED = 6
@@ -35,7 +35,7 @@ class SuggestFollowUps:
     """Checked by BM25 alone: a suggestion must not cost a call to a provider."""
 
     retrieve: Searcher
-    ceilings: TermCeilings
+    ceilings: TermUpperBounds
 
     async def after(
         self, question: str, hits: Sequence[Hit], scope: SearchFilter, language: str

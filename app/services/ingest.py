@@ -24,7 +24,7 @@ from app.domain.errors import (
 )
 from app.domain.retrieval.query import Vector
 from app.services.chunk_vectors import embed_keys, token_counts
-from app.services.ingest_draft import Draft, Ids
+from app.services.ingest_plan import IngestPlan, LedgerUpdate
 from app.services.ingest_report import IngestReport, IngestRequest, Memory
 from app.services.lexical import chunk_vector
 from app.services.paragraph_ids import keep_ids
@@ -37,9 +37,9 @@ from app.services.ports import (
     EmbeddingCache,
     GenerationWriter,
     IndexPoint,
+    LastRunStore,
     LedgerStore,
     ProgressReporter,
-    RunMemory,
     SparseEncoder,
 )
 
@@ -78,7 +78,7 @@ class IngestBook:
     ledgers: LedgerStore
     sparse: SparseEncoder
     index: BookStore
-    memory: RunMemory
+    memory: LastRunStore
     count_tokens: Callable[[str], int]
     clock: Callable[[], float]
     stamp: Callable[[IngestRequest], str]
@@ -100,11 +100,11 @@ class IngestBook:
         source = await asyncio.to_thread(self.stamp, request)
         report = await self._recall(request, source)
         if report is None:
-            draft = await self._draft(request, phases)
-            report = draft.report(request)
+            plan = await self._plan(request, phases)
+            report = plan.report(request)
             if not request.dry_run:
-                report = await self._carry_out(draft, report, request, phases, source)
-                await self._remember(draft, report, request, source)
+                report = await self._carry_out(plan, report, request, phases, source)
+                await self._remember(plan, report, request, source)
         return replace(
             report,
             seconds=round(self.clock() - started, 3),
@@ -112,7 +112,7 @@ class IngestBook:
             dry_run=request.dry_run,
         )
 
-    async def _draft(self, request: IngestRequest, phases: Phases) -> Draft:
+    async def _plan(self, request: IngestRequest, phases: Phases) -> IngestPlan:
         """Find out what is to be done; change nothing."""
         book, ids = await self._read(request, phases)
         chunks = await self._chunk(book, request, phases)
@@ -130,7 +130,7 @@ class IngestBook:
             unchanged = same and not faults and not request.force
             missing = [] if unchanged else await self._missing(chunks)
             counts = await asyncio.to_thread(token_counts, missing, chunks, self.count_tokens)
-        return Draft(
+        return IngestPlan(
             book=book,
             chunks=chunks,
             fingerprint=digest,
@@ -144,7 +144,7 @@ class IngestBook:
             faults=faults,
         )
 
-    async def _read(self, request: IngestRequest, phases: Phases) -> tuple[Book, Ids]:
+    async def _read(self, request: IngestRequest, phases: Phases) -> tuple[Book, LedgerUpdate]:
         with phases.phase("read", unit="files") as advance:
             book = await asyncio.to_thread(self.read_book, request, advance)
             if not any(document.blocks for document in book.documents):
@@ -153,7 +153,7 @@ class IngestBook:
             revision = await self.ledgers.revision(book.id)
             known = await self.ledgers.load(book.id)
             book, ledger = await asyncio.to_thread(keep_ids, book, known)
-        return book, Ids(ledger, ledger != known, revision)
+        return book, LedgerUpdate(ledger, ledger != known, revision)
 
     async def _chunk(self, book: Book, request: IngestRequest, phases: Phases) -> Sequence[Chunk]:
         with phases.phase("chunk", len(book.documents), "files") as advance:
@@ -196,19 +196,19 @@ class IngestBook:
 
     async def _carry_out(
         self,
-        draft: Draft,
+        plan: IngestPlan,
         report: IngestReport,
         request: IngestRequest,
         phases: Phases,
         source: str,
     ) -> IngestReport:
-        if draft.unchanged:
+        if plan.unchanged:
             # After a rollback, say, the ledger may know more than this version of the book.
-            if draft.ids.new:
-                await self.ledgers.save(draft.book.id, draft.ids.ledger)
+            if plan.ids.new:
+                await self.ledgers.save(plan.book.id, plan.ids.ledger)
             return report
         billed_before = self.billed()
-        published = await self._publish(draft, request, phases, source)
+        published = await self._publish(plan, request, phases, source)
         billed = self.billed() - billed_before
         return replace(
             report,
@@ -218,42 +218,44 @@ class IngestBook:
         )
 
     async def _publish(
-        self, draft: Draft, request: IngestRequest, phases: Phases, source: str
+        self, plan: IngestPlan, request: IngestRequest, phases: Phases, source: str
     ) -> BookManifest:
-        writer = await self.index.begin(draft.book.id, self.embedder.dimension)
+        writer = await self.index.begin(plan.book.id, self.embedder.dimension)
         try:
-            await self._refuse_if_overtaken(draft, request, source)
-            await self._embed(draft, phases)
-            await self._write(writer, draft.chunks, phases)
+            await self._refuse_if_overtaken(plan, request, source)
+            await self._embed(plan, phases)
+            await self._write(writer, plan.chunks, phases)
             with phases.phase("publish"):
                 # First the ledger: ids that readers may have seen are then never forgotten, and
                 # ids that nobody saw do no harm. A run that dies between the two is done again
                 # with the same ids, since equal texts find their own entries.
-                if draft.ids.new:
-                    await self.ledgers.save(draft.book.id, draft.ids.ledger)
-                return await writer.publish(self._manifest(draft, request))
+                if plan.ids.new:
+                    await self.ledgers.save(plan.book.id, plan.ids.ledger)
+                return await writer.publish(self._manifest(plan, request))
         finally:
             await writer.abandon()
 
-    async def _refuse_if_overtaken(self, draft: Draft, request: IngestRequest, source: str) -> None:
+    async def _refuse_if_overtaken(
+        self, plan: IngestPlan, request: IngestRequest, source: str
+    ) -> None:
         """Another run may have come and gone while this one read the book."""
         if await asyncio.to_thread(self.stamp, request) != source:
             message = "files changed while they were read: run the ingest again"
             raise BookError(message, str(request.folder))
-        if await self.ledgers.revision(draft.book.id) != draft.ids.revision:
+        if await self.ledgers.revision(plan.book.id) != plan.ids.revision:
             message = (
-                f"book {draft.book.id!r} was written by another run while this one read it: "
+                f"book {plan.book.id!r} was written by another run while this one read it: "
                 "run the ingest again"
             )
             raise IndexBusy(message)
 
-    async def _embed(self, draft: Draft, phases: Phases) -> None:
+    async def _embed(self, plan: IngestPlan, phases: Phases) -> None:
         """Embed and cache each batch as it comes, so that a crash never pays twice."""
-        missing = draft.missing
+        missing = plan.missing
         if not missing:
             return
         model, dimension = self.embedder.model, self.embedder.dimension
-        batches = embed_keys(missing, draft.chunks, self.embedder, self.context_embedder)
+        batches = embed_keys(missing, plan.chunks, self.embedder, self.context_embedder)
         done = 0
         with phases.phase("embed", len(missing), "texts") as advance:
             try:
@@ -287,8 +289,8 @@ class IngestBook:
             for chunk, vector in zip(chunks, vectors, strict=True)
         ]
 
-    def _manifest(self, draft: Draft, request: IngestRequest) -> BookManifest:
-        book, chunks = draft.book, draft.chunks
+    def _manifest(self, plan: IngestPlan, request: IngestRequest) -> BookManifest:
+        book, chunks = plan.book, plan.chunks
         return BookManifest(
             book=book.id,
             title=book.title,
@@ -299,7 +301,7 @@ class IngestBook:
             site=book.site.value,
             base_url=book.base_url,
             language=book.language,
-            fingerprint=draft.fingerprint,
+            fingerprint=plan.fingerprint,
             chunks=len(chunks),
             tokens=sum(chunk.token_count for chunk in chunks),
             files=len(book.documents),
@@ -328,17 +330,17 @@ class IngestBook:
         return None
 
     async def _remember(
-        self, draft: Draft, report: IngestReport, request: IngestRequest, source: str
+        self, plan: IngestPlan, report: IngestReport, request: IngestRequest, source: str
     ) -> None:
         if not source:
             return
         memory = Memory(
             stamp=self._stamp(request, source),
-            ledger=await self.ledgers.revision(draft.book.id),
-            fingerprint=draft.fingerprint,
+            ledger=await self.ledgers.revision(plan.book.id),
+            fingerprint=plan.fingerprint,
             report=report.of_the_next_run(),
         )
-        await self.memory.remember(draft.book.id, memory.to_text())
+        await self.memory.remember(plan.book.id, memory.to_text())
 
     def _stamp(self, request: IngestRequest, source: str) -> str:
         """Hash what goes into a run beside the ledger: source, program, request, settings."""

@@ -11,7 +11,12 @@ from collections.abc import Collection
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.retrieval.chunk_terms import names
-from app.domain.retrieval.definitions import CARRIERS, definition_id, focuses, term_forms
+from app.domain.retrieval.definitions import (
+    QUESTION_FRAME_WORDS,
+    definition_id,
+    definition_targets,
+    term_forms,
+)
 from app.domain.retrieval.query import SparseVector
 from app.services.ports import SparseEncoder
 
@@ -31,8 +36,10 @@ def chunk_vector(chunk: Chunk, sparse: SparseEncoder) -> SparseVector:
 
 def question_vector(question: str, language: str, sparse: SparseEncoder) -> SparseVector:
     words = sparse.encode_query(question, language)
-    carriers = sparse.terms(CARRIERS.get(language, ""), language)
-    return _with_definitions(words, focuses(sparse.terms(question, language), carriers))
+    frame_words = sparse.terms(QUESTION_FRAME_WORDS.get(language, ""), language)
+    return _with_definitions(
+        words, definition_targets(sparse.terms(question, language), frame_words)
+    )
 
 
 def _with_definitions(words: SparseVector, defined: Collection[tuple[int, ...]]) -> SparseVector:

@@ -103,7 +103,7 @@ class LedgerStore(Protocol):
         ...
 
 
-class RunMemory(Protocol):
+class LastRunStore(Protocol):
     """What the last ingest of each book saw and said: only ever a short cut, so it may be lost."""
 
     async def recall(self, book: BookId) -> str:

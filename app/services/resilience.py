@@ -109,7 +109,7 @@ async def in_time(work: Awaitable[T], seconds: float, what: str) -> T:
         raise
 
 
-async def all_in_time(
+async def stream_with_deadline(
     events: AsyncIterator[T], seconds: float, what: str
 ) -> AsyncGenerator[T, None]:
     """Yield the events. ProviderUnavailable when they are not all there after `seconds`.

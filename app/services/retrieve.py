@@ -30,6 +30,7 @@ from app.domain.retrieval.query import (
 )
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
 from app.services.book_scope import books_asked, degraded_books
+from app.services.feature_reranker import DEPTH, FeatureReranker
 from app.services.lexical import question_vector
 from app.services.ports import (
     BookManifest,
@@ -40,7 +41,6 @@ from app.services.ports import (
     VectorIndex,
 )
 from app.services.provider_failures import log_failure, require_vector
-from app.services.second_stage import DEPTH, SecondStage
 
 CANDIDATES = 50
 """Chunks taken from each list, and given to the reranker."""
@@ -74,7 +74,7 @@ class Retrieve:
     count_tokens: Callable[[str], int]
     rewriter: QuestionRewriter | None = None
     """Makes a question of a conversation stand alone; None: a rule does (`standalone`)."""
-    second_stage: SecondStage | None = None
+    feature_reranker: FeatureReranker | None = None
     """None: the fused order stands. Only a hybrid search has a second stage."""
     fusion: Fusion = Fusion.WEIGHTED
     dense_weight: float = DENSE_WEIGHT
@@ -227,12 +227,12 @@ class Retrieve:
         self, query: SearchQuery, fused: Sequence[Fused], reranker: Reranker | None
     ) -> tuple[Hit, ...]:
         """Fetch what is needed for k hits, and order it by the second stage."""
-        second_stage = self.second_stage if query.mode is SearchMode.HYBRID else None
-        wanted = max(query.k, self.candidates if reranker else DEPTH if second_stage else 0)
+        feature_reranker = self.feature_reranker if query.mode is SearchMode.HYBRID else None
+        wanted = max(query.k, self.candidates if reranker else DEPTH if feature_reranker else 0)
         hits = await self._fetch(fused[:wanted])
-        if second_stage is None:
+        if feature_reranker is None:
             return hits
-        return await second_stage.order(query, hits)
+        return await feature_reranker.order(query, hits)
 
     async def _fetch(self, fused: Sequence[Fused]) -> tuple[Hit, ...]:
         by_book: dict[BookId, list[str]] = {}

@@ -51,11 +51,11 @@ class Variant:
     history: bool = True
 
     def of(self, retrieve: Retrieve) -> Retrieve:
-        stage = retrieve.second_stage
+        stage = retrieve.feature_reranker
         if stage is not None and self.weights is not None:
             stage = replace(stage, weights=self.weights)
-        second_stage = stage if self.weights is not None else None
-        return replace(retrieve, fusion=self.fusion, second_stage=second_stage)
+        feature_reranker = stage if self.weights is not None else None
+        return replace(retrieve, fusion=self.fusion, feature_reranker=feature_reranker)
 
 
 FEATURES = [one.name for one in fields(RescoringWeights) if one.name not in ("glossary", "here")]

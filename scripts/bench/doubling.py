@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))  # the patterns are among the tests
 from app.adapters.markdown import read_text  # noqa: E402
 from app.domain.document import Site  # noqa: E402
 from app.domain.errors import BookError  # noqa: E402
-from app.services.collector import paused_collector  # noqa: E402
+from app.services.gc_control import paused_gc  # noqa: E402
 from tests.reading_patterns import PATTERNS, Pattern  # noqa: E402
 
 SMALLEST, LARGEST = 1_000, 2_048_000
@@ -32,7 +32,7 @@ PATIENCE = 20
 
 
 def seconds(text: str, site: Site) -> float:
-    with paused_collector():
+    with paused_gc():
         start = time.process_time()
         read_text(text, site=site, file="page.mdx" if site is Site.DOCUSAURUS else "page.md")
         return time.process_time() - start

@@ -31,7 +31,7 @@ from app.domain.document import Block, BlockKind, Book, Document, Site
 from app.domain.glossary import TermFinder, glossary_terms, with_references
 from app.domain.ledger import Ledger
 from app.domain.links import PageText, page_links
-from app.services.collector import paused_collector
+from app.services.gc_control import paused_gc
 from app.services.lexical import chunk_vector
 from app.services.paragraph_ids import keep_ids
 
@@ -322,7 +322,7 @@ STAGES: Mapping[str, Callable[[Made], object]] = {
 
 def _seconds(stage: Callable[[Made], object], page: Made) -> float:
     gc.collect()
-    with paused_collector():
+    with paused_gc():
         started = time.process_time()
         stage(page)
         return time.process_time() - started

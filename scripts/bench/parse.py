@@ -18,7 +18,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 from app.adapters.markdown import read_book
-from app.services.collector import paused_collector
+from app.services.gc_control import paused_gc
 
 
 def bare(folder: Path, files: list[str]) -> None:
@@ -30,7 +30,7 @@ def bare(folder: Path, files: list[str]) -> None:
 
 def seconds(work: Callable[[], object]) -> float:
     """CPU seconds without the cycle collector, which reading a book pauses anyway."""
-    with paused_collector():
+    with paused_gc():
         start = time.process_time()
         work()
         return time.process_time() - start

@@ -43,7 +43,7 @@ from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
 from app.domain.document import Site
 from app.domain.retrieval.query import SearchFilter, SearchQuery
-from app.services.judge import JUDGED_HITS
+from app.services.answerability import JUDGED_HITS
 
 Floats: TypeAlias = NDArray[np.float64]
 OWN, FOREIGN = 350, 50

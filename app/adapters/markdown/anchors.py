@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from app.adapters.markdown.marks import Dialect
-from app.domain.record import record
+from app.domain.fast_dataclass import fast_dataclass
 
 # Each is matched at the last bracket of its kind in a heading.
 _BRACE_ID = re.compile(r"\{#(?P<id>[^{}\s]+)\}\s*$")
@@ -24,7 +24,7 @@ _ATTRIBUTES = re.compile(r"\{:?(?P<list>[ \t]*+(?:[#.:\w][^{}]*)?)\}\s*$")
 _LIST_ID = re.compile(r"(?:^|\s)(?:#|id=\"?)(?P<id>[^\s\"}]+)")
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class HeadingSource:
     """A heading's inline source without the mark-up that gives its id."""
 

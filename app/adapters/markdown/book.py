@@ -23,7 +23,7 @@ from app.domain.identity import assign_ids
 from app.domain.languages import language_of_text
 from app.domain.well_formed import is_well_formed, well_formed
 from app.services.book_folder import shown_name
-from app.services.collector import paused_collector
+from app.services.gc_control import paused_gc
 
 _OPENERS: dict[Site, Callable[[Library, str], Layout]] = {
     Site.DOCUSAURUS: docusaurus.open_docusaurus,
@@ -47,7 +47,7 @@ _SAMPLE = 1_000
 """Paragraphs by which the language is told."""
 
 
-@paused_collector()
+@paused_gc()
 def read_book(
     folder: Path,
     *,

@@ -36,7 +36,7 @@ _UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*$")
 _Rules = Mapping[str, Sequence[RuleFuncBlockType]]
 
 
-class FirstCharacter:
+class BlockRuleDispatcher:
     """Stands before all other block rules and asks only those that a line may begin.
 
     A line that begins no block is a paragraph: markdown-it's own rule finds the same lines, but

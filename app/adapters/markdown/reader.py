@@ -36,7 +36,7 @@ from app.adapters.markdown.leaves import LeafReader
 from app.adapters.markdown.line_index import block_state
 from app.adapters.markdown.marks import Dialect, Mark, MarkClass
 from app.adapters.markdown.model_speech import speech_to_models
-from app.adapters.markdown.paragraphs import FirstCharacter
+from app.adapters.markdown.paragraphs import BlockRuleDispatcher
 from app.adapters.markdown.pieces import Piece
 from app.adapters.markdown.source import SourceFile, line_breaks, make_source
 from app.adapters.markdown.syntax_myst import Directive
@@ -135,7 +135,7 @@ def _install(
     rules = dict(zip(ruler.get_active_rules(), ruler.getRules(""), strict=True))
     ending = ruler.getRules("paragraph")
     terminators = {name: rule for name, rule in rules.items() if rule in ending}
-    first = FirstCharacter(rules, terminators, structure.characters)
+    first = BlockRuleDispatcher(rules, terminators, structure.characters)
     ruler.before("table", "first_character", first)
 
 

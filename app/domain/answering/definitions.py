@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from app.domain.answering.names import Name, named_as
+from app.domain.answering.names import Name, term_match_score
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.glossary import definition_in
@@ -181,7 +181,7 @@ def places_that_define(
 def _alike(hit: Hit, asked: frozenset[int], terms: Terms, name: Name) -> int:
     """How much a term that is defined there is named as it was asked for."""
     passages = (one for one in hit.chunk.passages if defines(one, asked, terms))
-    return max((named_as(term, name) for one in passages for term in one.terms), default=0)
+    return max((term_match_score(term, name) for one in passages for term in one.terms), default=0)
 
 
 def speaks_of(asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms: Terms) -> float:

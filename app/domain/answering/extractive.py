@@ -9,10 +9,10 @@ from itertools import pairwise
 
 from app.domain.answering.announcements import Announcements
 from app.domain.answering.asked import Asked
-from app.domain.answering.block_asked_for import block_asked_for
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.relevance import Relevance, enumerates
-from app.domain.answering.side_by_side import contrasted, side_by_side, table_of_both
+from app.domain.answering.select_block import select_block
+from app.domain.answering.select_comparison import contrasted, select_comparison, table_of_both
 from app.domain.answering.steps_told import steps_told
 from app.domain.answering.units import BLOCKS, WHOLE, Unit, marker_before, units
 from app.domain.document import BlockKind, Span
@@ -87,9 +87,9 @@ def extract(
     ]
     scores = contrasted(found, scores, relevance)
     choice = _Choice(found, scores, brought, terms)
-    defining, together = side_by_side(found, scores, relevance)
+    defining, together = select_comparison(found, scores, relevance)
     table = table_of_both(found, relevance)
-    block = block_asked_for(found, scores, likeness, relevance)
+    block = select_block(found, scores, likeness, relevance)
     told = steps_told(found, relevance)
     if defining:
         choice.take_in_turn(defining, together)

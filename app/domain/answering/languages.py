@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.domain.languages import COMMON_WORDS, guess_language, without_words
-from app.domain.retrieval.definitions import CARRIERS
+from app.domain.retrieval.definitions import QUESTION_FRAME_WORDS
 from app.domain.terms import words
 
 _OWN_NAMES = {
@@ -68,5 +68,5 @@ def bare_question(question: str, language: str) -> str:
     asked_in = guess_language(question, language)
     if asked_in not in COMMON_WORDS or asked_in == "en" == language:
         return question
-    common = COMMON_WORDS[asked_in].union(words(CARRIERS.get(asked_in, "")))
+    common = COMMON_WORDS[asked_in].union(words(QUESTION_FRAME_WORDS.get(asked_in, "")))
     return without_words(question, common)

@@ -16,7 +16,7 @@ _VERB_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|e)$")
 _DOUBLED = re.compile(r"([bdfgmnprt])\1$")
 
 
-def named_as(term: str, name: Name) -> int:
+def term_match_score(term: str, name: Name) -> int:
     """2 if the term, or its abbreviation, is just these words, 1 if but for the plural, else 0.
 
     Terms of one stem are told apart by it: hybrid and hybridization, test and testes.

@@ -26,7 +26,7 @@ from app.domain.answering.definitions import (
     speaks_of,
 )
 from app.domain.answering.listings import is_result
-from app.domain.answering.names import Name, mentions, named_as
+from app.domain.answering.names import Name, mentions, term_match_score
 from app.domain.answering.units import Unit, adjoin, begins_entry
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
@@ -276,7 +276,7 @@ class Relevance:
         """How much it names the term as it was asked for, or not at all, from 0 to 2."""
         if unit.kind is BlockKind.GLOSSARY_ENTRY:
             marked = self.context[unit.passage].passage.terms
-            return max((named_as(term, name) for term in marked), default=0)
+            return max((term_match_score(term, name) for term in marked), default=0)
         unnamed = not asked <= self.terms(unit.text)
         return int(unnamed or mentions(unit.text, name))
 

@@ -28,7 +28,7 @@ NEEDS_PAGE = frozenset({Scope.PAGE, Scope.CHAPTER, Scope.SO_FAR})
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PageLocation:
     """A page of a book."""
 
     book: BookId
@@ -39,7 +39,7 @@ class Place:
 
 
 def narrowed(
-    filter: SearchFilter, scope: Scope | None, place: Place, chapter_end: int | None = None
+    filter: SearchFilter, scope: Scope | None, place: PageLocation, chapter_end: int | None = None
 ) -> SearchFilter:
     """The filter with what the scope leaves of the book; without a scope, as it was.
 
@@ -57,7 +57,7 @@ def narrowed(
     return within
 
 
-def page_preferred(hits: Sequence[Hit], place: Place) -> tuple[Hit, ...]:
+def page_preferred(hits: Sequence[Hit], place: PageLocation) -> tuple[Hit, ...]:
     """The hits by score, those on the reader's page counted a little higher."""
     weighed = [
         replace(hit, score=min(1.0, hit.score * ON_PAGE))

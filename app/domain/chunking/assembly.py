@@ -14,7 +14,7 @@ from app.domain.chunking.pieces import UNCOUNTED, Piece
 from app.domain.chunking.token_sum import JoinCounter
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import BlockKind, Book, Document, Span
-from app.domain.record import record
+from app.domain.fast_dataclass import fast_dataclass
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "chunk.textbook-rag")
 _NAMESPACE_BYTES = NAMESPACE.bytes
@@ -23,7 +23,7 @@ GAP = "\n\n"
 """What stands between stretches that do not touch in the source."""
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Draft:
     """What goes into one chunk."""
 
@@ -34,7 +34,7 @@ class Draft:
     """Repeated as context: the header of the table, or the lead-in of the list, begun before."""
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Rendered:
     text: str
     tokens: int

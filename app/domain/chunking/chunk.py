@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Span
-from app.domain.record import record
+from app.domain.fast_dataclass import fast_dataclass
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Passage:
     """A paragraph (or a piece of an over-long one) as a chunk holds it.
 
@@ -31,7 +31,7 @@ class Passage:
     """The programming language of a code block."""
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Chunk:
     r"""The unit of retrieval.
 

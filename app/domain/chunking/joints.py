@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from app.domain.chunking.inline import sentence_spans
 from app.domain.document import Span
-from app.domain.record import record
+from app.domain.fast_dataclass import fast_dataclass
 
 # Costs of a cut, in the units of `packer`: 1 is some 30 tokens too many in a chunk.
 CUT_PART = 1.0
@@ -29,7 +29,7 @@ _CLOSERS = frozenset(")]}")
 _CONTINUATIONS = ("else", "elif", "except", "finally", "catch", "end", "```", "~~~")
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Tile:
     """A stretch of text between two joints; `cut` is the cost of a cut before it."""
 

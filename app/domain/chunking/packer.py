@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import accumulate
 
 from app.domain.chunking.config import StructureConfig
-from app.domain.record import record
+from app.domain.fast_dataclass import fast_dataclass
 
 # Sizes are compared in steps, so that a paragraph reworded to about the same length moves no cut.
 _COARSE_FROM, _COARSE = 64, 16
@@ -29,8 +29,8 @@ _MERGED = {1: 1.2, 2: 0.9, 3: 0.5}
 _MERGED_DEEPER = 0.3
 
 
-@record(frozen=True, slots=True)
-class Load:
+@fast_dataclass(frozen=True, slots=True)
+class PackItem:
     """A piece as the packer sees it."""
 
     tokens: int
@@ -44,31 +44,33 @@ class Load:
     """Level of the heading that separates it from the piece before; 0: same section."""
 
 
-def pack(loads: Sequence[Load], config: StructureConfig, slack: int = 0) -> list[tuple[int, int]]:
+def pack(
+    items: Sequence[PackItem], config: StructureConfig, slack: int = 0
+) -> list[tuple[int, int]]:
     """Half-open index ranges of the chunks, in order.
 
     A range has at most `config.maximum - slack` tokens, its head included, unless it is one piece.
     """
-    count = len(loads)
+    count = len(items)
     limit = config.maximum - slack
     size_cost = _size_costs(config)
     part_cost = _size_costs(config, _PART_MARGIN)
-    tokens = [load.tokens for load in loads]
+    tokens = [item.tokens for item in items]
     steps = list(accumulate(map(_in_steps, tokens), initial=0))
     # merged[i]: cost of all section boundaries up to piece i being inside one chunk.
-    merged = list(accumulate(_merge_cost(load.level) for load in loads))
-    last_section = _last_section_starts(loads)
-    heads = [load.head for load in loads]
+    merged = list(accumulate(_merge_cost(item.level) for item in items))
+    last_section = _last_section_starts(items)
+    heads = [item.head for item in items]
     # Added to the steps up to a chunk's end: its size when it begins here.
-    offsets = [load.head + load.overlap - step for load, step in zip(loads, steps, strict=False)]
+    offsets = [item.head + item.overlap - step for item, step in zip(items, steps, strict=False)]
     # What a chunk that begins here costs whatever its end: all before it, and this cut.
     begin = [0.0] * (count + 1)
-    torn = [0.0 if load.level or not index else _MIXED for index, load in enumerate(loads)]
+    torn = [0.0 if item.level or not index else _MIXED for index, item in enumerate(items)]
     best_start = [0] * (count + 1)
     for end in range(1, count + 1):
         best = float("inf")
         choice = end - 1
-        torn_end = _MIXED if end < count and not loads[end].level else 0.0
+        torn_end = _MIXED if end < count and not items[end].level else 0.0
         section = last_section[end - 1]
         merged_end = merged[end - 1]
         step_end = steps[end]
@@ -90,7 +92,7 @@ def pack(loads: Sequence[Load], config: StructureConfig, slack: int = 0) -> list
             if cost < best:
                 best, choice = cost, start
         best_start[end] = choice
-        begin[end] = best + (loads[end].cut if end < count else 0.0)
+        begin[end] = best + (items[end].cut if end < count else 0.0)
     return _ranges(best_start, count)
 
 
@@ -110,11 +112,11 @@ def _in_steps(size: int) -> int:
     return (size + _FINE // 2) // _FINE * _FINE if size >= _FINE_FROM else size
 
 
-def _last_section_starts(loads: Sequence[Load]) -> list[int]:
+def _last_section_starts(items: Sequence[PackItem]) -> list[int]:
     starts: list[int] = []
     last = 0
-    for index, load in enumerate(loads):
-        if load.level:
+    for index, item in enumerate(items):
+        if item.level:
             last = index
         starts.append(last)
     return starts

@@ -10,7 +10,7 @@ from app.domain.chunking.inline import reader_text, squeeze
 from app.domain.chunking.joints import CUT_PART, GLUE, Tile, code_tiles, prose_tiles
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Part, Span
-from app.domain.record import record
+from app.domain.fast_dataclass import fast_dataclass
 
 _VERBATIM_KINDS = frozenset({BlockKind.CODE, BlockKind.MATH})
 
@@ -19,7 +19,7 @@ UNCOUNTED = -1
 _LOOK_AHEAD = 2_000
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Piece:
     """A block, or a part of one that is too long for a chunk."""
 

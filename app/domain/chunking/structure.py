@@ -13,11 +13,11 @@ from app.domain.chunking.config import ChunkingConfig, StrategyName, StructureCo
 from app.domain.chunking.joints import CUT_EMPTY_SECTION, GLUE, HEADING_GLUE
 from app.domain.chunking.lead_ins import continues, leads_in
 from app.domain.chunking.overlap import choose_overlap, may_overlap
-from app.domain.chunking.packer import Load, pack
+from app.domain.chunking.packer import PackItem, pack
 from app.domain.chunking.pieces import Piece, directives, pieces_of
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Book, Document, Span
-from app.domain.record import record
+from app.domain.fast_dataclass import fast_dataclass
 
 _HEADING_CUTS = {1: 0.0, 2: 0.0, 3: 0.2}
 _DEEPER_HEADING_CUT = 0.4
@@ -32,7 +32,7 @@ _LONGEST_LEAD_IN = 120
 _SLACK_STEP = 24
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Placed:
     """A piece and the section that holds it, counted by headings from the file's start."""
 
@@ -117,34 +117,34 @@ class _FilePacking:
         if len(placed) < 2:
             return [[Draft([item.piece])] for item in placed]
         glued = list(_with_lead_ins(placed, self.config.maximum))
-        loads = [_first_load(glued[0].piece)]
-        loads += [self._load(before, this, levels) for before, this in pairwise(glued)]
+        items = [_first_item(glued[0].piece)]
+        items += [self._pack_item(before, this, levels) for before, this in pairwise(glued)]
         slack = 0
         while True:
-            ranges = pack(loads, self.config, slack)
+            ranges = pack(items, self.config, slack)
             chains = self._chains(glued, ranges)
             if slack >= self.config.maximum // 2 or not self._too_long(chains):
                 return chains
             slack += _SLACK_STEP
 
-    def _load(self, before: Placed, this: Placed, levels: Sequence[int]) -> Load:
+    def _pack_item(self, before: Placed, this: Placed, levels: Sequence[int]) -> PackItem:
         piece = this.piece
         head = piece.head.tokens + 2 if piece.head else 0
         if before.section != this.section:
             level = min(levels[before.section + 1 : this.section + 1])
             cut = _HEADING_CUTS.get(level, _DEEPER_HEADING_CUT)
-            return Load(piece.tokens + 1, head, 0, max(cut, piece.cut), level)
+            return PackItem(piece.tokens + 1, head, 0, max(cut, piece.cut), level)
         cut = piece.cut or _BLOCK_CUT
         if piece.pulled and (piece.start, piece.end) == (before.piece.start, before.piece.end):
             cut += _INCLUDE_CUT
         if _is_exercise(piece) != _is_exercise(before.piece):
             cut = max(piece.cut, _EXERCISE_CUT)
-            return Load(piece.tokens + 1, head, 0, cut, _EXERCISE_LEVEL)
+            return PackItem(piece.tokens + 1, head, 0, cut, _EXERCISE_LEVEL)
         if piece.head:
-            return Load(piece.tokens + 1, head, 0, cut, 0)
+            return PackItem(piece.tokens + 1, head, 0, cut, 0)
         if may_overlap(before.piece, self.config.overlap):
-            return Load(piece.tokens + 1, 0, self.config.overlap, cut, 0)
-        return Load(piece.tokens + 1, 0, 0, cut + _BARE_CUT, 0)
+            return PackItem(piece.tokens + 1, 0, self.config.overlap, cut, 0)
+        return PackItem(piece.tokens + 1, 0, 0, cut + _BARE_CUT, 0)
 
     def _chains(
         self, placed: Sequence[Placed], ranges: Sequence[tuple[int, int]]
@@ -195,8 +195,8 @@ class _FilePacking:
         return False
 
 
-def _first_load(piece: Piece) -> Load:
-    return Load(piece.tokens + 1, 0, 0, 0.0, 1)
+def _first_item(piece: Piece) -> PackItem:
+    return PackItem(piece.tokens + 1, 0, 0, 0.0, 1)
 
 
 def _below(before: Piece, heading: Piece) -> Piece:

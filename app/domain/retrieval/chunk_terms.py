@@ -8,8 +8,13 @@ from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.record import record
-from app.domain.retrieval.definitions import CARRIERS, focuses, heading_forms, term_forms
+from app.domain.fast_dataclass import fast_dataclass
+from app.domain.retrieval.definitions import (
+    QUESTION_FRAME_WORDS,
+    definition_targets,
+    heading_forms,
+    term_forms,
+)
 
 TermsOf: TypeAlias = Callable[[str, str], Sequence[int]]
 """(text, language) -> its term ids in order, repeats kept, stop words left out."""
@@ -19,14 +24,14 @@ TermsOf: TypeAlias = Callable[[str, str], Sequence[int]]
 _SENTENCE_END = re.compile(r"[.!?。！？\n](?:(?<=[.!?])\s+|(?<=[。！？])|(?<=\n)\n*)")
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Sentence:
     terms: tuple[int, ...]
     defines: bool
     """Whether a term that the author marks as defined stands in it."""
 
 
-@record(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ChunkTerms:
     sentences: tuple[Sentence, ...]
     heading: tuple[int, ...]
@@ -75,10 +80,10 @@ def names(chunk: Chunk, terms_of: TermsOf) -> frozenset[tuple[int, ...]]:
         headings += path if chunk.chunk_index == 0 else path[-1:]
     if not headings:
         return frozenset()
-    carriers = frozenset(terms_of(CARRIERS.get(chunk.language, ""), chunk.language))
+    frame_words = frozenset(terms_of(QUESTION_FRAME_WORDS.get(chunk.language, ""), chunk.language))
     return frozenset().union(
         *(
-            focuses(terms_of(form, chunk.language), carriers)
+            definition_targets(terms_of(form, chunk.language), frame_words)
             for heading in headings
             for form in heading_forms(heading)
         )

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 
 from app.domain.abbreviations import long_form
 
-CARRIERS = {
+QUESTION_FRAME_WORDS = {
     "en": "define defined definition mean means meaning meant term word concept explain stand"
     " describe tell work works point purpose idea basics introduction",
     "es": "define definir definición significa significado término palabra concepto explica"
@@ -73,9 +73,11 @@ def referred_to(definition: str) -> str:
     return match["term"] if match else ""
 
 
-def focuses(terms: Sequence[int], carriers: Collection[int]) -> frozenset[tuple[int, ...]]:
-    """What the question may ask the definition of: all its terms, or all but the carriers."""
-    bare = tuple(term for term in terms if term not in carriers)
+def definition_targets(
+    terms: Sequence[int], frame_words: Collection[int]
+) -> frozenset[tuple[int, ...]]:
+    """What the question may ask the definition of: all its terms, or all but the frame_words."""
+    bare = tuple(term for term in terms if term not in frame_words)
     return frozenset(focus for focus in (tuple(terms), bare) if focus)
 
 

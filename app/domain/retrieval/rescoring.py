@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from app.domain.retrieval.chunk_terms import ChunkTerms
-from app.domain.retrieval.definitions import focuses
+from app.domain.retrieval.definitions import definition_targets
 from app.domain.retrieval.query import Hit
 
 _Page: TypeAlias = tuple[str, str]
@@ -71,21 +71,21 @@ class AskedTerms:
         self,
         terms: Sequence[int],
         weights: Mapping[int, float] | None = None,
-        carriers: Collection[int] = (),
+        frame_words: Collection[int] = (),
     ) -> None:
-        """`terms` in order; one without a weight has weight 1; for `carriers` see `focuses`."""
+        """`terms` in order, weight 1 by default; `frame_words` as in `definition_targets`."""
         weights = weights or {}
         self._weights = {term: weights.get(term, 1.0) for term in terms}
         self._distinct = frozenset(terms)
         self._whole = sum(self._weights.values()) or 1.0
         self._pairs = {(a, b): self._weights[a] + self._weights[b] for a, b in pairwise(terms)}
         self._all_pairs = sum(self._pairs.values()) or 1.0
-        self.focuses = focuses(terms, carriers)
+        self.definition_targets = definition_targets(terms, frame_words)
         self.describes = len(self._distinct) >= _DESCRIPTION
 
     def opens(self, terms: tuple[int, ...]) -> bool:
         """Whether a sentence of these terms begins with just what is asked."""
-        return any(terms[: len(focus)] == focus for focus in self.focuses)
+        return any(terms[: len(focus)] == focus for focus in self.definition_targets)
 
     def share(self, terms: Iterable[int]) -> float:
         """Of the question's weight, the part that these terms hold, 0 to 1."""
@@ -151,9 +151,9 @@ def _evidence(chunk: ChunkTerms, asked: AskedTerms, weights: RescoringWeights) -
         + weights.definition * definition
         + weights.pairs * asked.pair_share(pairs)
         + weights.heading * asked.share(chunk.heading)
-        + weights.defined * (not asked.focuses.isdisjoint(chunk.defined))
-        + weights.glossary * (not asked.focuses.isdisjoint(chunk.glossary))
-        + weights.named * (not asked.focuses.isdisjoint(chunk.named))
+        + weights.defined * (not asked.definition_targets.isdisjoint(chunk.defined))
+        + weights.glossary * (not asked.definition_targets.isdisjoint(chunk.glossary))
+        + weights.named * (not asked.definition_targets.isdisjoint(chunk.named))
         + weights.opening * opening
     )
 

@@ -33,7 +33,7 @@ of a question's are found tells less there, so likeness counts whole, and less i
 
 
 @dataclass(frozen=True, slots=True)
-class LikenessVectors:
+class SimilarityEncoder:
     """Vectors whose inner product is the likeness of a question and a text, -1 to 1."""
 
     embedder: Callable[[], Awaitable[Embedder]]

@@ -31,7 +31,7 @@ TO_DO_SLACK = 0.15
 _NUMBERED = re.compile(r"^\s*\d{1,3}[.)][ \t]+\S", re.MULTILINE)
 
 
-def block_asked_for(
+def select_block(
     units: Sequence[Unit],
     scores: Sequence[float],
     likeness: Sequence[float],

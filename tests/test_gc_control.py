@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from app.adapters.markdown import read_book
-from app.services.collector import heap_set_aside, paused_collector
+from app.services.gc_control import frozen_heap, paused_gc
 
 
 def test_the_collector_is_back_as_it_was_even_after_an_error() -> None:
     """An error inside turns it on again; a pause inside a pause does not."""
 
-    @paused_collector()
+    @paused_gc()
     def fail() -> None:
-        with paused_collector():
+        with paused_gc():
             pass
         assert not gc.isenabled()
         raise ValueError("inside")
@@ -35,7 +35,7 @@ def test_reading_a_book_makes_no_garbage_that_only_the_collector_would_find(
         (tmp_path / f"page-{number}.md").write_text(page * 20)
     read_book(tmp_path)
     gc.collect()
-    with paused_collector():
+    with paused_gc():
         book = read_book(tmp_path)
         assert gc.collect() == 0
     assert len(book.documents) == 20
@@ -44,7 +44,7 @@ def test_reading_a_book_makes_no_garbage_that_only_the_collector_would_find(
 def test_what_was_set_aside_is_collected_again_afterwards() -> None:
     """Nothing is lost for good, even when the block ends in an error."""
 
-    @heap_set_aside()
+    @frozen_heap()
     def fail() -> None:
         assert gc.get_freeze_count()
         raise ValueError("inside")

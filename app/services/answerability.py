@@ -20,8 +20,8 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import ChunkTerms, sentences
 from app.domain.retrieval.query import Hit, Vector
-from app.services.likeness import LikenessVectors
-from app.services.term_ceilings import TermCeilings
+from app.services.similarity import SimilarityEncoder
+from app.services.term_upper_bounds import TermUpperBounds
 
 JUDGED_HITS = 8
 """Hits that answerability is judged by, even if the answer is made from fewer."""
@@ -34,9 +34,9 @@ _ASKS_ITSELF = frozenset({BlockKind.HEADING, BlockKind.EXERCISE})
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeAnswerability:
-    vectors: LikenessVectors
-    ceilings: TermCeilings
+class AnswerabilityScorer:
+    vectors: SimilarityEncoder
+    ceilings: TermUpperBounds
     chunk_terms: Callable[[Chunk], ChunkTerms]
     _known: dict[tuple[str, ...], Sequence[Vector]] = field(default_factory=dict, compare=False)
 
@@ -128,5 +128,5 @@ def _told(chunk: Chunk) -> list[Passage]:
 
 
 def _cosine(one: Vector, other: Vector) -> float:
-    """Of two vectors of length 1, as `LikenessVectors` gives them."""
+    """Of two vectors of length 1, as `SimilarityEncoder` gives them."""
     return float(sum(map(mul, one, other)))

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.retrieval.chunk_terms import ChunkTerms, chunk_terms
-from app.domain.retrieval.definitions import CARRIERS
+from app.domain.retrieval.definitions import QUESTION_FRAME_WORDS
 from app.domain.retrieval.query import Hit, SearchQuery
 from app.domain.retrieval.rescoring import AskedTerms, RescoringWeights, rescore
 from app.services.ports import SparseEncoder
-from app.services.term_ceilings import TermCeilings
+from app.services.term_upper_bounds import TermUpperBounds
 
 DEPTH = 30
 """Candidates that are looked into; 20 do nearly as well, 50 no better."""
@@ -25,9 +25,9 @@ _REMEMBERED = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class SecondStage:
+class FeatureReranker:
     sparse: SparseEncoder
-    ceilings: TermCeilings
+    ceilings: TermUpperBounds
     """A term that few chunks have says more of what is asked."""
     weights: RescoringWeights = field(default_factory=RescoringWeights)
     _known: dict[tuple[str, str, str], ChunkTerms] = field(
@@ -70,7 +70,7 @@ class SecondStage:
         weights = await self.ceilings.of(every, query.filter.books)
         return {
             language: AskedTerms(
-                found, weights, self.sparse.terms(CARRIERS.get(language, ""), language)
+                found, weights, self.sparse.terms(QUESTION_FRAME_WORDS.get(language, ""), language)
             )
             for language, found in terms.items()
         }

@@ -21,7 +21,7 @@ Of 1.0, 1.3, 1.6 and 2.1 the one that told the dev sets' own and foreign questio
 
 
 @dataclass(frozen=True, slots=True)
-class TermCeilings:
+class TermUpperBounds:
     index: VectorIndex
     sparse: SparseEncoder
     _known: dict[tuple[str, int], float] = field(default_factory=dict, compare=False)

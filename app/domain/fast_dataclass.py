@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass as record
+    from dataclasses import dataclass as fast_dataclass
 else:
 
-    def record(*, frozen: bool, slots: bool):  # noqa: ANN201 - mypy sees `dataclass` itself
+    def fast_dataclass(*, frozen: bool, slots: bool):  # noqa: ANN201 - mypy sees `dataclass` itself
         """Make a dataclass with the equality and hash of a frozen one."""
         return dataclass(slots=slots, unsafe_hash=frozen)
 
 
-__all__ = ["record"]
+__all__ = ["fast_dataclass"]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def paused_collector() -> Iterator[None]:
+def paused_gc() -> Iterator[None]:
     """Do not look for reference cycles in this block, or in the function so decorated.
 
     A book's blocks and chunks are many objects that all stay: the collector goes through them
@@ -24,7 +24,7 @@ def paused_collector() -> Iterator[None]:
 
 
 @contextmanager
-def heap_set_aside() -> Iterator[None]:
+def frozen_heap() -> Iterator[None]:
     """Do not look for cycles, in this block, among the objects that were there before it.
 
     A process that answers keeps modules and models to its end; to go through them again and again

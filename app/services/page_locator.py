@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.answering.exercises import solutions_by_place
-from app.domain.answering.scope import Place
+from app.domain.answering.scope import PageLocation
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.links import page_key
@@ -15,12 +15,12 @@ from app.services.ports import BookManifest, VectorIndex
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingPlaces:
+class PageLocator:
     """Asks the index for a page, a paragraph or a file and no more. All raise StorageError."""
 
     index: VectorIndex
 
-    async def page(self, url: str, books: Sequence[BookId] = ()) -> Place | None:
+    async def page(self, url: str, books: Sequence[BookId] = ()) -> PageLocation | None:
         """Return the place of a page given by URL or path, in these books or in any."""
         key = page_key(url)
         manifests = await self._manifests(books)
@@ -29,10 +29,10 @@ class ReadingPlaces:
             on_page = SearchFilter(books=(manifest.book,), pages=(key,))
             if chunks := await self.index.matching(on_page):
                 one = chunks[0]
-                return Place(one.book, one.file, one.chapter, one.position)
+                return PageLocation(one.book, one.file, one.chapter, one.position)
         return None
 
-    async def chapter_end(self, place: Place) -> int | None:
+    async def chapter_end(self, place: PageLocation) -> int | None:
         """The last position that may be of the place's chapter; None if that ends with the book.
 
         Titles may come again: what counts is the first page after this one of another chapter.

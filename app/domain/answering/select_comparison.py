@@ -53,7 +53,7 @@ def table_of_both(units: Sequence[Unit], relevance: Relevance) -> list[int]:
     return []
 
 
-def side_by_side(
+def select_comparison(
     units: Sequence[Unit], scores: Sequence[float], relevance: Relevance
 ) -> tuple[list[int], list[int]]:
     """Positions of what defines each compared thing, and of at most one that sets them apart.

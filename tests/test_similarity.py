@@ -8,7 +8,7 @@ from operator import mul
 import pytest
 
 from app.adapters.stop_words import STOP_WORDS
-from app.services.likeness import UNKNOWN, LikenessVectors
+from app.services.similarity import UNKNOWN, SimilarityEncoder
 from tests.retrieval_fakes import local_embedder
 
 QUESTION = "¿Qué es la fotosíntesis y cómo la hacen las plantas?"
@@ -18,7 +18,7 @@ FOREIGN = "El equipo que ganó la final de la liga es el que más puntos ha hech
 
 def likeness(question: str, text: str, language: str) -> float:
     async def measured() -> float:
-        vectors = LikenessVectors(local_embedder, STOP_WORDS)
+        vectors = SimilarityEncoder(local_embedder, STOP_WORDS)
         asked = await vectors.question(question, language)
         (told,) = await vectors.texts([text], language)
         return float(sum(map(mul, asked, told)))
@@ -36,7 +36,7 @@ def test_what_is_in_one_language_is_not_alike_for_that() -> None:
 
 def test_nothing_is_taken_from_texts_in_the_models_own_language() -> None:
     async def compared() -> None:
-        vectors = LikenessVectors(local_embedder, STOP_WORDS)
+        vectors = SimilarityEncoder(local_embedder, STOP_WORDS)
         embedder = await local_embedder()
         asked = await embedder.embed_query("What is it?")
         assert await vectors.question("What is it?", "en") == asked

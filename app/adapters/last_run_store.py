@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 
 
 class FileRunMemory:
-    """`RunMemory` in `<folder>/<book>.json`. A file that is lost or torn costs one full run."""
+    """`LastRunStore` in `<folder>/<book>.json`. A file that is lost or torn costs one full run."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -16,7 +16,7 @@ from app.services.ports import BookManifest
 
 
 @dataclass(frozen=True, slots=True)
-class Ids:
+class LedgerUpdate:
     """The ledger as it will be; `new` if that is not what is stored, whose revision is given."""
 
     ledger: Ledger
@@ -25,7 +25,7 @@ class Ids:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class IngestPlan:
     """`missing` are the texts to embed, in reading order."""
 
     book: Book
@@ -37,7 +37,7 @@ class Draft:
     missing: list[str]
     cost: Cost
     warnings: list[str]
-    ids: Ids
+    ids: LedgerUpdate
     faults: list[str]
     """What is damaged in the published generation."""
 
