@@ -25,6 +25,13 @@ pytest_plugins = ["tests.attacking", "tests.owl_server"]
 ROOT = Path(__file__).resolve().parent.parent
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects by marker
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test with the name of its folder: unit, contract or end_to_end."""
+    for item in items:
+        item.add_marker(item.path.relative_to(ROOT / "tests").parts[0])
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Return the folder of real books and question sets; a stranger's clone has none."""

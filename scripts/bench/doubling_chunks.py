@@ -3,8 +3,8 @@
     python scripts/bench/doubling_chunks.py [--units 2000] [--shape NAME] [--stage NAME]
 
 Prints CPU seconds for each shape and stage at n, 2n and 4n, and how they grow, where a stage takes
-long enough to tell. `tests/test_doubling_domain.py` counts steps of the interpreter over the same
-table; what is quadratic within one call (a slice, a search in a string) shows here alone.
+long enough to tell. `tests/unit/test_doubling_domain.py` counts steps of the interpreter over the
+same table; what is quadratic within one call (a slice, a search in a string) shows here alone.
 """
 
 from __future__ import annotations

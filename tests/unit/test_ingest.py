@@ -26,7 +26,7 @@ from app.services.phases import Advance, ignore
 from app.services.ports import BookManifest
 from tests.ingesting import BOOK, Bench, bench, edit, make_book, page, prose, state_of
 from tests.serving import Silent
-from tests.test_ledger import LONG, paragraph
+from tests.unit.test_ledger import LONG, paragraph
 
 Scenario: TypeAlias = Callable[[Bench], Awaitable[None]]
 

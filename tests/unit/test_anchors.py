@@ -14,10 +14,9 @@ from app.adapters.markdown.marks import Dialect
 from app.adapters.markdown.reader import heading_anchors
 from app.adapters.markdown.sites import mdbook, mkdocs, myst
 from app.domain.document import BlockKind, Site
+from tests.conftest import ROOT
 
-VECTORS = json.loads(
-    (Path(__file__).parent / "data" / "site-vectors.json").read_text(encoding="utf-8")
-)
+VECTORS = json.loads((ROOT / "tests/data/site-vectors.json").read_text(encoding="utf-8"))
 SPHINX_KEY = "sphinx_myst_heading_anchors3 (first=section id, others=extra span ids)"
 
 GENERATORS: list[tuple[str, Dialect, SlugStyle]] = [

@@ -47,7 +47,7 @@ def steps(work: Callable[[], object]) -> int:
 LONGER, LONG = 20, 26
 """Times the text of the long run, and the most times its steps."""
 BOUNDED = {"columns without cells"}
-"""Grows faster until the budget ends it: `tests/test_reading_budget.py`."""
+"""Grows faster until the budget ends it: `tests/unit/test_reading_budget.py`."""
 
 
 @pytest.mark.parametrize("name", sorted(PATTERNS.keys() - BOUNDED))

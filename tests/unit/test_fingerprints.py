@@ -13,7 +13,7 @@ from app.adapters.last_run_store import FileRunMemory
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
 from app.domain.ledger import Ledger, renew
-from tests.test_ledger import paragraph
+from tests.unit.test_ledger import paragraph
 
 
 @pytest.fixture

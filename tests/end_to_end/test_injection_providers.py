@@ -27,8 +27,8 @@ from tests.answer_fakes import World, passage
 from tests.attacking import tried
 from tests.cohere_double import CohereDouble, Reply, citation
 from tests.cohere_world import connected, unlimited
+from tests.end_to_end.test_injection import ATTEMPTS, MICE, OWLS, QUESTION
 from tests.openai_double import OpenAIDouble, completion
-from tests.test_injection import ATTEMPTS, MICE, OWLS, QUESTION
 
 pytestmark = pytest.mark.attack("injections")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
@@ -11,8 +10,9 @@ import pytest
 from app.adapters.markdown import read_book, read_text
 from app.domain.document import BlockKind, Document, Site
 from app.domain.links import PageText, clean_runs, deep_link, encode_fragment, page_links
+from tests.conftest import ROOT
 
-BOOKS = Path(__file__).parent / "fixtures" / "books"
+BOOKS = ROOT / "tests/fixtures/books"
 
 
 def directive(link: str) -> tuple[str, str]:

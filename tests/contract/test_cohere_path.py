@@ -10,8 +10,8 @@ import pytest
 
 from tests.cohere_double import CohereDouble
 from tests.command_line import Run, runner
+from tests.contract.test_cli import BOOK
 from tests.openai_double import OpenAIDouble, quote_sources
-from tests.test_cli import BOOK
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 `fixtures/books/NAME/` is a book; `fixtures/books/NAME.jsonl` says what comes out: one line a
 page, one a block, then orphans and warnings. After a change that is meant, write them anew with
-`python -m tests.test_parser` and read the difference.
+`python -m tests.unit.test_parser` and read the difference.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import pytest
 
 from app.adapters.markdown import read_book
 from app.domain.document import BlockKind, Book
+from tests.conftest import ROOT
 from tests.parser_invariants import assert_sound
 
-BOOKS = Path(__file__).parent / "fixtures" / "books"
+BOOKS = ROOT / "tests/fixtures/books"
 NAMES = sorted(path.name for path in BOOKS.iterdir() if path.is_dir())
 
 

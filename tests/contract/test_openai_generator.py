@@ -21,8 +21,8 @@ from app.domain.prompting import ANSWER_FROM_NUMBERED_SOURCES, NO_ANSWER, REWRIT
 from app.domain.retrieval.query import Turn
 from app.services.ports import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
 from tests.answer_fakes import generation_request
+from tests.contract.test_cohere_generator import CONTEXT, text_of
 from tests.openai_double import DONE, OpenAIDouble, completion, event
-from tests.test_cohere_generator import CONTEXT, text_of
 
 
 def ask(

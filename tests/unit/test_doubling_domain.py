@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Set
-from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -22,10 +21,10 @@ from app.domain.chunking.config import (
     StructureConfig,
 )
 from tests.attacking import tried
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.attack("shapes")
 
-ROOT = Path(__file__).parents[1]
 UNITS = 28
 MOST = 2.4
 """Times the steps that twice the page may take; quadratic work takes four times as many."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,10 +12,11 @@ from hypothesis import strategies as st
 from app.adapters.markdown import read_text
 from app.domain.document import Site
 from app.domain.identity import assign_ids, content_id, norm
+from tests.conftest import ROOT
 
-VECTORS = json.loads(
-    (Path(__file__).parent / "data" / "site-vectors.json").read_text(encoding="utf-8")
-)["paragraph_id"]
+VECTORS = json.loads((ROOT / "tests/data/site-vectors.json").read_text(encoding="utf-8"))[
+    "paragraph_id"
+]
 
 
 @pytest.mark.parametrize("case", VECTORS, ids=[case["norm"] for case in VECTORS])

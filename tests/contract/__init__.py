@@ -1,0 +1,1 @@
+"""What others rely on: HTTP, events, the command line, documents, stores, providers."""
