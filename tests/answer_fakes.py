@@ -8,7 +8,6 @@ from typing import TypeAlias
 
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.sentences import split_sentences
-from app.adapters.stop_words import STOP_WORDS
 from app.domain.answer import AnswerMode, Usage
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import ExtractiveAnswer, extract, quotable
@@ -17,6 +16,7 @@ from app.domain.answering.refusal import THRESHOLD, RefusalPolicy
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
+from app.domain.languages import STOP_WORDS
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchQuery, Turn
 from app.services.answer import AnswerQuestion
 from app.services.answerability import AnswerabilityScorer

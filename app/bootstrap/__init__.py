@@ -1,6 +1,18 @@
-"""The composition root: the only place that builds clients and puts the use cases together."""
+"""The composition root: the only package that builds clients and connects the use cases to them.
 
-from app.bootstrap.application import Application, application, index_only, migration, verifying
+The entries reach every adapter through it.
+"""
+
+from app.adapters.plots import Curve, bar_charts, curves, require_plots
+from app.adapters.question_file import read_questions
+from app.bootstrap.application import (
+    Application,
+    application,
+    index_only,
+    ledger_store,
+    migration,
+    verifying,
+)
 from app.bootstrap.chunking import chunk_book, chunk_report
 from app.bootstrap.reading import read_identified, read_source, source_stamp, strategy_of
 from app.bootstrap.sample import SAMPLE_BOOK, SAMPLE_BOOK_ID, sample_pages, sample_request
@@ -10,13 +22,19 @@ __all__ = [
     "SAMPLE_BOOK",
     "SAMPLE_BOOK_ID",
     "Application",
+    "Curve",
     "application",
+    "bar_charts",
     "chunk_book",
     "chunk_report",
+    "curves",
     "index_only",
+    "ledger_store",
     "migration",
     "read_identified",
+    "read_questions",
     "read_source",
+    "require_plots",
     "sample_pages",
     "sample_request",
     "source_stamp",

@@ -16,7 +16,6 @@ from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
-from app.adapters.stop_words import STOP_WORDS
 from app.adapters.tokens import token_counter
 from app.bootstrap.chunking import chunk_book, embed_from_thread
 from app.bootstrap.providers import (
@@ -30,7 +29,7 @@ from app.bootstrap.providers import (
 from app.bootstrap.reading import read_source, source_stamp
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.errors import ConfigError
-from app.domain.languages import COMMON_WORDS
+from app.domain.languages import FUNCTION_WORDS
 from app.services.answer import AnswerQuestion
 from app.services.answerability import AnswerabilityScorer
 from app.services.cite import CiteParagraph
@@ -96,7 +95,7 @@ async def application(
         writer = await pick_writer(settings, cohere, stack)
         sparse = Bm25Encoder()
         count_tokens = await asyncio.to_thread(token_counter)
-        ledgers = SqliteLedgers(settings.home / "ledger")
+        ledgers = ledger_store(settings)
         ceilings = TermUpperBounds(index, sparse)
         feature_reranker = FeatureReranker(sparse, ceilings)
         retrieve = Retrieve(
@@ -114,7 +113,7 @@ async def application(
             rerank_seconds=settings.rerank_timeout_seconds + 1,
         )
         judge = AnswerabilityScorer(
-            SimilarityEncoder(partial(local_embedder, embedder), {**COMMON_WORDS, **STOP_WORDS}),
+            SimilarityEncoder(partial(local_embedder, embedder), FUNCTION_WORDS),
             ceilings,
             feature_reranker.terms_of,
         )
@@ -185,13 +184,18 @@ async def index_only(settings: Settings) -> AsyncIterator[BookStore]:
         yield EdgeIndex(settings.home)
 
 
+def ledger_store(settings: Settings) -> SqliteLedgers:
+    """The ledgers of paragraph ids, one a book."""
+    return SqliteLedgers(settings.home / "ledger")
+
+
 @asynccontextmanager
 async def verifying(settings: Settings) -> AsyncIterator[VerifyBooks]:
     """Open what is stored, without an embedder."""
     async with index_only(settings) as index:
         yield VerifyBooks(
             index,
-            SqliteLedgers(settings.home / "ledger"),
+            ledger_store(settings),
             SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
         )
 

@@ -10,8 +10,6 @@ from app.cli import (
     comparing,
     evaluating,
     index_commands,
-    ingesting,
-    ledgers,
     questions,
     reading_commands,
     serving,
@@ -53,7 +51,7 @@ def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--force", action="store_true", help="write the index anew, though nothing changed"
     )
     ingest.add_argument("--quiet", action="store_true", help="no progress on stderr")
-    ingest.set_defaults(run=ingesting.ingest)
+    ingest.set_defaults(run=index_commands.ingest)
 
     blocks = commands.add_parser("blocks", help="print a book's blocks, one JSON object a line")
     _source(blocks, "PATH")
@@ -188,11 +186,11 @@ def _ledger(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     export = actions.add_parser("export", help="write the ids as JSON lines")
     export.add_argument("book", type=BookId, metavar="BOOK")
     export.add_argument("file", metavar="FILE", nargs="?", type=Path, help="stdout when left out")
-    export.set_defaults(run=ledgers.export)
+    export.set_defaults(run=index_commands.export_ledger)
     load = actions.add_parser("import", help="take over ids that were exported")
     load.add_argument("book", type=BookId, metavar="BOOK")
     load.add_argument("file", metavar="FILE", type=Path)
-    load.set_defaults(run=ledgers.load)
+    load.set_defaults(run=index_commands.import_ledger)
 
 
 def _source(command: argparse.ArgumentParser, name: str) -> None:

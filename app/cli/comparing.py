@@ -11,9 +11,14 @@ from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from app.adapters.plots import bar_charts, require_plots
-from app.adapters.questions import read_questions
-from app.bootstrap import application, chunk_report, read_source
+from app.bootstrap import (
+    application,
+    bar_charts,
+    chunk_report,
+    read_questions,
+    read_source,
+    require_plots,
+)
 from app.cli.output import TerminalProgress, remark, write_text
 from app.domain.chunking import StrategyName, get_strategy
 from app.services.compare import CompareStrategies, StrategyResult, Workbench

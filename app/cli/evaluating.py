@@ -6,11 +6,9 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from app.adapters.measurements import REFUSAL_SETTING, Run, measurement_json, read_measurement
-from app.adapters.plots import require_plots
-from app.adapters.questions import read_questions
-from app.bootstrap import Application, application
+from app.bootstrap import Application, application, read_questions, require_plots
 from app.cli.evaluation_report import write_report
+from app.cli.measurements import REFUSAL_SETTING, Run, measurement_json, read_measurement
 from app.cli.output import (
     TerminalProgress,
     print_json,

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from app.adapters.measurements import REFUSAL_SETTING, Run
-from app.adapters.plots import Curve, bar_charts, curves
+from app.bootstrap import Curve, bar_charts, curves
+from app.cli.measurements import REFUSAL_SETTING, Run
 from app.cli.output import write_text
 from app.domain.answering.thresholds import RefusalCurve
 from app.domain.retrieval.metrics import NDCG_DEPTH

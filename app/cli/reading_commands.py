@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from app.bootstrap import application, chunk_book, chunk_report, index_only, read_identified
-from app.cli.index_commands import naming_the_books
-from app.cli.ingesting import ingest_request
+from app.cli.index_commands import ingest_request, naming_the_books
 from app.cli.output import print_json, remark
 from app.domain.book_id import BookId
 from app.domain.chunking import StrategyName

@@ -1,37 +1,205 @@
-"""The language of a text by its commonest words or its script, and what those words are."""
+"""Languages: one table of what is known of each, and detection from a text's words and script.
+
+Codes are ISO 639-1. The phrases of answers are in `app.domain.answering.languages`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from app.domain.terms import words
 
-# Enough to tell a question's language; the index has stop words of its own.
-_COMMON = {
-    "en": "a about after all an and any are as at be been between but by can could did do does for"
-    " from had has have how i if in into is it its me my not of on one or should so than that the"
-    " their them there these they this to use was we were what when where which who whose why will"
-    " with without would you your",
-    "es": "a al con cuál cuándo cuántos cómo de del dónde el en entre es está hay la las lo los más"
-    " me para por porque puede puedo que qué quién se si sin sobre son su un una y hace hacen hago"
-    " diferencia pasa ocurre cuánto cuántas",
-    "de": "an auf bei das dem den der des die ein eine einen es für ich im in ist kann man mit"
-    " nicht oder sich sind und von warum was welche welcher wenn wer wie wird wo zu zum zur macht"
-    " machen mache gibt braucht unterschied bei beim viele wozu wofür dient dienen passiert"
-    " geschieht",
-    "fr": "au aux avec ce comment d dans de des du elle en entre est et il je l la le les ne on ou"
-    " où par pas pour pourquoi qu quand que quel quelle qui quoi se sont sur un une fait faire"
-    " différence font passe combien",
-    "pt": "a ao as com como da das de do dos e ela ele em entre está eu na no o onde os para pela"
-    " pelo por porque posso qual quando que quem se sem são um uma é faz fazem faço diferença"
-    " acontece quantos quantas",
-    "it": "a al che chi come con cosa cui da dei del della di dove e fra gli i il in la le lo nel"
-    " nella per perché posso può quale quali quando si sono su tra un una è fa fanno faccio"
-    " differenza succede quanti quante",
-    "ur": "اور اس ایک سے میں نے نہیں وہ پر کا کی کے کو کہ کیا کیوں کیسے کون کب کہاں ہیں ہے یہ",
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """All words in lower case; a set is empty if the language has none, or they are not known."""
+
+    name: str
+    """In the language itself."""
+    common: frozenset[str]
+    """Its most frequent words, from which `guess_language` detects it."""
+    stop_words: frozenset[str]
+    """Function words that the index leaves out, apostrophes dropped ("dont").
+
+    Short lists on purpose: rarer words have a low weight by their document frequency. Words that
+    name things in programming books (if, while, not, match, self, but not "for") are no stop words.
+    """
+    elisions: frozenset[str]
+    """Articles and prepositions before an apostrophe: the l of "l'eau"."""
+
+
+def _language(
+    name: str = "", common: str = "", stop_words: str = "", elisions: str = ""
+) -> Language:
+    return Language(
+        name,
+        frozenset(common.split()),
+        frozenset(stop_words.split()),
+        frozenset(elisions.split()),
+    )
+
+
+LANGUAGES = {
+    "en": _language(
+        name="English",
+        common="""
+            a about after all an and any are as at be been between but by can could did do does for
+            from had has have how i if in into is it its me my not of on one or should so than that
+            the their them there these they this to use was we were what when where which who whose
+            why will with without would you your
+        """,
+        stop_words="""
+            a an the this that these those here there i me my mine we us our ours you your yours he
+            him his she her hers it its they them their theirs myself yourself himself herself
+            itself ourselves themselves who whom whose what which when where why how and or but nor
+            so than then as of at by for from in into on onto to with about between through during
+            before after above below over under am is are was were be been being isnt arent wasnt
+            werent have has had having havent hasnt hadnt do does did doing dont doesnt didnt can
+            could may might must shall should will would cant cannot couldnt shouldnt wont wouldnt
+            im ive youre youve theyre theyve weve id ill youll theyll also just such some any each
+            other both few more most own same too very please
+        """,
+    ),
+    "es": _language(
+        name="español",
+        common="""
+            a al con cuál cuándo cuántos cómo de del dónde el en entre es está hay la las lo los más
+            me para por porque puede puedo que qué quién se si sin sobre son su un una y hace hacen
+            hago diferencia pasa ocurre cuánto cuántas
+        """,
+        stop_words="""
+            el la los las un una unos unas lo al del este esta esto estos estas ese esa eso esos
+            esas aquel aquella aquello aquellos aquellas yo me mi mis mí tú tu tus te ti él ella
+            ello ellos ellas le les se sí su sus nos nosotros nosotras nuestro nuestra nuestros
+            nuestras vosotros os usted ustedes que qué quien quién quienes quiénes cual cuál cuales
+            cuáles cuando cuándo como cómo donde dónde cuanto cuánto cuanta cuánta cuantos cuántos
+            cuantas cuántas porque por para y e o u pero ni si de a ante bajo con contra desde en
+            entre hacia hasta según sin sobre tras es son era eran fue fueron ser sido siendo está
+            están estaba estaban estar ha han había habían haber hay he hemos tiene tienen tenía
+            tener puede pueden podía poder debe deben hace hacen más muy también ya así otro otra
+            otros otras todo toda todos todas algún alguna algunos algunas cada mismo misma
+        """,
+    ),
+    "de": _language(
+        name="Deutsch",
+        common="""
+            an auf bei das dem den der des die ein eine einen es für ich im in ist kann man mit
+            nicht oder sich sind und von warum was welche welcher wenn wer wie wird wo zu zum zur
+            macht machen mache gibt braucht unterschied bei beim viele wozu wofür dient dienen
+            passiert geschieht
+        """,
+        stop_words="""
+            der die das den dem des ein eine einen einem einer eines dieser diese dieses diesen
+            diesem jener jene jenes ich mich mir mein meine du dich dir dein deine er ihn ihm sein
+            seine sie ihr ihre ihren ihrem ihrer es wir uns unser unsere euch euer man sich wer wen
+            wem wessen was welcher welche welches welchen welchem wann wo woher wohin warum wieso
+            weshalb wie wieviel und oder aber denn sondern als dass daß ob weil wenn so ab an auf
+            aus bei beim bis durch für gegen in im ins mit nach ohne seit über um unter von vom vor
+            zu zum zur zwischen ist sind war waren bin bist sei wäre gewesen sein hat haben hatte
+            hatten habe gehabt wird werden wurde wurden worden würde kann können konnte könnte muss
+            müssen musste soll sollen sollte darf dürfen mag will wollen auch nur noch schon sehr da
+            hier dort dann dabei damit dazu davon
+        """,
+    ),
+    "fr": _language(
+        name="français",
+        common="""
+            au aux avec ce comment d dans de des du elle en entre est et il je l la le les ne on ou
+            où par pas pour pourquoi qu quand que quel quelle qui quoi se sont sur un une fait faire
+            différence font passe combien
+        """,
+        stop_words="""
+            le la les l un une des du de d au aux ce cet cette ces cela ça ceci je j me m moi mon ma
+            mes tu te t toi ton ta tes il elle on lui se s soi son sa ses nous notre nos vous votre
+            vos ils elles eux leur leurs y en qui que qu quoi quel quelle quels quelles dont où
+            quand comment pourquoi combien lequel laquelle lesquels lesquelles estce et ou mais donc
+            or ni car si comme à dans par pour sur sous avec sans entre vers chez depuis pendant
+            avant après est sont était étaient être été étant suis es sommes êtes sera seront serait
+            soit a ai as ont avait avaient avoir avons avez eu aura peut peuvent pouvait doit
+            doivent fait font faire ne n pas plus très aussi même tout toute tous toutes autre
+            autres c ainsi
+        """,
+        elisions="l d j m t s c n qu jusqu lorsqu puisqu",
+    ),
+    "pt": _language(
+        name="português",
+        common="""
+            a ao as com como da das de do dos e ela ele em entre está eu na no o onde os para pela
+            pelo por porque posso qual quando que quem se sem são um uma é faz fazem faço diferença
+            acontece quantos quantas
+        """,
+        stop_words="""
+            o a os as um uma uns umas do da dos das no na nos nas ao à aos às pelo pela pelos pelas
+            num numa este esta isto estes estas esse essa isso esses essas aquele aquela aquilo eu
+            me mim meu minha meus minhas tu te ti teu tua você vocês ele ela eles elas lhe lhes se
+            si seu sua seus suas nós nosso nossa nossos nossas que quê quem qual quais quando como
+            onde quanto quanta quantos quantas porque porquê e ou mas nem se de em por para com sem
+            sobre entre até desde contra sob é são era eram foi foram ser sido sendo está estão
+            estava estavam estar há ha tem têm tinha tinham ter havia haver pode podem podia poder
+            deve devem faz fazem mais muito também já assim outro outra outros outras todo toda
+            todos todas cada mesmo mesma
+        """,
+    ),
+    "it": _language(
+        name="italiano",
+        common="""
+            a al che chi come con cosa cui da dei del della di dove e fra gli i il in la le lo nel
+            nella per perché posso può quale quali quando si sono su tra un una è fa fanno faccio
+            differenza succede quanti quante
+        """,
+        elisions="l d c s un dell nell all sull dall quell",
+    ),
+    "ur": _language(
+        name="اردو",
+        common="""
+            اور اس ایک سے میں نے نہیں وہ پر کا کی کے کو کہ کیا کیوں کیسے کون کب کہاں ہیں ہے یہ
+        """,
+    ),
+    "ru": _language(
+        stop_words="""
+            и а но или да же ли бы б не ни что чтобы как когда где куда откуда почему зачем сколько
+            если то так я меня мне мной мы нас нам нами ты тебя тебе тобой вы вас вам вами он его
+            ему им нем она ее ей ней оно они их ими них себя себе свой своя свое свои своего своих
+            этот эта это эти этого этой этому этом этим этих тот та те того той тому том тем тех кто
+            кого кому кем чем чего чему какой какая какое какие каких какого какую каким каком
+            который которая которое которые которого которой которых которым в во на с со к ко по о
+            об от ото до из изо за для без при про у над под перед между через быть был была было
+            были есть будет будут является являются может могут можно также еще уже только очень там
+            тут здесь весь вся все всех
+        """,
+    ),
+    "ar": _language(
+        stop_words="""
+            في من إلى الى على عن مع بين حتى منذ عند لدى خلال قبل بعد فوق تحت حول دون ضد و أو او ثم
+            لكن بل أن ان إن أنّ إنّ كي لكي إذا اذا لو لأن لان حيث كما مثل هذا هذه ذلك تلك هؤلاء
+            أولئك هنا هناك الذي التي الذين اللذان اللتان اللاتي أنا انا نحن أنت انت أنتم هو هي هم هن
+            هما ما ماذا من متى أين اين كيف لماذا كم أي اي هل كان كانت كانوا يكون تكون يكونون ليس
+            ليست قد لقد سوف لا لم لن به بها له لها لهم فيه فيها منه منها عليه عليها عنه عنها إليه
+            إليها وهو وهي كل بعض غير أيضا ايضا جدا
+        """,
+    ),
+    "hi": _language(
+        stop_words="""
+            का के की को में से पर ने तक और या एवं तथा लेकिन परंतु पर कि तो ही भी न नहीं यह वह ये वे
+            इस उस इन उन इसका उसका इसके उसके इसकी उसकी इसे उसे इनका उनका इनके उनके मैं मुझे मेरा मेरे
+            मेरी हम हमें हमारा हमारे हमारी तुम आप आपका आपके आपकी अपना अपने अपनी कौन क्या कब कहाँ
+            कहां क्यों कैसे कैसा कितना कितने कितनी किस किसे किसने किसका किसके जो जिस जिसे जिसका
+            जिसके जिन है हैं था थे थी हो होता होते होती होना हुआ हुए हुई हूँ रहा रहे रही गया गए गई
+            जाता जाते जाती कर करना करने करता करते करती किया किए लिए साथ द्वारा बाद पहले एक कुछ सब
+            सभी बहुत
+        """,
+    ),
+    "ca": _language(
+        elisions="l d m t s n",
+    ),
 }
-COMMON_WORDS = {code: frozenset(common.split()) for code, common in _COMMON.items()}
+
+COMMON_WORDS = {code: one.common for code, one in LANGUAGES.items() if one.common}
+STOP_WORDS = {code: one.stop_words for code, one in LANGUAGES.items() if one.stop_words}
+FUNCTION_WORDS = {**COMMON_WORDS, **STOP_WORDS}
+"""The stop words of a language; its common words if it has no stop words."""
 
 _KANA = re.compile("[\u3040-\u30ff]")
 _SCRIPTS = {
@@ -42,37 +210,32 @@ _SCRIPTS = {
     "ar": re.compile("[\u0600-\u06ff]"),
     "hi": re.compile("[\u0900-\u097f]"),
 }
-"""By the commonest language of each."""
-_SOME = 0.1
-"""Share of the characters that are kana in any Japanese text."""
+"""The most frequent language of each script."""
+_MIN_KANA = 0.1
+"""Share of kana among the characters of any Japanese text."""
 
 
 def guess_language(text: str, default: str = "en") -> str:
-    """The ISO 639-1 code of the language that most common words of `text` belong to.
-
-    `default` unless another of seven languages has more of them.
-    """
+    """The language with the most common words in `text`; `default` if no other has more."""
     found = list(words(text))
     best = max(COMMON_WORDS, key=lambda code: _count(found, code))
     return best if _count(found, best) > _count(found, default) else default
 
 
 def language_of_text(text: str) -> str:
-    """The language of a long text: one of seven by its words, else the commonest of its script, for
-    Latin letters English.
-    """
-    told = guess_language(text)
+    """The language of a long text, by its common words, else by its script; Latin is "en"."""
+    guessed = guess_language(text)
     letters = sum(map(str.isalpha, text))
-    for code, script in _SCRIPTS.items() if told == "en" else ():
+    for code, script in _SCRIPTS.items() if guessed == "en" else ():
         found = len(script.findall(text))
         if found > letters / 2:
             kana = len(_KANA.findall(text)) if code == "zh" else 0
-            return "ja" if kana > _SOME * found else code
-    return told
+            return "ja" if kana > _MIN_KANA * found else code
+    return guessed
 
 
 def without_words(text: str, common: Collection[str]) -> str:
-    """The text without what has no other words; as it is if nothing else is in it."""
+    """The text without its `common` words; unchanged if it has no others."""
     kept = [run for run in text.split() if not all(word in common for word in words(run))]
     return " ".join(kept) or text
 

@@ -16,10 +16,13 @@ An id the author wrote always wins.
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
+
+from app.domain.errors import InputError
 
 GRAM = 5
 SAME_PAGE_DICE = 0.5
@@ -309,3 +312,33 @@ def _identify(
         repeats[base] = repeats.get(base, 1) + 1
         paragraph_id = f"{base}-{repeats[base]}"
     return paragraph_id, score
+
+
+def to_lines(ledger: Ledger) -> Iterator[str]:
+    """One JSON object a line, sorted by id, so that a diff of two exports shows what changed."""
+    for _, entry in sorted(ledger.entries.items()):
+        yield json.dumps(asdict(entry), ensure_ascii=False)
+    for _, alias in sorted(ledger.aliases.items()):
+        yield json.dumps(asdict(alias), ensure_ascii=False)
+
+
+def from_lines(lines: Iterable[str], name: str) -> Ledger:
+    """Read what `to_lines` wrote. InputError names the line that is not of that form."""
+    entries: dict[str, Entry] = {}
+    aliases: dict[str, Alias] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            json.dumps(row, ensure_ascii=False).encode()  # fails for half of a surrogate pair
+            if "alias" in row:
+                aliases[row["alias"]] = Alias(**row)
+            else:
+                inner = row.pop("paragraph")
+                inner["heading_path"] = tuple(inner["heading_path"])
+                entries[row["paragraph_id"]] = Entry(paragraph=Paragraph(**inner), **row)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            message = f"{name}:{number}: not a line of a ledger ({error})"
+            raise InputError(message) from error
+    return Ledger(entries, aliases)

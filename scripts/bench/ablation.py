@@ -19,7 +19,7 @@ from pathlib import Path
 
 from dev_sets import DEV_SETS, DevSet, dev_sets_parser, indexed
 
-from app.adapters.questions import read_questions
+from app.adapters.question_file import read_questions
 from app.bootstrap import Application
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.adapters.questions import read_questions
+from app.adapters.question_file import read_questions
 from app.bootstrap import Application, application
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Site

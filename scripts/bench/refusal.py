@@ -23,7 +23,7 @@ import numpy as np
 from dev_sets import DEV_SETS, DevSet, dev_sets_parser, indexed, single_questions
 from numpy.typing import NDArray
 
-from app.adapters.questions import read_questions
+from app.adapters.question_file import read_questions
 from app.bootstrap import Application
 from app.domain.answering.refusal import (
     BIAS,

@@ -40,8 +40,8 @@ from varied_book import BOOK, build, real_chunks, varied_book
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.local_embedder import DIMENSION, LocalEmbedder
 from app.adapters.qdrant.edge import EdgeIndex
-from app.adapters.qdrant.names import DENSE, SPARSE
-from app.adapters.questions import read_questions
+from app.adapters.qdrant.payload import DENSE, SPARSE
+from app.adapters.question_file import read_questions
 from app.bootstrap import Application, application
 from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId

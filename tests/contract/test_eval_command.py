@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from app.adapters.questions import read_questions
+from app.adapters.question_file import read_questions
 from app.bootstrap import application
 from app.cli import main
 from app.domain.retrieval.query import Hit, SearchFilter, SearchQuery

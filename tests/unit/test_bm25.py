@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.bm25 import Bm25Encoder
-from app.adapters.stop_words import STOP_WORDS
-from app.adapters.terms import Analyzer, tokens
+from app.adapters.bm25.analyzer import Analyzer, tokens
+from app.domain.languages import STOP_WORDS
 from app.domain.retrieval.query import SparseVector
 
 ENCODER = Bm25Encoder()

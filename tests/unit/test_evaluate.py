@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.questions import read_questions
+from app.adapters.question_file import read_questions
 from app.domain.answering.request import AskRequest
 from app.domain.errors import InputError
 from app.domain.retrieval.query import Turn

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.sqlite.ledgers import SqliteLedgers, from_lines, to_lines
+from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
 from app.domain.errors import InputError, StorageError
-from app.domain.ledger import Ledger, Paragraph, renew
+from app.domain.ledger import Ledger, Paragraph, from_lines, renew, to_lines
 
 BOOK = BookId("book")
 TEXTS = [f"text {number}" for number in range(16)]

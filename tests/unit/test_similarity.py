@@ -7,7 +7,7 @@ from operator import mul
 
 import pytest
 
-from app.adapters.stop_words import STOP_WORDS
+from app.domain.languages import STOP_WORDS
 from app.services.similarity import UNKNOWN, SimilarityEncoder
 from tests.retrieval_fakes import local_embedder
 

@@ -9,15 +9,16 @@ copy, keeps holes.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import xxhash
 
-from app.adapters.qdrant.sparse_file import BLOCK, written_blocks
 from app.domain.errors import IndexUnreadable
 
+BLOCK = 2**20
 _ZEROS = bytes(BLOCK)
 
 
@@ -68,6 +69,22 @@ class Checksums:
         return self.wrong_sizes(folder) or [
             name for name, one in self.files.items() if _digest(folder / name) != one.digest
         ]
+
+
+def written_blocks(descriptor: int) -> Iterator[tuple[int, bytes]]:
+    """Position and bytes of all data outside holes, ascending, at most `BLOCK` bytes at a time."""
+    position, size = 0, os.fstat(descriptor).st_size
+    while position < size:
+        try:
+            position = os.lseek(descriptor, position, os.SEEK_DATA)
+        except OSError:  # ENXIO: a hole up to the end
+            return
+        end = os.lseek(descriptor, position, os.SEEK_HOLE)
+        while position < end and (
+            block := os.pread(descriptor, min(BLOCK, end - position), position)
+        ):
+            yield position, block
+            position += len(block)
 
 
 def text_digest(text: str) -> str:

@@ -26,9 +26,8 @@ from app.adapters.qdrant.edge_shard import (
 from app.adapters.qdrant.edge_writer import EdgeWriter
 from app.adapters.qdrant.folder import BookFolder, Current
 from app.adapters.qdrant.lock import BookLock
-from app.adapters.qdrant.names import check_dimension
-from app.adapters.qdrant.paragraph import find_passage
-from app.adapters.qdrant.ranking import best
+from app.adapters.qdrant.payload import check_dimension
+from app.adapters.qdrant.results import best, find_passage
 from app.domain.book_id import BookId, is_book_id
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.errors import BookNotFound, InputError, StorageError

@@ -15,8 +15,8 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from app.adapters.qdrant.checksums import written_blocks
 from app.adapters.qdrant.folder import RESERVE, size_on_disk
-from app.adapters.qdrant.sparse_file import copy_sparse
 from app.domain.errors import StorageError
 
 _log = logging.getLogger(__name__)
@@ -73,6 +73,15 @@ def disk_fault(folder: Path) -> str:
     if not os.access(folder, os.W_OK):
         return "read-only"
     return "full" if shutil.disk_usage(folder).free < RESERVE else ""
+
+
+def copy_sparse(source: str | Path, target: str | Path) -> None:
+    """Copy a file; its holes stay holes."""
+    with Path(source).open("rb") as old, Path(target).open("wb") as new:
+        for position, block in written_blocks(old.fileno()):
+            new.seek(position)
+            new.write(block)
+        new.truncate(os.fstat(old.fileno()).st_size)
 
 
 def _make_writable(folder: Path) -> None:

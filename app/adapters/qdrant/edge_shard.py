@@ -11,13 +11,16 @@ from typing import cast
 
 import qdrant_edge as edge
 
-from app.adapters.qdrant.names import (
+from app.adapters.qdrant.payload import (
     DENSE,
     INTEGER_FIELDS,
     KEYWORD_FIELDS,
     SPARSE,
+    ChunkPayload,
+    from_payload,
+    keyword_conditions,
+    to_payload,
 )
-from app.adapters.qdrant.payload import ChunkPayload, from_payload, keyword_conditions, to_payload
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import RagError, StorageError
 from app.domain.retrieval.query import SearchFilter, SparseVector, Vector

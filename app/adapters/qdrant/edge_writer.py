@@ -27,7 +27,7 @@ from app.adapters.qdrant.edge_shard import (
 )
 from app.adapters.qdrant.folder import BookFolder, Current, require_space, size_on_disk
 from app.adapters.qdrant.lock import BookLock
-from app.adapters.qdrant.names import check_dimension
+from app.adapters.qdrant.payload import check_dimension
 from app.adapters.qdrant.samples import LIMIT, Samples
 from app.domain.book_id import BookId
 from app.domain.errors import StorageError

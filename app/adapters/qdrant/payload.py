@@ -1,4 +1,4 @@
-"""Chunk <-> payload of a point: JSON that either store keeps and returns unchanged."""
+"""A point of either store: names of its vectors and fields, and Chunk <-> payload (JSON)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,18 @@ from typing import NotRequired, TypedDict
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind, Span
-from app.domain.errors import IndexUnreadable, InputError
+from app.domain.errors import IndexMismatch, IndexUnreadable, InputError
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
+
+DENSE = "dense"
+SPARSE = "bm25"
+
+TENANT_FIELD = "book"
+KEYWORD_FIELDS = (
+    "file", "page", "chapter", "content_type", "kinds", "language", "paragraph_ids",
+)  # fmt: skip
+INTEGER_FIELDS = ("position",)
 
 _KINDS = {kind.value: kind for kind in BlockKind}
 
@@ -123,6 +132,16 @@ def from_payload(payload: ChunkPayload) -> Chunk:
     except (KeyError, TypeError, ValueError, InputError) as error:
         message = f"the index holds a chunk of another layout ({error!r}): ingest the book again"
         raise IndexUnreadable(message) from error
+
+
+def check_dimension(book: BookId, model: str, expected: int, got: int) -> None:
+    """Raise IndexMismatch unless a vector has as many dimensions as the index."""
+    if expected != got:
+        message = (
+            f"book {book!r} is indexed with {expected} dimensions (model {model}), but the vector "
+            f"has {got}: use the model of the index, or ingest the book again"
+        )
+        raise IndexMismatch(message)
 
 
 def keyword_conditions(filter: SearchFilter) -> list[tuple[str, list[str]]]:

@@ -8,8 +8,13 @@ from typing import cast
 
 from qdrant_client import AsyncQdrantClient, models
 
-from app.adapters.qdrant.names import DENSE, SPARSE
-from app.adapters.qdrant.payload import ChunkPayload, from_payload, keyword_conditions
+from app.adapters.qdrant.payload import (
+    DENSE,
+    SPARSE,
+    ChunkPayload,
+    from_payload,
+    keyword_conditions,
+)
 from app.adapters.qdrant.server_options import SEARCHES, ServerOptions, search_params
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk

@@ -11,15 +11,15 @@ from typing import cast
 from qdrant_client import AsyncQdrantClient, models
 
 from app.adapters.qdrant.manifest import manifest_to_json
-from app.adapters.qdrant.names import (
+from app.adapters.qdrant.payload import (
     DENSE,
     INTEGER_FIELDS,
     KEYWORD_FIELDS,
     SPARSE,
     TENANT_FIELD,
     check_dimension,
+    to_payload,
 )
-from app.adapters.qdrant.payload import to_payload
 from app.adapters.qdrant.samples import LIMIT, Samples
 from app.adapters.qdrant.server_catalogue import Catalogue
 from app.adapters.qdrant.server_errors import CollectionExists, server_errors

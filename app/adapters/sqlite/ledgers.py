@@ -1,4 +1,4 @@
-"""Ledgers of paragraph ids: one SQLite file a book, and JSON lines to carry them elsewhere."""
+"""Ledgers of paragraph ids: one SQLite file a book."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import asyncio
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from app.adapters.sqlite.connection import integrity, reading, writing
 from app.domain.book_id import BookId
-from app.domain.errors import InputError, StorageError
+from app.domain.errors import StorageError
 from app.domain.ledger import Alias, Entry, Ledger, Located, Paragraph
 
 _SCHEMA = """
@@ -200,33 +199,3 @@ def _save(connection: sqlite3.Connection, ledger: Ledger) -> None:
         "insert into alias values (?, ?, ?)",
         ((alias.alias, alias.paragraph_id, alias.score) for alias in ledger.aliases.values()),
     )
-
-
-def to_lines(ledger: Ledger) -> Iterator[str]:
-    """One JSON object a line, sorted by id, so that a diff of two exports shows what changed."""
-    for _, entry in sorted(ledger.entries.items()):
-        yield json.dumps(asdict(entry), ensure_ascii=False)
-    for _, alias in sorted(ledger.aliases.items()):
-        yield json.dumps(asdict(alias), ensure_ascii=False)
-
-
-def from_lines(lines: Iterable[str], name: str) -> Ledger:
-    """Read what `to_lines` wrote. InputError names the line that is not of that form."""
-    entries: dict[str, Entry] = {}
-    aliases: dict[str, Alias] = {}
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            json.dumps(row, ensure_ascii=False).encode()  # fails for half of a surrogate pair
-            if "alias" in row:
-                aliases[row["alias"]] = Alias(**row)
-            else:
-                inner = row.pop("paragraph")
-                inner["heading_path"] = tuple(inner["heading_path"])
-                entries[row["paragraph_id"]] = Entry(paragraph=Paragraph(**inner), **row)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            message = f"{name}:{number}: not a line of a ledger ({error})"
-            raise InputError(message) from error
-    return Ledger(entries, aliases)

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from app.domain.languages import COMMON_WORDS, guess_language, without_words
+from app.domain.languages import COMMON_WORDS, LANGUAGES, guess_language, without_words
 from app.domain.retrieval.definitions import QUESTION_FRAME_WORDS
 from app.domain.terms import words
-
-_OWN_NAMES = {
-    "en": "English", "es": "español", "de": "Deutsch", "fr": "français", "pt": "português",
-    "it": "italiano", "ur": "اردو",
-}  # fmt: skip
 
 _REFUSALS = {
     "en": "The book does not say. These sections come nearest to the question.",
@@ -56,7 +51,8 @@ def other_language(question: str, language: str) -> str:
     asked_in = guess_language(question, language)
     if asked_in == language:
         return ""
-    return _OTHER_LANGUAGE[asked_in].format(_OWN_NAMES.get(language, language))
+    known = LANGUAGES.get(language)
+    return _OTHER_LANGUAGE[asked_in].format((known and known.name) or language)
 
 
 def bare_question(question: str, language: str) -> str:

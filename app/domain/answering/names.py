@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import TypeAlias
 
-from app.domain.plurals import other_numbers
+from app.domain.english import other_numbers, verb_stem
 from app.domain.retrieval.definitions import term_forms
 from app.domain.terms import words
 
 Name: TypeAlias = tuple[str, ...]
 """Words as `words` gives them."""
-
-_VERB_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|e)$")
-_DOUBLED = re.compile(r"([bdfgmnprt])\1$")
 
 
 def term_match_score(term: str, name: Name) -> int:
@@ -32,16 +28,11 @@ def mentions(text: str, name: Name) -> bool:
     the verb: shadowing and "is shadowed".
     """
     said = set(words(text))
-    bare = {_bare(word) for word in said}
+    bare = {verb_stem(word) for word in said}
     return all(
-        _bare(word) in bare or not said.isdisjoint({word, *other_numbers(word)}) for word in name
+        verb_stem(word) in bare or not said.isdisjoint({word, *other_numbers(word)})
+        for word in name
     )
-
-
-def _bare(word: str) -> str:
-    """A verb without its ending: "cach" of cache, cached and caching, "run" of running."""
-    stem = _VERB_ENDING.sub("", word)
-    return _DOUBLED.sub(r"\1", stem) if stem != word else word
 
 
 def _same_but_for_number(name: Name, other: Name) -> bool:

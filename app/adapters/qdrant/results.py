@@ -1,4 +1,4 @@
-"""A paragraph put together again from the passages that chunks hold of it."""
+"""Search hits of several books as one list, and a paragraph as one passage."""
 
 from __future__ import annotations
 
@@ -7,8 +7,15 @@ from dataclasses import replace
 
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
+from app.domain.retrieval.query import ScoredId
 
 _FLOWING = {BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.FOOTNOTE}
+
+
+def best(found: Iterable[ScoredId], limit: int) -> tuple[ScoredId, ...]:
+    """By descending score; equal scores by book and chunk id, so that the order is stable."""
+    ranked = sorted(found, key=lambda hit: (-hit.score, hit.book, hit.chunk_id))
+    return tuple(ranked[:limit])
 
 
 def find_passage(chunks: Iterable[Chunk], paragraph_id: str) -> Passage | None:

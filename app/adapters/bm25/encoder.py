@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import chain
 
-from app.adapters.terms import Analyzer, is_spaced, spaced_calls, tokens
+from app.adapters.bm25.analyzer import Analyzer, is_spaced, spaced_calls, tokens
 from app.domain.retrieval.query import SparseVector
 
 _CACHED_TOKENS = 300_000

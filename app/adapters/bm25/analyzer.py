@@ -24,8 +24,8 @@ from functools import cache, lru_cache
 
 import Stemmer
 
-from app.adapters.english_forms import common_form
-from app.adapters.stop_words import STOP_WORDS
+from app.domain.english import common_form
+from app.domain.languages import LANGUAGES
 
 _STEMMERS = {
     "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek",
@@ -35,12 +35,6 @@ _STEMMERS = {
     "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian",
     "sv": "swedish", "ta": "tamil", "tr": "turkish",
 }  # fmt: skip
-
-_ELISIONS = {
-    "fr": frozenset(["l", "d", "j", "m", "t", "s", "c", "n", "qu", "jusqu", "lorsqu", "puisqu"]),
-    "it": frozenset(["l", "d", "c", "s", "un", "dell", "nell", "all", "sull", "dall", "quell"]),
-    "ca": frozenset(["l", "d", "m", "t", "s", "n"]),
-}
 
 # Written without spaces between words: Han, kana, Hangul, Thai, Lao, Khmer, Burmese.
 _UNSPACED = (
@@ -109,9 +103,10 @@ class Analyzer:
         self._language = language
         name = _STEMMERS.get(language, "")
         self._stem = Stemmer.Stemmer(name, 0).stemWord if name in Stemmer.algorithms() else str
-        stop_words = STOP_WORDS.get(language, frozenset())
+        known = LANGUAGES.get(language)
+        stop_words = known.stop_words if known else frozenset()
         self._stop_words = stop_words | {_fold(word) for word in stop_words}
-        self._elisions = _ELISIONS.get(language, frozenset())
+        self._elisions = known.elisions if known else frozenset()
         self._term = lru_cache(_REMEMBERED_WORDS)(self._find_term)
 
     def terms(self, run: str) -> list[str]:

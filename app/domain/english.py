@@ -1,0 +1,75 @@
+"""English morphology: one form for the index, singular and plural, verbs without their ending.
+
+Three questions, three functions: `common_form` is stemmed and indexed, `other_numbers` and
+`verb_stem` compare words as they are written, which one stem would confuse (test and testes).
+A lemmatizer was measured in their place: specs/decisions/0001-libraries.md.
+"""
+
+from __future__ import annotations
+
+import re
+
+_NOUNS = """
+    child children, man men, woman women, foot feet, tooth teeth, goose geese, mouse mice,
+    louse lice, ox oxen, half halves, wolf wolves, knife knives, shelf shelves,
+    thief thieves, loaf loaves,
+    index indices, vertex vertices, matrix matrices, appendix appendices, vortex vortices,
+    cortex cortices, codex codices, helix helices, apex apices, phylum phyla, spectrum spectra,
+    quantum quanta, ovum ova, stratum strata, flagellum flagella, curriculum curricula,
+    erratum errata, addendum addenda, septum septa, maximum maxima, minimum minima, optimum optima,
+    extremum extrema, datum data, phenomenon phenomena, mitochondrion mitochondria,
+    criterion criteria, ganglion ganglia, automaton automata, polyhedron polyhedra, taxon taxa,
+    genus genera, corpus corpora, stoma stomata, schema schemata, stigma stigmata, lemma lemmata,
+    ammonia, basis, synapsis
+"""
+_KNOWN = {
+    form: forms[0] for forms in (group.split() for group in _NOUNS.split(",")) for form in forms
+}
+_SHORTEST_SUFFIXED = 5
+_ENDINGS = tuple(
+    (one.strip("-"), several.strip("-"))
+    for one, several in zip(
+        "- - -y -um -on -us -a -is -ix -ex -f -fe -man".split(),
+        "-s -es -ies -a -a -i -ae -es -ices -ices -ves -ves -men".split(),
+        strict=True,
+    )
+)
+_SHORTEST_STEM = 2
+_VERB_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|e)$")
+_DOUBLED = re.compile(r"([bdfgmnprt])\1$")
+
+
+def common_form(word: str) -> str:
+    """One form, in lower case, for singular and plural where a stemmer keeps them apart.
+
+    Greek, Latin and irregular nouns: bacterium and bacteria, analysis and analyses, matrix and
+    matrices. The form need not be a word; it is stemmed afterwards. Left out are plurals that are
+    common words themselves: lives, leaves, axes. Strong verbs, "find" and "found", gained nothing.
+    """
+    known = _KNOWN.get(word)
+    if known is not None or len(word) < _SHORTEST_SUFFIXED:
+        return known or word
+    if word.endswith("sis"):
+        return f"{word[:-2]}es"
+    if word.endswith("ia"):
+        return f"{word[:-1]}um"
+    if word.endswith("i") and word[-2] not in "aou":
+        return f"{word[:-1]}us"
+    return word
+
+
+def other_numbers(word: str) -> frozenset[str]:
+    """Candidates for the plural of a word in lower case, or its singular; most are no words."""
+    found = set()
+    for one, several in _ENDINGS:
+        for ending, other in ((one, several), (several, one)):
+            stem = len(word) - len(ending)
+            if word.endswith(ending) and stem >= _SHORTEST_STEM:
+                found.add(word[:stem] + other)
+    return frozenset(found)
+
+
+def verb_stem(word: str) -> str:
+    """The verb without its ending: "cach" of cache, cached and caching, "run" of running."""
+    stem = _VERB_ENDING.sub("", word)
+    return _DOUBLED.sub(r"\1", stem) if stem != word else word
