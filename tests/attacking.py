@@ -1,4 +1,4 @@
-"""Tables of attacks, what was tried of them, and the option `--long`; a pytest plugin.
+"""Tables of attacks, and how many attacks were tried; a pytest plugin.
 
 A module of attacks is marked `attack("name of its table")`. Whenever such modules ran, a line for
 each table says how many attacks were tried, came out as they must, and broke something.
@@ -14,9 +14,6 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
-
-LONG = "long"
-"""The marker of what only `--long` runs, and the profile of its properties."""
 
 _tries = 0
 
@@ -45,22 +42,6 @@ def tried(number: int = 1) -> None:
 def examples(number: int) -> int:
     """Return how many a property gets that has `number` of them in the default run."""
     return number * settings().max_examples // 100
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--long", action="store_true", help="run the long attacks and properties too")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("long"):
-        settings.load_profile(LONG)
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("long"):
-        long = [item for item in items if item.get_closest_marker(LONG)]
-        config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if item not in long]
 
 
 @pytest.hookimpl(wrapper=True)

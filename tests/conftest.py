@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,26 +19,20 @@ settings.register_profile(
 )
 settings.register_profile("any machine", settings.get_profile("wide"), derandomize=True)
 settings.register_profile("long", settings.get_profile("wide"), max_examples=3_000)
+settings.register_profile("quick", settings.get_profile("any machine"), max_examples=20)
 settings.load_profile("any machine")
 
-pytest_plugins = ["tests.attacking", "tests.owl_server"]
+pytest_plugins = ["tests.selection", "tests.attacking", "tests.owl_server"]
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` selects by marker
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test with the name of its folder: unit, contract or end_to_end."""
-    for item in items:
-        item.add_marker(item.path.relative_to(ROOT / "tests").parts[0])
-
-
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """Return the folder of real books and question sets; a stranger's clone has none."""
-    folder = ROOT.parent / "shared" / "data"
+    """Return the folder of real books and question sets, which the repository does not hold."""
+    folder = Path(os.environ.get("RAG_TEST_DATA", ROOT.parent / "shared/data"))
     if not folder.is_dir():
-        pytest.skip("needs the development books in ../shared/data")
+        pytest.skip("needs the development books in ../shared/data, or RAG_TEST_DATA=folder")
     return folder
 
 

