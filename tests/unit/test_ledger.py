@@ -18,6 +18,7 @@ from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
 from app.domain.errors import InputError, StorageError
 from app.domain.ledger import Ledger, Paragraph, from_lines, renew, to_lines
+from tests.index_points import quick_folder
 
 BOOK = BookId("book")
 TEXTS = [f"text {number}" for number in range(16)]
@@ -118,10 +119,7 @@ def test_a_ledger_survives_the_disk(tmp_path: Path) -> None:
     st.data(),
 )
 def test_one_id_is_located_on_disk_as_in_memory(
-    tmp_path_factory: pytest.TempPathFactory,
-    before: list[str],
-    after: list[str],
-    data: st.DataObject,
+    before: list[str], after: list[str], data: st.DataObject
 ) -> None:
     files, paths = st.sampled_from(("a.md", "b.md")), st.sampled_from((("One",), ("Two",)))
 
@@ -131,10 +129,15 @@ def test_one_id_is_located_on_disk_as_in_memory(
 
     _, ledger = renew(Ledger(), drawn(before))
     _, ledger = renew(ledger, drawn(after))
-    store = SqliteLedgers(tmp_path_factory.mktemp("ledger"))
-    asyncio.run(store.save(BOOK, ledger))
-    for known in [*ledger.entries, *ledger.aliases, "p-unknown"]:
-        assert asyncio.run(store.locate(BOOK, known)) == ledger.locate(known)
+
+    async def scenario(folder: Path) -> None:
+        store = SqliteLedgers(folder)
+        await store.save(BOOK, ledger)
+        for known in [*ledger.entries, *ledger.aliases, "p-unknown"]:
+            assert await store.locate(BOOK, known) == ledger.locate(known)
+
+    with quick_folder() as folder:
+        asyncio.run(scenario(folder))
 
 
 def test_reading_changes_nothing_and_makes_no_file(tmp_path: Path) -> None:
