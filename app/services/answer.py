@@ -30,7 +30,6 @@ from app.domain.answering.request import AskRequest
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Quote, Verifier, by_paragraph
 from app.domain.errors import ProviderUnavailable, QuestionError
-from app.domain.languages import guess_language
 from app.domain.prompting import NO_ANSWER
 from app.domain.retrieval.query import ContextPassage, Hit
 from app.services.consultation import Consultation, ConsultBook
@@ -212,7 +211,7 @@ class AnswerQuestion:
     def _to_read_first(self, read: Consultation) -> Iterator[AnswerEvent]:
         """Name the paragraphs to read before the exercise, and no more."""
         analysis = read.analysis
-        text = read_first(read.request.question, analysis.language)
+        text = read_first(analysis.asked_in)
         given = ExtractionInput(
             analysis.question,
             read.context,
@@ -240,12 +239,9 @@ class AnswerQuestion:
         if not isinstance(event, Finished) or event.answer.refused:
             return event
         cited = {(one.book, one.file) for one in event.answer.citations}
-        near = sorted(
-            read.found.hits, key=lambda hit: (hit.chunk.book, hit.chunk.file) not in cited
-        )
-        question, language = read.request.question, read.analysis.language
+        near = sorted(read.hits, key=lambda hit: (hit.chunk.book, hit.chunk.file) not in cited)
         async with self._turns:
-            questions = await self.suggest.after(question, near, read.scope, language)
+            questions = await self.suggest.after(read.analysis, near, read.scope)
         return Finished(replace(event.answer, follow_ups=questions))
 
     def _verifier(self, read: Consultation) -> Verifier:
@@ -256,7 +252,7 @@ class AnswerQuestion:
             self.split_sentences,
             read.request.question_with_selection,
             language,
-            translated=guess_language(analysis.question, language) != language,
+            translated=analysis.asked_in != language,
         )
 
 
@@ -285,13 +281,13 @@ def _deltas(text: str, citations: Sequence[Citation]) -> Iterator[AnswerEvent]:
 
 def _refusal(read: Consultation) -> Iterator[AnswerEvent]:
     yield Started(AnswerMode.REFUSED, nearest_sections(read.found.hits))
-    hint = other_language(read.request.question, read.analysis.language)
+    hint = other_language(read.analysis.asked_in, read.analysis.language)
     yield from _refused(read, Usage(), hint)
 
 
 def _refused(read: Consultation, usage: Usage, hint: str = "") -> Iterator[AnswerEvent]:
     sections = nearest_sections(read.found.hits)
-    plain = refusal_text(read.request.question, len(sections), read.analysis.language)
+    plain = refusal_text(read.analysis.asked_in, len(sections))
     text = f"{plain} {hint}".rstrip()
     yield TextDelta(text)
     yield Finished(

@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from typing import Protocol
 
 from app.domain.answering.invisible import without_invisible
+from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.refusal import share_of_ceilings
 from app.domain.answering.suggestions import suggestions
 from app.domain.errors import RagError
 from app.domain.retrieval.query import Hit, SearchFilter
+from app.domain.terms import Terms
 from app.services.term_upper_bounds import TermUpperBounds
 
 FOLLOW_UPS = 3
@@ -38,14 +39,14 @@ class SuggestFollowUps:
     ceilings: TermUpperBounds
 
     async def after(
-        self, question: str, hits: Sequence[Hit], scope: SearchFilter, language: str
+        self, analysis: QuestionAnalysis, hits: Sequence[Hit], scope: SearchFilter
     ) -> tuple[str, ...]:
         """Return up to three questions; none when the index fails, since the answer stands."""
-        terms = partial(self.ceilings.terms, language=language)
+        asked, terms = analysis.own_terms, analysis.terms
         found: list[str] = []
         try:
-            for suggested in islice(suggestions(question, hits, terms, language), TRIED):
-                if await self._answerable(suggested.about, scope, language):
+            for suggested in islice(suggestions(asked, hits, terms, analysis.asked_in), TRIED):
+                if await self._answerable(suggested.about, scope, terms):
                     found.append(without_invisible(suggested.question))
                 if len(found) == FOLLOW_UPS:
                     break
@@ -54,8 +55,7 @@ class SuggestFollowUps:
             return ()
         return tuple(found)
 
-    async def _answerable(self, about: str, scope: SearchFilter, language: str) -> bool:
+    async def _answerable(self, about: str, scope: SearchFilter, terms: Terms) -> bool:
         best = await self.retrieve.best_by_words(about, scope)
-        asked = self.ceilings.terms(about, language)
-        ceilings = await self.ceilings.of(asked, scope.books)
+        ceilings = await self.ceilings.of(terms(about), scope.books)
         return share_of_ceilings(best, ceilings) >= LEAST_SHARE

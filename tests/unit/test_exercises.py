@@ -46,7 +46,7 @@ def ask(solutions: Solutions, generator: FakeGenerator | None = None) -> Answer:
     ],
 )
 def test_a_question_is_an_exercise_when_it_repeats_its_words(question: str, exercise: str) -> None:
-    assert asked_exercise(question, [Hit(chunk((LIGHT, EXERCISE)), 1.0)], terms) == exercise
+    assert asked_exercise(terms(question), [Hit(chunk((LIGHT, EXERCISE)), 1.0)], terms) == exercise
 
 
 def test_hidden_only_the_paragraphs_to_read_are_named() -> None:
@@ -140,7 +140,7 @@ def test_a_choice_is_known_by_its_question_alone() -> None:
     text = "Which gas do green plants take from the air?\n\n1. oxygen\n2. carbon dioxide\n3. argon"
     choice = task("p-choice", text=text)
     question = "Which gas do green plants take from the air?"
-    assert asked_exercise(question, [Hit(chunk((choice,)), 1.0)], terms) == "p-choice"
+    assert asked_exercise(terms(question), [Hit(chunk((choice,)), 1.0)], terms) == "p-choice"
 
 
 def test_the_solution_is_found_by_its_place_and_not_by_its_words() -> None:

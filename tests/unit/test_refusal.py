@@ -200,13 +200,13 @@ def test_ceilings_of_one_book_leave_out_the_others() -> None:
 )
 def test_language_of_a_question_is_told_by_its_common_words(text: str, language: str) -> None:
     assert guess_language(text) == language
-    assert refusal_text(text, 0) == refusal_text(text, 3)[: len(refusal_text(text, 0))]
+    assert refusal_text(language, 3).startswith(refusal_text(language, 0))
 
 
 def test_unknown_words_leave_the_default_language() -> None:
     assert guess_language("mitochondria", "de") == "de"
-    assert refusal_text("mitochondria", 0, "de") == "Das Buch sagt dazu nichts."
-    assert refusal_text("mitochondria", 0, "fi") == refusal_text("mitochondria", 0)
+    assert refusal_text("de", 0) == "Das Buch sagt dazu nichts."
+    assert refusal_text("fi", 0) == refusal_text("en", 0)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_refused_in_another_language_than_the_books_the_reader_is_told_which_it_
     assert found.refused
     assert found.answer.startswith("El libro no lo dice.")
     assert "otro idioma (English)" in found.answer
-    assert other_language("When was Paris founded?", "en") == ""
+    assert other_language("en", "en") == ""
 
 
 def test_a_term_that_languages_share_is_answered_though_the_question_is_in_another() -> None:

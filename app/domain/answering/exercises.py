@@ -10,7 +10,6 @@ from itertools import pairwise
 from app.domain.answering.units import NEVER_QUOTED
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
-from app.domain.languages import guess_language
 from app.domain.retrieval.query import ContextPassage, Hit
 from app.domain.terms import Terms
 
@@ -40,9 +39,8 @@ class Solutions(StrEnum):
     """The book's solution, where it stands with the exercise; else an answer as to any question."""
 
 
-def asked_exercise(question: str, hits: Sequence[Hit], terms: Terms) -> str:
-    """The paragraph id of the exercise that the question repeats; "" if it is none."""
-    asked = terms(question)
+def asked_exercise(asked: frozenset[int], hits: Sequence[Hit], terms: Terms) -> str:
+    """The paragraph id of the exercise that a question of these terms repeats; "" if it is none."""
     if len(asked) < FEWEST_TERMS:
         return ""
     exercises = [
@@ -103,11 +101,9 @@ def for_solving(
     )
 
 
-def read_first(question: str, language: str = "en") -> str:
-    """What is said in place of an answer, in the question's language where that is known, else in
-    `language`, the book's.
-    """
-    return _READ_FIRST.get(guess_language(question, language), _READ_FIRST["en"])
+def read_first(language: str) -> str:
+    """What is said in place of an answer, in English if there is no text in this language."""
+    return _READ_FIRST.get(language, _READ_FIRST["en"])
 
 
 def _likeness(asked: frozenset[int], exercise: Passage, terms: Terms) -> float:

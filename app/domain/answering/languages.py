@@ -38,17 +38,14 @@ _OTHER_LANGUAGE = {
 }
 
 
-def refusal_text(question: str, sections: int, language: str = "en") -> str:
-    """The plain "the book does not say", in the question's language where that is known, else in
-    `language`, the book's.
-    """
+def refusal_text(language: str, sections: int) -> str:
+    """The refusal in this language, in English if there is none; `sections` of the book follow."""
     texts = _REFUSALS if sections else _NOTHING_NEAR
-    return texts.get(guess_language(question, language), texts["en"])
+    return texts.get(language, texts["en"])
 
 
-def other_language(question: str, language: str) -> str:
-    """What to tell who asks in another language than that of the book; "" for all others."""
-    asked_in = guess_language(question, language)
+def other_language(asked_in: str, language: str) -> str:
+    """A hint that the book is in another language than the question; "" if it is in the same."""
     if asked_in == language:
         return ""
     known = LANGUAGES.get(language)

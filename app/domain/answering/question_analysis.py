@@ -1,20 +1,80 @@
-"""A question as every later step takes it: analysed once."""
+"""A question analysed once; every later step takes the result."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from app.domain.answering.comparison import Subject, compared
+from app.domain.answering.definitions import defined_terms, name_asked
+from app.domain.answering.languages import bare_question
+from app.domain.answering.names import Name
+from app.domain.languages import guess_language
 from app.domain.terms import Terms
+
+EARLIER_TURN = 0.5
+"""Weight of a term that only an earlier turn or the selected text has."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnalysis:
     question: str
     standalone: str
-    """As it was searched for, which leans on no earlier turn."""
+    """As it was searched for: it can be understood without the earlier turns."""
     language: str
     """The book's, as an ISO 639-1 code."""
     terms: Terms
     weights: Mapping[int, float]
-    """How much each of the question's terms tells: its rarity in the book."""
+    """Term to its weight in an answer: its rarity in the book."""
+    asked_in: str = ""
+    """The question's own language: the book's unless more of its words are of another."""
+    in_book_language: bool = True
+    """Whether words of the book's language were recognised in it."""
+    own_terms: frozenset[int] = frozenset()
+    """The terms of the question itself, without earlier turns."""
+    readings: tuple[str, ...] = ()
+    """The texts that answerability is scored for: the question, with the turns before it, and
+    without the function words of a language that is not the book's."""
+    definition: frozenset[int] = frozenset()
+    """The terms of X in "what is X?", else empty."""
+    definition_name: Name = ()
+    """The words of X as they are written."""
+    compared: tuple[Subject, ...] = ()
+    """The things that the question compares, if any."""
+
+
+def analyse(
+    question: str,
+    standalone: str,
+    language: str,
+    terms: Terms,
+    upper_bounds: Mapping[int, float],
+    *,
+    patterns: bool,
+) -> QuestionAnalysis:
+    """`upper_bounds` has the BM25 upper bound of each term of `standalone`.
+
+    `patterns`: recognise definitions and comparisons by their wording. A model needs no such hint.
+    """
+    own = terms(question)
+    bare = bare_question(question, language)
+    telling = terms(bare) or own
+    weights = {
+        term: bound if term in own else EARLIER_TURN * bound
+        for term, bound in upper_bounds.items()
+        if term in telling or term not in own
+    }
+    return QuestionAnalysis(
+        question=question,
+        standalone=standalone,
+        language=language,
+        terms=terms,
+        weights=weights,
+        asked_in=guess_language(question, language),
+        in_book_language=guess_language(question, "") == language,
+        own_terms=own,
+        readings=tuple(dict.fromkeys((question, standalone, bare))),
+        definition=defined_terms(question, terms) if patterns else frozenset(),
+        definition_name=name_asked(question) if patterns else (),
+        compared=compared(question, terms) if patterns else (),
+    )

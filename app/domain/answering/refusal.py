@@ -55,11 +55,11 @@ class RefusalPolicy:
         """Whether a question is tried in other words first: a model understands it as it is."""
         return self.model_threshold is None
 
-    def refuses(self, answerability: float, *, own_language: bool) -> bool:
+    def refuses(self, answerability: float, *, in_book_language: bool) -> bool:
         """A model may read what the words of another language than the book's do not lead to."""
         if self.model_threshold is None:
             return answerability < self.threshold
-        return own_language and answerability < self.model_threshold
+        return in_book_language and answerability < self.model_threshold
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from app.domain.answering.definitions import is_called, says_what_it_is
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.languages import guess_language
 from app.domain.retrieval.query import Hit
 from app.domain.terms import Terms
 
@@ -71,16 +70,14 @@ class Suggestion:
 
 
 def suggestions(
-    question: str, hits: Sequence[Hit], terms: Terms, language: str
+    asked: frozenset[int], hits: Sequence[Hit], terms: Terms, language: str
 ) -> Iterator[Suggestion]:
     """Questions about what is defined in the hits and about their sections, nearest first.
 
-    None about what was asked, none twice. In the question's language, around the book's words;
-    `language` is the book's.
+    None about the terms that were asked, none twice. In `language`, around the book's words.
     """
-    asked = guess_language(question, language)
-    spoken = asked if asked in _MEANS else "en"
-    seen = [terms(question)]
+    spoken = language if language in _MEANS else "en"
+    seen = [asked]
     for hit in hits:
         for subject, template in _subjects(hit.chunk, terms):
             about = terms(subject)
