@@ -110,8 +110,7 @@ class AnswerQuestion:
     async def answerability(self, request: AskRequest) -> float:
         """What the refusal threshold is compared with, 0 to 1. Raises as `stream` does."""
         self._check(request.question)
-        read = await self.consult.read(request)
-        return read.score if read.context else 0.0
+        return (await self.consult.read(request)).score
 
     @property
     def refusal_threshold(self) -> float:
@@ -130,7 +129,7 @@ class AnswerQuestion:
 
     async def _events(self, read: Consultation) -> AsyncGenerator[AnswerEvent, None]:
         solutions = read.request.solutions
-        if self.consult.refuses(read):
+        if read.refused:
             for event in _refusal(read):
                 yield event
         elif read.exercise and solutions is Solutions.HIDE:

@@ -12,7 +12,6 @@ from app.domain.answering.definitions import (
     POOL,
     definitions_first,
     in_front,
-    is_defined,
     places_that_define,
 )
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining, for_solving
@@ -57,16 +56,19 @@ class Consultation:
     hits: Sequence[Hit]
     """Those found that answerability is scored by, or where a definition is looked for."""
     analysis: QuestionAnalysis
-    definitions: Sequence[Hit] = ()
-    """Where each of the compared things is defined; empty unless all of them are."""
     exercise: str = ""
     """Id of the exercise of the book that is asked, or ""."""
     score: float = 0.0
     """Answerability: how likely it is that the book answers, 0 to 1."""
     context: Sequence[ContextPassage] = ()
-    """The paragraphs that an answer is made from, in reading order."""
+    """The paragraphs that an answer is made from, in reading order; none for a refusal."""
     solution: frozenset[str] = frozenset()
     """Ids of the paragraphs that solve the exercise, when they are to be shown."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether to refuse before an answer is written."""
+        return not self.context
 
     @property
     def generation(self) -> GenerationRequest:
@@ -114,17 +116,13 @@ class ConsultBook:
         read = await self._search(request, scope)
         if self.refusal.rephrases and read.hits and self._refuses(read):
             read = await self._rephrased(read) or read
-        return await self._with_context(read, page)
-
-    def refuses(self, read: Consultation) -> bool:
-        """Whether to refuse before an answer is written."""
-        return not read.context or self._refuses(read)
+        return read if self._refuses(read) else await self._with_context(read, page)
 
     def _refuses(self, read: Consultation) -> bool:
-        in_book_language = read.analysis.in_book_language
-        return not read.exercise and self.refusal.refuses(
-            read.score, in_book_language=in_book_language
-        )
+        if read.exercise:
+            return False
+        own = read.analysis.in_book_language
+        return self.refusal.refuses(read.score, in_book_language=own)
 
     async def _locate(self, request: AskRequest) -> tuple[PageLocation | None, SearchFilter]:
         """The page that the reader is on, if that is known, and what may answer."""
@@ -161,12 +159,13 @@ class ConsultBook:
         read = Consultation(request, scope, found, pool, analysis)
         if not pool:
             return read
-        definitions = await self._compared_definitions(read)
+        evidence = [
+            await self.judge.evidence(reading, pool, scope.books) for reading in analysis.readings
+        ]
         return replace(
             read,
-            definitions=definitions,
             exercise=asked_exercise(analysis.own_terms, pool, analysis.terms),
-            score=1.0 if definitions else await self._score(read),
+            score=max(map(answerability, evidence)),
         )
 
     async def _analyse(
@@ -178,16 +177,6 @@ class ConsultBook:
         bounds = await self.ceilings.of(asked, scope.books) if asked else {}
         patterns = self.refusal.model_threshold is None
         return analyse(request.question, found.question, language, terms, bounds, patterns=patterns)
-
-    async def _score(self, read: Consultation) -> float:
-        """The greatest answerability of the question's readings; 1 if a hit defines its term."""
-        analysis = read.analysis
-        if is_defined(read.hits, analysis.definition, analysis.terms):
-            return 1.0
-        evidence = [
-            await self.judge.evidence(one, read.hits, read.scope.books) for one in analysis.readings
-        ]
-        return max(map(answerability, evidence))
 
     async def _rephrased(self, read: Consultation) -> Consultation | None:
         """What is found for the question in other words; None if there are none, or for a refusal.
@@ -251,7 +240,8 @@ class ConsultBook:
         )
         if read.exercise:
             ranked = explaining(ranked)
-        hits = await self._with_selection(read, in_front(read.definitions, ranked[: request.k]))
+        compared = await self._compared_definitions(read)
+        hits = await self._with_selection(read, in_front(compared, ranked[: request.k]))
         solution: list[Chunk] = []
         if read.exercise and request.solutions is Solutions.SHOW:
             solution = await self.places.solution_of(read.exercise, read.scope.books)

@@ -29,7 +29,7 @@ import dataclasses
 import sys
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -178,10 +178,10 @@ class Profiler:
         if self.walk is not None:
             self.walk.profile(frame, event, argument)
 
-    async def follow(self, text: str, work: Callable[[], Awaitable[object]]) -> Walk:
+    async def follow(self, text: str, work: Awaitable[object]) -> Walk:
         self.walk = walk = Walk(text)
         try:
-            await work()
+            await work
         finally:
             self.walk = None
         return walk
@@ -210,30 +210,18 @@ async def walks(
         fields = {**choice, "home": home / name[:3], "qdrant_url": None}
         settings = Settings.model_validate({**Settings(_env_file=None).model_dump(), **fields})
         async with opened(settings) as (app, client):
-            rag = app.state.application
-            request = IngestRequest(folder, book=BOOK)
-
-            async def ingest(
-                run: Callable[..., Awaitable[object]] = rag.ingest.run,
-                request: IngestRequest = request,
-            ) -> None:
-                await run(request, Silent())
-
-            async def ask(client: httpx.AsyncClient = client) -> httpx.Response:
-                return await client.post("/v1/chat", json={"question": QUESTION, "stream": True})
-
-            async def cite(client: httpx.AsyncClient = client) -> httpx.Response:
-                return await client.get(f"/cite/{cited}")
-
+            ingest = app.state.application.ingest.run(IngestRequest(folder, book=BOOK), Silent())
+            read = await profiler.follow(TEXT, ingest)
+            question = client.post("/v1/chat", json={"question": QUESTION, "stream": True})
+            answered = await profiler.follow(QUESTION, question)
             if choice is offline:
-                yield "chapter to index", await profiler.follow(TEXT, ingest)
-            else:
-                await ingest()
-            yield f"question to answer, {name}", await profiler.follow(QUESTION, ask)
+                yield "chapter to index", read
+            yield f"question to answer, {name}", answered
             if choice is offline:
                 answer = (await client.post("/v1/chat", json={"question": QUESTION})).json()
                 cited = answer["citations"][0]["paragraph_id"]
-                yield "citation to page", await profiler.follow(cited, cite)
+                link = client.get(f"/cite/{cited}")
+                yield "citation to page", await profiler.follow(cited, link)
 
 
 async def run(*, edges: bool) -> None:

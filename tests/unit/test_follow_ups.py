@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.answering.request import AskRequest
 from app.domain.answering.question_analysis import analyse
+from app.domain.answering.request import AskRequest
 from app.domain.answering.suggestions import suggestions
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind

@@ -117,12 +117,6 @@ def only_refers(passage: Passage) -> bool:
     return bool(referred_to(definition_in(passage)))
 
 
-def is_defined(hits: Sequence[Hit], asked: frozenset[int], terms: Terms) -> bool:
-    """Whether a term of just these words is marked as defined in one of the hits."""
-    passages = (one for hit in hits for one in hit.chunk.passages)
-    return bool(asked) and any(defines(one, asked, terms) for one in passages)
-
-
 def definitions_first(
     hits: Sequence[Hit],
     asked: frozenset[int],
