@@ -1,12 +1,11 @@
-"""Judge whether what a search found answers the question, whatever embedder searched."""
+"""The features that answerability is scored by, the same whatever embedder searched."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from heapq import nlargest
-from itertools import chain, islice
-from operator import itemgetter, mul
+from operator import itemgetter
 
 from app.domain.answering.refusal import (
     Evidence,
@@ -19,17 +18,16 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import ChunkTerms, sentences
-from app.domain.retrieval.query import Hit, Vector
+from app.domain.retrieval.query import Hit
 from app.services.similarity import SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
 
 JUDGED_HITS = 8
-"""Hits that answerability is judged by, even if the answer is made from fewer."""
+"""Hits that answerability is scored by, even if the answer is made from fewer."""
 READ_CLOSELY = 3
-"""Paragraphs, the likest to the question, that are read sentence by sentence. More gain nothing."""
+"""The paragraphs most similar to the question, compared with it sentence by sentence; more gain
+nothing."""
 
-_REMEMBERED = 4_000
-"""Chunks, and paragraphs read closely, whose vectors are kept, about 25 MB."""
 _ASKS_ITSELF = frozenset({BlockKind.HEADING, BlockKind.EXERCISE})
 
 
@@ -38,19 +36,18 @@ class AnswerabilityScorer:
     vectors: SimilarityEncoder
     ceilings: TermUpperBounds
     chunk_terms: Callable[[Chunk], ChunkTerms]
-    _known: dict[tuple[str, ...], Sequence[Vector]] = field(default_factory=dict, compare=False)
 
     async def evidence(
         self, question: str, hits: Sequence[Hit], books: Sequence[BookId] = ()
     ) -> Evidence:
-        """Weigh the best hits of a search in these books, or in all. Raises StorageError."""
+        """Features of the best hits of a search in these books, or in all. Raises StorageError."""
         near = hits[:JUDGED_HITS]
         language = near[0].chunk.language if near else "en"
         asked = self.ceilings.ordered_terms(question, language)
         ceilings = await self.ceilings.of(self.ceilings.terms(question, language), books)
-        title, likest = await self._likest(question, [hit.chunk for hit in near], language)
+        title, similar = await self._similarities(question, [hit.chunk for hit in near], language)
         support: list[Support] = []
-        for hit, (paragraph, sentence) in zip(near, likest, strict=True):
+        for hit, (paragraph, sentence) in zip(near, similar, strict=True):
             known = self.chunk_terms(hit.chunk)
             support.append(
                 Support(
@@ -64,69 +61,44 @@ class AnswerabilityScorer:
         return Evidence(title, support, await self.ceilings.chunks(books))
 
     async def likeness(self, question: str, texts: Sequence[str], language: str) -> list[float]:
-        """How like the question each of the texts is, -1 to 1."""
-        asked = await self.vectors.question(question, language)
-        return [_cosine(asked, vector) for vector in await self.vectors.texts(texts, language)]
+        """The cosine of the question and each of the texts, -1 to 1."""
+        cosines = await self.vectors.similarities(question, texts, language)
+        return [cosines[text] for text in texts]
 
-    async def _likest(
+    async def _similarities(
         self, question: str, chunks: Sequence[Chunk], language: str
     ) -> tuple[float, list[tuple[float, float]]]:
-        """The greatest cosine of the question and a title; then for each chunk that of its likest
-        paragraph, and of the likest sentence of one that is read closely, else of the paragraph
-        again. 0 where there is none.
+        """The greatest cosine of the question and a title; then for each chunk that of its most
+        similar paragraph, and of the most similar sentence if that is among the `READ_CLOSELY`
+        best paragraphs, else of the paragraph again. 0 where there is none.
         """
-        asked = await self.vectors.question(question, language)
-        vectors = await self._vectors(
-            language,
-            {
-                (language, chunk.book, chunk.book_version, chunk.chunk_id): [
-                    chunk.section,
-                    *(f"{chunk.section} {one.text}" for one in _told(chunk)),
-                ]
-                for chunk in chunks
-            },
-        )
-        title = max((_cosine(asked, own[0]) for own in vectors), default=0.0)
-        paragraphs = [
-            (_cosine(asked, vector), at, one)
-            for at, (chunk, own) in enumerate(zip(chunks, vectors, strict=True))
-            for one, vector in zip(_told(chunk), own[1:], strict=True)
+        titled = [
+            [(f"{one.section} {said.text}", said) for said in _answering(one)] for one in chunks
         ]
-        near = nlargest(READ_CLOSELY, paragraphs, key=itemgetter(0))
-        read: dict[tuple[str, ...], Sequence[str]] = {
-            (language, one.kind, one.text): sentences(one) for _, _, one in near
-        }
-        closely = dict(zip(read, await self._vectors(language, read), strict=True))
-        likest = [0.0] * len(chunks)
+        cosines = await self.vectors.similarities(
+            question,
+            [*(one.section for one in chunks), *(text for own in titled for text, _ in own)],
+            language,
+        )
+        title = max((cosines[one.section] for one in chunks), default=0.0)
+        paragraphs = [
+            (cosines[text], at, said) for at, own in enumerate(titled) for text, said in own
+        ]
+        best, best_sentence = [0.0] * len(chunks), [0.0] * len(chunks)
         for cosine, at, _ in paragraphs:
-            likest[at] = max(likest[at], cosine)
-        told = [0.0] * len(chunks)
-        for _, at, one in near:
-            own = (_cosine(asked, vector) for vector in closely[language, one.kind, one.text])
-            told[at] = max(told[at], *own, 0.0)
-        return title, [(best, said or best) for best, said in zip(likest, told, strict=True)]
-
-    async def _vectors(
-        self, language: str, texts: Mapping[tuple[str, ...], Sequence[str]]
-    ) -> list[Sequence[Vector]]:
-        """The vectors of the texts of each key, remembered."""
-        found = {key: known for key in texts if (known := self._known.get(key)) is not None}
-        missing = {key: own for key, own in texts.items() if key not in found}
-        if missing:
-            every = [*chain.from_iterable(missing.values())]
-            fresh = iter(await self.vectors.texts(every, language))
-            found |= {key: [*islice(fresh, len(own))] for key, own in missing.items()}
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            self._known.update(found)
-        return [found[key] for key in texts]
+            best[at] = max(best[at], cosine)
+        near = [
+            (at, sentences(said))
+            for _, at, said in nlargest(READ_CLOSELY, paragraphs, key=itemgetter(0))
+        ]
+        closely = await self.vectors.similarities(
+            question, [text for _, texts in near for text in texts], language
+        )
+        for at, texts in near:
+            best_sentence[at] = max(best_sentence[at], *(closely[text] for text in texts), 0.0)
+        return title, [(one, said or one) for one, said in zip(best, best_sentence, strict=True)]
 
 
-def _told(chunk: Chunk) -> list[Passage]:
-    """What tells something, and does not ask itself."""
+def _answering(chunk: Chunk) -> list[Passage]:
+    """The passages that can answer: no headings, no exercises."""
     return [one for one in chunk.passages if one.kind not in _ASKS_ITSELF]
-
-
-def _cosine(one: Vector, other: Vector) -> float:
-    """Of two vectors of length 1, as `SimilarityEncoder` gives them."""
-    return float(sum(map(mul, one, other)))

@@ -31,6 +31,9 @@ BY_CHARACTERS = frozenset({"zh", "ja", "ko", "th", "lo", "km", "my"})
 """Languages that the index reads by pairs of characters, most of which say nothing alone: how many
 of a question's are found tells less there, so likeness counts whole, and less is refused."""
 
+_REMEMBERED = 16_000
+"""Texts whose vectors are kept, about 25 MB."""
+
 
 @dataclass(frozen=True, slots=True)
 class SimilarityEncoder:
@@ -41,7 +44,9 @@ class SimilarityEncoder:
     Asked for with the first question."""
     common_words: Mapping[str, Collection[str]]
     """The function words of each language that is known, in lower case."""
-    _shared: dict[str, Vector] = field(default_factory=dict, compare=False)
+    _known: dict[tuple[str, str], Vector] = field(default_factory=dict, compare=False, repr=False)
+    """By language and text."""
+    _shared: dict[str, Vector] = field(default_factory=dict, compare=False, repr=False)
     """What the texts of a language have in common, of length 1."""
 
     async def question(self, text: str, language: str) -> Vector:
@@ -54,7 +59,28 @@ class SimilarityEncoder:
         return _without(await self._direction(language), vector, length=OTHERWISE)
 
     async def texts(self, texts: Sequence[str], language: str) -> list[Vector]:
-        """One vector a text, in order."""
+        """One vector a text, in order; each text is embedded once and remembered."""
+        known = self._known
+        missing = [text for text in dict.fromkeys(texts) if (language, text) not in known]
+        found = {text: known[language, text] for text in texts if (language, text) in known}
+        if missing:
+            found.update(zip(missing, await self._embed(missing, language), strict=True))
+            if len(known) >= _REMEMBERED:
+                known.clear()
+            known.update({(language, text): found[text] for text in missing})
+        return [found[text] for text in texts]
+
+    async def similarities(
+        self, question: str, texts: Sequence[str], language: str
+    ) -> dict[str, float]:
+        """Text to its cosine with the question, -1 to 1."""
+        asked = await self.question(question, language)
+        vectors = await self.texts(texts, language)
+        return {
+            text: sum(map(mul, asked, vector)) for text, vector in zip(texts, vectors, strict=True)
+        }
+
+    async def _embed(self, texts: Sequence[str], language: str) -> list[Vector]:
         embedder = await self.embedder()
         common = self._common(language)
         if not common:

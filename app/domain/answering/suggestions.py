@@ -79,9 +79,11 @@ def suggestions(
     spoken = language if language in _MEANS else "en"
     seen = [asked]
     for hit in hits:
-        for subject, template in _subjects(hit.chunk, terms):
+        for subject, template, marked in _subjects(hit.chunk, terms):
             about = terms(subject)
             if len(subject) > _LONGEST or not about or any(_says(one, about) for one in seen):
+                continue
+            if marked and not _explained(about, marked, terms):
                 continue
             seen.append(about)
             asks = subject.endswith("?")
@@ -93,7 +95,8 @@ def _says(said: frozenset[int], about: frozenset[int]) -> bool:
     return len(about & said) > _SAME * len(about)
 
 
-def _subjects(chunk: Chunk, terms: Terms) -> Iterator[tuple[str, dict[str, str]]]:
+def _subjects(chunk: Chunk, terms: Terms) -> Iterator[tuple[str, dict[str, str], Passage | None]]:
+    """Subject, the question's wording, and the passage that marks the subject as a term."""
     for passage in chunk.passages:
         if passage.kind not in _ASK_THEMSELVES:
             for marked in passage.terms:
@@ -101,19 +104,18 @@ def _subjects(chunk: Chunk, terms: Terms) -> Iterator[tuple[str, dict[str, str]]
                 if _LABEL.fullmatch(term) or len(term.split()) > _LONGEST_TERM:
                     continue
                 label = chunk.language != "de" and _is_label(term, passage)
-                if not label and _explained(term, passage, terms):
-                    yield term, _MEANS
+                if not label:
+                    yield term, _MEANS, passage
     for heading in chunk.heading_path[-1:]:
         subject = _NUMBER.sub("", " ".join(heading.split()))
         if len(terms(subject)) >= _TELLING_HEADING and not _NO_SUBJECT.match(subject):
-            yield subject, _SAYS
+            yield subject, _SAYS, None
 
 
-def _explained(term: str, passage: Passage, terms: Terms) -> bool:
-    """Whether the passage tells what the term is: words are marked for stress, too."""
+def _explained(about: frozenset[int], passage: Passage, terms: Terms) -> bool:
+    """Whether the passage says what the marked term is: words are marked for stress, too."""
     if passage.kind is BlockKind.GLOSSARY_ENTRY:
         return True
-    about = terms(term)
     return is_called(about, passage.text, terms) or says_what_it_is(passage.text, about, terms)
 
 
