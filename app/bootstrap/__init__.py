@@ -13,7 +13,7 @@ from app.bootstrap.application import (
     migration,
     verifying,
 )
-from app.bootstrap.chunking import chunk_book, chunk_report
+from app.bootstrap.chunking import chunk_book, chunk_report, stream_book
 from app.bootstrap.reading import read_identified, read_source, source_stamp, strategy_of
 from app.bootstrap.sample import SAMPLE_BOOK, SAMPLE_BOOK_ID, sample_pages, sample_request
 from app.bootstrap.storage import storage_warnings
@@ -40,5 +40,6 @@ __all__ = [
     "source_stamp",
     "storage_warnings",
     "strategy_of",
+    "stream_book",
     "verifying",
 ]

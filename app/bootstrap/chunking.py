@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
@@ -16,8 +16,8 @@ from app.domain.chunking import (
     ChunkingConfig,
     ChunkingTools,
     StrategyName,
-    chunk_document,
     get_strategy,
+    stream_chunks,
 )
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import RecursiveConfig
@@ -50,7 +50,18 @@ def chunk_book(
     embed: EmbedTexts | None = None,
     embeds_tokens: bool = False,
 ) -> list[Chunk]:
-    """Chunk every document. Raises UnknownStrategy; ConfigError where an embedder is needed."""
+    """Return the chunks of `stream_book` at once."""
+    return list(stream_book(book, request, advance, embed, embeds_tokens))
+
+
+def stream_book(
+    book: Book,
+    request: IngestRequest,
+    advance: Advance = ignore,
+    embed: EmbedTexts | None = None,
+    embeds_tokens: bool = False,
+) -> Iterator[Chunk]:
+    """Chunk one document after the other. UnknownStrategy; ConfigError if an embedder is needed."""
     get_strategy(request.strategy)
     config = ChunkingConfig(
         strategy=StrategyName(request.strategy), exclude=tuple(sorted(request.exclude_kinds))
@@ -67,12 +78,10 @@ def chunk_book(
         embed=embed,
         embeds_tokens=embeds_tokens,
     )
-    chunks: list[Chunk] = []
     for document in book.documents:
         with paused_gc():
-            chunks += chunk_document(document, book, config, _linking(tools, document))
+            yield from stream_chunks(document, book, config, _linking(tools, document))
         advance(1)
-    return chunks
 
 
 def _split_recursively(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from app.bootstrap import application, chunk_book, chunk_report, index_only, read_identified
+from app.bootstrap import application, chunk_report, index_only, read_identified, stream_book
 from app.cli.index_commands import ingest_request, naming_the_books
 from app.cli.output import print_json, remark
 from app.domain.book_id import BookId
@@ -68,18 +68,21 @@ async def chunks(arguments: argparse.Namespace, settings: Settings) -> None:
     _remark_on(book)
     made = await _chunk(book, request, settings)
     if arguments.report:
-        print_json(_report(chunk_report(book, made, request)))
+        print_json(_report(chunk_report(book, list(made), request)))
         return
     for chunk in made:
         print_json(_fields(chunk))
 
 
-async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> list[Chunk]:
-    """Chunk without an ingest; an embedder is opened only if a document is cut by meaning."""
+async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iterable[Chunk]:
+    """Chunk without an ingest, as the chunks are asked for.
+
+    An embedder is opened only if a document is cut by meaning; then they are made at once.
+    """
     own = (document.settings.get("rag_strategy") for document in book.documents)
     # Late chunking cuts without its model.
     if StrategyName.SEMANTIC not in {request.strategy, *own}:
-        return await asyncio.to_thread(chunk_book, book, request, embeds_tokens=True)
+        return stream_book(book, request, embeds_tokens=True)
     async with application(settings, request.strategy) as app:
         return list(await asyncio.to_thread(app.ingest.chunk_book, book, request))
 

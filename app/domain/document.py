@@ -13,8 +13,12 @@ from typing import TypeAlias
 
 from app.domain.book_id import BookId
 from app.domain.fast_dataclass import fast_dataclass
+from app.domain.long_text import Text
 
 Span: TypeAlias = tuple[int, int]
+
+_AT_ONCE = 1 << 20
+"""Characters that are counted at once."""
 
 RUN_BOUNDARY = "\x1f"
 """Stands between two runs of a block's text (ASCII unit separator)."""
@@ -127,7 +131,7 @@ class Document:
     """The title of the chapter (or unit) the page belongs to in the table of contents."""
     url: str
     """The page's permalink: base URL and path, no anchor; percent-encoded, as each block's is."""
-    source: str
+    source: Text
     """The file's text, with blanks in the place of what the page hides."""
     blocks: tuple[Block, ...]
     position: int = 0
@@ -142,7 +146,7 @@ class Document:
     @property
     def nonblank(self) -> int:
         """Characters of the source that are no blanks; a byte order mark in front is a blank."""
-        return _count_nonblank(self.source) - self.source.startswith("\ufeff")
+        return _count_nonblank(self.source) - (self.source[:1] == "\ufeff")
 
     @property
     def covered(self) -> int:
@@ -152,8 +156,9 @@ class Document:
         )
 
 
-def _count_nonblank(text: str) -> int:
-    return len("".join(text.split()))
+def _count_nonblank(text: Text) -> int:
+    starts = range(0, len(text), _AT_ONCE)
+    return sum(len("".join(text[start : start + _AT_ONCE].split())) for start in starts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ import re
 import unicodedata
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice, pairwise, zip_longest
+from itertools import islice, pairwise
 from typing import TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
@@ -43,6 +43,7 @@ _SUFFIX_WORDS = 4
 _SIZES = (4, 5, 6, 7, 8, 12)
 """All sizes that are asked for, beside those of few words: the usual, and with a suffix."""
 _NEVER = 255
+_NEXT_SIZES = (*_SIZES[1:], _NEVER)
 _LONG, _BUCKET = 50_000, 1000
 """Words of a page that is counted in buckets, and of a bucket: a small one stays in the cache."""
 # Pairs of runs of a block of which it is looked up whether they adjoin: each goes through its text.
@@ -88,7 +89,7 @@ def page_links(document: Document) -> list[str]:
     pending = [
         index
         for index, block in enumerate(document.blocks)
-        if block.kind is not BlockKind.HEADING and page.runs[index]
+        if block.kind is not BlockKind.HEADING and page.has_run(index)
     ]
     quotes = page.unique_runs(pending)
     quotes |= page.told_apart([index for index in pending if index not in quotes])
@@ -139,41 +140,67 @@ class _Run:
         return self.text[: next(islice(_WORD.finditer(self.text), end - 1, None)).end()]
 
 
-_Words: TypeAlias = tuple[int, ...]
 _Stretch: TypeAlias = tuple[int, int]
 """Words of a page, from one place to before another."""
 
 
 @dataclass(slots=True)
 class _Page:
-    """A page as one sequence of folded words, each by its number."""
+    """A page as one sequence of folded words, each by its number.
 
+    Numbers stand in arrays, and the runs' texts are made again for the few that are quoted: of a
+    book in one file they would fill hundreds of megabytes.
+    """
+
+    blocks: Sequence[Block]
     words: array[int] = field(default_factory=partial(array, "I"))
-    runs: list[list[_Run]] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
+    starts: array[int] = field(default_factory=partial(array, "I"))
+    """By run, the place of its first word; then the number of words."""
+    first_runs: array[int] = field(default_factory=partial(array, "I"))
+    """By block, the number of its first run; then the number of runs."""
     least: bytearray = field(default_factory=bytearray)
     """By place, the first of `_SIZES` of which the words that begin there are the page's only."""
 
     @classmethod
     def of(cls, document: Document) -> _Page:
-        page = cls()
+        page = cls(document.blocks)
         numbers: dict[str, int] = {}
         folded: dict[str, int] = {}
         for block in document.blocks:
-            runs: list[_Run] = []
+            page.first_runs.append(len(page.starts))
             for text in clean_runs(block):
                 words = _WORD.findall(text)
                 if not words:
                     continue
-                runs.append(_Run(text, len(words), len(page.words)))
+                page.starts.append(len(page.words))
                 for word in words:
                     if word not in numbers:
                         numbers[word] = folded.setdefault(_fold(word), len(folded))
                 page.words.extend(map(numbers.__getitem__, words))
-            page.runs.append(runs)
-            page.texts.append(block.text)
+        page.first_runs.append(len(page.starts))
+        page.starts.append(len(page.words))
         page.least = _least_sizes(page.words)
         return page
+
+    def has_run(self, index: int) -> bool:
+        return self.first_runs[index] < self.first_runs[index + 1]
+
+    def runs(self, index: int) -> list[_Run]:
+        """The block's runs that have a word."""
+        texts = filter(_WORD.search, clean_runs(self.blocks[index]))
+        return [
+            _Run(text, last - first, first)
+            for text, (first, last) in zip(texts, self._spans(index), strict=True)
+        ]
+
+    def _spans(self, index: int) -> Iterator[_Stretch]:
+        """The places of the words of each of the block's runs."""
+        return pairwise(self.starts[self.first_runs[index] : self.first_runs[index + 1] + 1])
+
+    def _quote(self, index: int, place: int, size: int) -> Quote:
+        """The words from a place in one of the block's runs."""
+        run = next(run for run in self.runs(index) if place < run.first + run.size)
+        return Quote(run.words(place - run.first, place - run.first + size))
 
     def unique_runs(self, pending: Sequence[int]) -> dict[int, Quote]:
         """By block, the shortest words of its clean runs that the page has once, if any."""
@@ -181,30 +208,30 @@ class _Page:
         for size in _USUAL_WORDS:
             once = self.least.translate(bytes(least <= size for least in range(256)))
             for index in pending:
-                if index not in found:
-                    found |= self._found(index, size, once)
+                place = -1 if index in found else self._first_once(index, size, once)
+                if place >= 0:
+                    found[index] = self._quote(index, place, size)
         for size in _FEW_WORDS:
             few = [
-                (index, run)
+                (index, first)
                 for index in pending
                 if index not in found
-                for run in self.runs[index]
-                if run.size == size
+                for first, last in self._spans(index)
+                if last - first == size
             ]
-            alone = self._once([run.first for _, run in few], size)
-            for index, run in few:
-                if run.first in alone:
-                    found.setdefault(index, Quote(run.words(0, size)))
+            alone = self._once([first for _, first in few], size)
+            for index, first in few:
+                if first in alone and index not in found:
+                    found[index] = self._quote(index, first, size)
         return found
 
-    def _found(self, index: int, size: int, once: bytearray) -> dict[int, Quote]:
-        """The block's first `size` words of a run that the page has once, if any."""
-        for run in self.runs[index]:
-            if run.size >= size:
-                place = once.find(1, run.first, run.first + run.size - size + 1)
-                if place >= 0:
-                    return {index: Quote(run.words(place - run.first, place - run.first + size))}
-        return {}
+    def _first_once(self, index: int, size: int, once: bytearray) -> int:
+        """The place of the block's first `size` words of a run that the page has once; or -1."""
+        for first, last in self._spans(index):
+            place = once.find(1, first, last - size + 1) if last - first >= size else -1
+            if place >= 0:
+                return place
+        return -1
 
     def _once(self, places: Sequence[int], size: int) -> set[int]:
         """Those of the places where words fewer than `_SIZES` begin that the page has once."""
@@ -240,20 +267,20 @@ class _Page:
         """
         wanted = set(pending)
         found: dict[int, list[tuple[_Run, _Run, bool]]] = {}
-        following: _Run | None = None
-        for index in range(len(self.runs) - 1, -1, -1):
-            runs = self.runs[index]
+        following: int | None = None
+        for index in range(len(self.blocks) - 1, -1, -1):
             if index in wanted:
+                runs = self.runs(index)
                 found[index] = [(run, after, True) for run, after in pairwise(runs)]
                 if following is not None:
-                    found[index].append((runs[-1], following, False))
-            following = runs[0] if runs else following
+                    found[index].append((runs[-1], self.runs(following)[0], False))
+            following = index if self.has_run(index) else following
         return found
 
     def _with_suffix(
         self, index: int, pairs: Iterable[tuple[_Run, _Run, bool]], once: Set[_Stretch]
     ) -> Quote | None:
-        text = " ".join(self.texts[index].split())
+        text = " ".join(self.blocks[index].text.split())
         tries = 0
         for run, after, inside in pairs:
             sizes = _suffix_sizes(after)
@@ -270,38 +297,54 @@ class _Page:
         return None
 
 
-def _least_sizes(words: Sequence[int]) -> bytearray:
+def _least_sizes(words: array[int]) -> bytearray:
     """`_Page.least` of the words; `_NEVER` where even most of them occur again.
 
-    What begins alike is looked at together, a bucket at a time: of a book in one file, all
-    sequences of words fill gigabytes.
+    Memory is linear in the number of words, whatever they are.
     """
-    numbers = array("I", words)
-    width, text = numbers.itemsize, numbers.tobytes()
-    least = bytearray(_SIZES[:1]) * len(numbers)
-    for bucket in _buckets(numbers):
-        places = bucket
-        for size, more in zip_longest(_SIZES, _SIZES[1:], fillvalue=_NEVER):
-            length = size * width
-            keys = [text[start : start + length] for start in map(width.__mul__, places)]
-            counts = Counter(keys)
-            if len(counts) == len(keys):
-                break
-            places = [place for place, key in zip(places, keys, strict=True) if counts[key] > 1]
-            for place in places:
-                least[place] = more
+    text, width = words.tobytes(), words.itemsize
+    least = bytearray(_SIZES[:1]) * len(words)
+    waiting: list[tuple[int, Sequence[int]]] = [(0, range(len(words)))]
+    while waiting:
+        level, places = waiting.pop()
+        for again in _repeated(text, width, places, _SIZES[level]):
+            for place in again:
+                least[place] = _NEXT_SIZES[level]
+            if level + 1 < len(_SIZES):
+                waiting.append((level + 1, again))
     return least
 
 
-def _buckets(words: Sequence[int]) -> Iterable[Sequence[int]]:
-    """All places of the words but the last, by the two words that begin there."""
-    if len(words) < _LONG:
-        return [range(len(words))]
-    count = len(words) // _BUCKET
-    buckets = [array("I") for _ in range(count)]
-    for place, (first, second) in enumerate(pairwise(words)):
-        buckets[(first * 31 + second) % count].append(place)
-    return buckets
+def _repeated(text: bytes, width: int, places: Sequence[int], size: int) -> Iterator[array[int]]:
+    """Those of the places where `size` words begin that begin at another one too.
+
+    Equal ones come in the same array. Many places are looked at a bucket at a time: all words of
+    a book at once would fill gigabytes.
+    """
+    length = size * width
+    buckets = _buckets(text, width, places, length) if len(places) > _LONG else [places]
+    while buckets:
+        first_places: dict[bytes, int] = {}
+        firsts: set[int] = set()
+        again = array("I")
+        for place in buckets.pop():
+            at = place * width
+            first = first_places.setdefault(text[at : at + length], place)
+            if first != place:
+                firsts.add(first)
+                again.append(place)
+        if again:
+            again.extend(firsts)
+            yield again
+
+
+def _buckets(text: bytes, width: int, places: Sequence[int], length: int) -> list[Sequence[int]]:
+    buckets = [array("I") for _ in range(len(places) // _BUCKET)]
+    appends = [bucket.append for bucket in buckets]
+    for place in places:
+        at = place * width
+        appends[hash(text[at : at + length]) % len(appends)](place)
+    return list(buckets)
 
 
 def _across(run: _Run, after: _Run, ahead: int) -> _Stretch:

@@ -157,9 +157,11 @@ def _language_of(drafts: list[PageDraft]) -> str:
 
 
 def _documents(drafts: list[PageDraft], language: str) -> tuple[Document, ...]:
+    texts = [draft.source.finish() for draft in drafts]
     ids = iter(assign_ids(pair for draft in drafts for pair in draft.id_texts()))
     return tuple(
-        build_document(draft, position, ids, language) for position, draft in enumerate(drafts)
+        build_document(draft, text, position, ids, language)
+        for position, (draft, text) in enumerate(zip(drafts, texts, strict=True))
     )
 
 

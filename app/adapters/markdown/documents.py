@@ -13,6 +13,7 @@ from app.adapters.markdown.sections import classify
 from app.adapters.markdown.sites.layout import Page
 from app.adapters.markdown.source import SourceFile, front_text
 from app.domain.document import Block, BlockKind, Document, Span
+from app.domain.long_text import Text
 from app.domain.urls import with_anchor
 
 
@@ -56,7 +57,9 @@ def _named(page: Page, source: SourceFile) -> str:
     return front_text(source.front_matter, "title") or page.title or PurePosixPath(page.file).stem
 
 
-def build_document(draft: PageDraft, position: int, ids: Iterator[str], language: str) -> Document:
+def build_document(
+    draft: PageDraft, text: Text, position: int, ids: Iterator[str], language: str
+) -> Document:
     """Make the document of a page; `ids` yields the paragraph id of each of its blocks.
 
     Takes the pieces out of the draft as it goes.
@@ -70,11 +73,11 @@ def build_document(draft: PageDraft, position: int, ids: Iterator[str], language
         title,
         title if page.chapter in ("", page.title) else page.chapter,
         page.url,
-        source.text,
+        text,
         blocks,
         position,
         page.language or language,
-        tuple(_unknown(source.text, blocks, draft.marks)),
+        tuple(_unknown(text, blocks, draft.marks)),
         {key: str(value) for key, value in front.items() if key.startswith("rag_")},
     )
 
@@ -135,13 +138,13 @@ def _blocks(
         )
 
 
-def _unknown(text: str, blocks: tuple[Block, ...], marks: list[MarkSpan]) -> Iterator[Span]:
+def _unknown(text: Text, blocks: tuple[Block, ...], marks: list[MarkSpan]) -> Iterator[Span]:
     """Yield the spans that lie neither in a block nor in mark-up, less the blanks round them."""
     spans = [(block.start, block.end) for block in blocks]
     spans.extend((start, end) for _, start, end in marks)
     spans.sort()
     spans.append((len(text), len(text)))
-    position = 1 if text.startswith("\ufeff") else 0
+    position = 1 if text[:1] == "\ufeff" else 0
     for start, end in spans:
         if start > position:
             gap = text[position:start]

@@ -52,25 +52,54 @@ _SIGNS = (
         ),
     ),
 )
+_TAGS = "\U000e0001\U000e0020-\U000e007f"
+_ZERO_WIDTH = "\u200b-\u200f\u2060-\u2064\ufeff"
 _UNSEEN = _Sign(
     "has a run of characters that nobody sees",
     (),
-    re.compile("[\U000e0001\U000e0020-\U000e007f]{4}|[\u200b-\u200f\u2060-\u2064\ufeff]{4}"),
+    # One class in front of the alternatives lets the search skip other characters fast.
+    re.compile(
+        f"[{_TAGS}{_ZERO_WIDTH}](?:(?<=[{_TAGS}])[{_TAGS}]{{3}}"
+        f"|(?<=[{_ZERO_WIDTH}])[{_ZERO_WIDTH}]{{3}})"
+    ),
 )
 _TURNED = _Sign("turns the direction of writing", (), re.compile("[\u202d\u202e]"))
 # The flags of parts of a country are a black flag and tags; nothing else is written with them.
 _FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")
+_AT_ONCE = 1 << 14
+"""Characters of a part, at least: a lower-case copy of a whole file may be four times its size."""
 
 
 def speech_to_models(text: str) -> Iterator[tuple[int, str]]:
     """Yield for each sort of such text the line of the first, from 1, and what it does."""
+    found: dict[_Sign, list[int]] = {sign: [] for sign in (*_SIGNS, _UNSEEN, _TURNED)}
+    before = 0
+    for part in _parts(text):
+        for sign, line in _signs_in(part):
+            found[sign].append(before + line)
+        before += part.count("\n")
+    for sign, lines in found.items():
+        if lines:
+            more = f", and {len(lines) - 1:,} more in this file" if lines[1:] else ""
+            yield lines[0], f"{sign.meaning}{more}"
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Cut a text at blank lines, which no sign goes across."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n\n", start + _AT_ONCE) + 2
+        end = end if end >= 2 else len(text)
+        yield text[start:end]
+        start = end
+
+
+def _signs_in(text: str) -> Iterator[tuple[_Sign, int]]:
     lower = text.lower()
     signs = [sign for sign in _SIGNS if any(word in lower for word in sign.words)]
     if not text.isascii():
         lower = _FLAG.sub("", lower)
         signs += (_UNSEEN, _TURNED)
     for sign in signs:
-        lines = [lower.count("\n", 0, match.start()) + 1 for match in sign.pattern.finditer(lower)]
-        if lines:
-            more = f", and {len(lines) - 1:,} more in this file" if lines[1:] else ""
-            yield lines[0], f"{sign.meaning}{more}"
+        for match in sign.pattern.finditer(lower):
+            yield sign, lower.count("\n", 0, match.start()) + 1

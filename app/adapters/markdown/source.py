@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from app.adapters.markdown.yaml_source import UNREADABLE, load_yaml
 from app.domain.errors import BookError
+from app.domain.long_text import Text, held
 from app.domain.well_formed import well_formed
 
 _SIMPLE_LINE = re.compile(
@@ -35,6 +36,13 @@ class SourceFile:
     body_start: int = 0
     """Where the text after the front matter begins."""
     _breaks: array[int] | None = None
+
+    def finish(self) -> Text:
+        """Return the text as a document holds it; what only the parser needs is dropped."""
+        text = held(self.text)
+        self.text = self.flat = ""
+        self._breaks = None
+        return text
 
     def line(self, offset: int) -> int:
         """Return the number, from 1, of the line that holds `offset`."""

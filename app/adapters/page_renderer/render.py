@@ -141,8 +141,9 @@ class Page:
 
 
 def _article(md: MarkdownIt, site: SiteMap, document: Document) -> str:
-    finder = BlockFinder(document.source, document.blocks)
-    body = Page(md, site, document.file, finder).render(document.source)
+    source = str(document.source)
+    finder = BlockFinder(source, document.blocks)
+    body = Page(md, site, document.file, finder).render(source)
     # As the generator does: a page without a title of its own gets the one of its front matter.
     return body if "<h1" in body else f"<h1>{escape(document.title)}</h1>\n{body}"
 

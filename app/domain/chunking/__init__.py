@@ -2,7 +2,13 @@
 
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.chunking.config import ChunkingConfig, StrategyName, StructureConfig
-from app.domain.chunking.strategies import STRATEGIES, Strategy, chunk_document, get_strategy
+from app.domain.chunking.strategies import (
+    STRATEGIES,
+    Strategy,
+    chunk_document,
+    get_strategy,
+    stream_chunks,
+)
 from app.domain.chunking.tools import ChunkingTools
 
 __all__ = [
@@ -16,4 +22,5 @@ __all__ = [
     "StructureConfig",
     "chunk_document",
     "get_strategy",
+    "stream_chunks",
 ]

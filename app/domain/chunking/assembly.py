@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha1
 
@@ -15,6 +15,7 @@ from app.domain.chunking.token_sum import JoinCounter
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import BlockKind, Book, Document, Span
 from app.domain.fast_dataclass import fast_dataclass
+from app.domain.long_text import Text
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "chunk.textbook-rag")
 _NAMESPACE_BYTES = NAMESPACE.bytes
@@ -46,7 +47,7 @@ class Rendered:
 class Renderer:
     """Joins slices of a file: one span as long as only blanks are between, else a new one."""
 
-    source: str
+    source: Text
     joins: JoinCounter
 
     def render(self, pieces: Sequence[Piece], head: Piece | None = None) -> Rendered:
@@ -135,7 +136,8 @@ class ChunkBuilder:
         self.origin = "\x1f".join(origin).encode()
         self.renderer = Renderer(self.document.source, self.tools.joins)
 
-    def build(self, drafts: Sequence[Draft]) -> list[Chunk]:
+    def build(self, drafts: Sequence[Draft]) -> Iterator[Chunk]:
+        """Yield the chunks of the drafts: a whole book's need not be held at once."""
         repeated = [
             self._overlap_tokens(before, draft)
             for before, draft in zip([None, *drafts], drafts, strict=False)
@@ -143,10 +145,8 @@ class ChunkBuilder:
         following = [*repeated[1:], 0]
         # One more than there are drafts where there are none.
         joined = zip(drafts, repeated, following, strict=False)
-        return [
-            self._chunk(index, draft, start, end)
-            for index, (draft, start, end) in enumerate(joined)
-        ]
+        for index, (draft, start, end) in enumerate(joined):
+            yield self._chunk(index, draft, start, end)
 
     def _overlap_tokens(self, before: Draft | None, draft: Draft) -> int:
         if draft.overlap:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from app.domain.chunking.assembly import ChunkBuilder
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import ChunkingConfig, StrategyName
@@ -17,7 +19,7 @@ _MARKUP = frozenset({BlockKind.HEADING, BlockKind.LIST, BlockKind.TABLE, BlockKi
 
 def chunk_by_kind(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-) -> list[Chunk]:
+) -> Iterable[Chunk]:
     """Short documents whole; code and Markdown recursively; the rest by sentences."""
     name, auto = StrategyName.AUTO, config.auto
     if count_words(document) < auto.whole_below_words:

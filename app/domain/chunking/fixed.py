@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from app.domain.chunking.assembly import ChunkBuilder
 from app.domain.chunking.chunk import Chunk
@@ -17,7 +17,7 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s)")
 
 def chunk_by_size(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-) -> list[Chunk]:
+) -> Iterable[Chunk]:
     flat = flatten(document, config.exclude)
     ranges = list(_windows(flat.text, config.fixed))
     builder = ChunkBuilder(document, book, StrategyName.FIXED, config, tools, exact_passages=False)

@@ -17,6 +17,7 @@ from app.domain.chunking.joints import SHORTEST, code_tiles, prose_tiles
 from app.domain.chunking.lead_ins import continues, leads_in
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Document, Span
+from app.domain.long_text import Text
 
 _ATOMIC = frozenset(
     {BlockKind.CODE, BlockKind.TABLE, BlockKind.LIST, BlockKind.MATH, BlockKind.GLOSSARY_ENTRY}
@@ -110,7 +111,7 @@ def _verbatim(evidence: Evidence) -> Iterator[str]:
             yield at_chunk(chunk, "text is not made of its spans and marked context")
 
 
-def is_verbatim(chunk: Chunk, source: str) -> bool:
+def is_verbatim(chunk: Chunk, source: Text) -> bool:
     """Whether the text is exactly its spans, in order, and marked context, joined by gaps."""
     at = 0
     spans = iter(chunk.spans)

@@ -25,13 +25,13 @@ _NEEDED = (
 
 def chunk_late(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-) -> list[Chunk]:
+) -> Iterable[Chunk]:
     """ConfigError if the embedder gives no vectors of tokens."""
     if not tools.embeds_tokens:
         raise missing(StrategyName.LATE, _NEEDED)
     sizes = StructureConfig(**asdict(config.late), overlap=0)
     settings = replace(config, structure=sizes, strategy=StrategyName.LATE)
-    chunks = chunk_in_structure(document, book, settings, tools, StrategyName.LATE)
+    chunks = list(chunk_in_structure(document, book, settings, tools, StrategyName.LATE))
     within = _hash(chunk.embedding_text for chunk in chunks)
     return [replace(chunk, pooled_within=within) for chunk in chunks]
 

@@ -8,6 +8,7 @@ from app.domain.chunking.inline import reader_text, sentence_spans, squeeze
 from app.domain.chunking.pieces import Piece
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import BlockKind
+from app.domain.long_text import Text
 
 _PROSE = frozenset({BlockKind.PARAGRAPH, BlockKind.FOOTNOTE, BlockKind.REFERENCE})
 _ENOUGH = 0.65
@@ -29,7 +30,7 @@ def choose_overlap(
     pieces: Sequence[Piece],
     wanted: int,
     room: int,
-    source: str,
+    source: Text,
     language: str,
     tools: ChunkingTools,
 ) -> list[Piece]:
@@ -57,7 +58,7 @@ def choose_overlap(
 
 
 def _last_sentences(
-    piece: Piece, wanted: int, most: int, source: str, language: str, tools: ChunkingTools
+    piece: Piece, wanted: int, most: int, source: Text, language: str, tools: ChunkingTools
 ) -> list[Piece]:
     raw = source[piece.start : piece.end]
     spans = sentence_spans(raw, language, tools.split_sentences)

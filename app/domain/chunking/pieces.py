@@ -11,6 +11,7 @@ from app.domain.chunking.joints import CUT_PART, GLUE, Tile, code_tiles, prose_t
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Part, Span
 from app.domain.fast_dataclass import fast_dataclass
+from app.domain.long_text import Text
 
 _VERBATIM_KINDS = frozenset({BlockKind.CODE, BlockKind.MATH})
 
@@ -51,7 +52,7 @@ class Piece:
 
 
 def pieces_of(
-    block: Block, source: str, directive: Span, language: str, limit: int, tools: ChunkingTools
+    block: Block, source: Text, directive: Span, language: str, limit: int, tools: ChunkingTools
 ) -> list[Piece]:
     """The block as one piece if it has at most `limit` tokens, else cut at its joints.
 
@@ -70,7 +71,7 @@ def pieces_of(
 
 
 def sentences_of(
-    block: Block, source: str, language: str, limit: int, tools: ChunkingTools
+    block: Block, source: Text, language: str, limit: int, tools: ChunkingTools
 ) -> list[Piece]:
     """The sentences of a paragraph, each a piece; one longer than `limit` is cut further."""
     pieces = list(_split(block, (), block.start, source, language, limit, tools))
@@ -85,7 +86,7 @@ def directives(blocks: Iterable[Block]) -> dict[int, Span]:
     return {end: (start, end) for start, end in spans if start < end}
 
 
-def is_pulled(block: Block, source: str) -> bool:
+def is_pulled(block: Block, source: Text) -> bool:
     """Whether the block's text stands in another file than its span."""
     return bool(block.included) and block.text.strip() not in source[block.start : block.end]
 
@@ -94,7 +95,7 @@ def _split(
     block: Block,
     parts: Iterable[Part],
     start: int,
-    source: str,
+    source: Text,
     language: str,
     limit: int,
     tools: ChunkingTools,
@@ -167,7 +168,7 @@ def _tile_piece(
 
 
 def _with_header(
-    block: Block, source: str, language: str, limit: int, tools: ChunkingTools
+    block: Block, source: Text, language: str, limit: int, tools: ChunkingTools
 ) -> list[Piece]:
     """A table's rows, each with the header as what is repeated where a chunk begins with it."""
     header = [part for part in block.parts if part.header]
@@ -186,7 +187,7 @@ def _with_header(
 
 
 def _included(
-    block: Block, source: str, directive: Span, limit: int, tools: ChunkingTools
+    block: Block, source: Text, directive: Span, limit: int, tools: ChunkingTools
 ) -> list[Piece]:
     """A directive whose text stands in another file: that text follows it as context."""
     start, end = directive
@@ -228,7 +229,7 @@ def _filled(text: str, room: int, tools: ChunkingTools) -> Iterator[str]:
         yield text[tiles[first].start : tiles[-1].end]
 
 
-def _trimmed(source: str, start: int, end: int) -> tuple[int, int]:
+def _trimmed(source: Text, start: int, end: int) -> tuple[int, int]:
     """The span without blanks at its end, and without blank lines at its start."""
     while end > start and source[end - 1].isspace():
         end -= 1

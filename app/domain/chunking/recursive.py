@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 
 from app.domain.chunking.assembly import ChunkBuilder
@@ -15,7 +16,7 @@ from app.domain.document import BlockKind, Book, Document
 
 def chunk_recursively(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-) -> list[Chunk]:
+) -> Iterable[Chunk]:
     """ConfigError if the tools have no recursive splitter."""
     return split_flat(document, book, config, tools, StrategyName.RECURSIVE, config.recursive)
 
@@ -27,7 +28,7 @@ def split_flat(
     tools: ChunkingTools,
     strategy: StrategyName,
     recursive: RecursiveConfig,
-) -> list[Chunk]:
+) -> Iterable[Chunk]:
     if tools.split_recursively is None:
         raise missing(strategy, "a recursive splitter")
     flat = flatten(document, config.exclude)

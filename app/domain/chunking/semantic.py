@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from app.domain.chunking.assembly import ChunkBuilder, Draft
@@ -17,7 +17,7 @@ from app.domain.document import Book, Document
 
 def chunk_by_meaning(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-) -> list[Chunk]:
+) -> Iterable[Chunk]:
     """ConfigError if the tools have no embedder."""
     if tools.embed is None:
         raise missing(StrategyName.SEMANTIC, "an embedder")

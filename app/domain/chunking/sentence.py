@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import attrgetter
@@ -20,7 +20,7 @@ from app.domain.document import Block, Book, Document
 
 def chunk_by_sentences(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-) -> list[Chunk]:
+) -> Iterable[Chunk]:
     return group_sentences(document, book, config, tools, StrategyName.SENTENCE)
 
 
@@ -30,7 +30,7 @@ def group_sentences(
     config: ChunkingConfig,
     tools: ChunkingTools,
     strategy: StrategyName,
-) -> list[Chunk]:
+) -> Iterable[Chunk]:
     sizes = config.sentence
     units = list(units_of(document, sizes.maximum, config.exclude, tools))
     builder = ChunkBuilder(document, book, strategy, config, tools)

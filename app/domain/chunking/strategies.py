@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Protocol
 
@@ -21,11 +21,14 @@ from app.domain.errors import BookError, InputError
 
 
 class Strategy(Protocol):
-    """Cuts a document into chunks, in order; the same input gives the same chunks."""
+    """Cuts a document into chunks, in order; the same input gives the same chunks.
+
+    They may be made one at a time, as they are asked for.
+    """
 
     def __call__(
         self, document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-    ) -> list[Chunk]: ...
+    ) -> Iterable[Chunk]: ...
 
 
 STRATEGIES: Mapping[StrategyName, Strategy] = MappingProxyType(
@@ -49,6 +52,13 @@ def get_strategy(name: str) -> Strategy:
 def chunk_document(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
 ) -> list[Chunk]:
+    """Return the chunks of `stream_chunks` at once."""
+    return list(stream_chunks(document, book, config, tools))
+
+
+def stream_chunks(
+    document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
+) -> Iterable[Chunk]:
     """The document's chunks by the strategy that `config`, or its own front matter, names.
 
     BookError, naming the file, if its front matter has settings that cannot be read.

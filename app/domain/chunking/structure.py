@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, starmap
 from operator import itemgetter
@@ -42,7 +42,7 @@ class Placed:
 
 def chunk_by_structure(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-) -> list[Chunk]:
+) -> Iterable[Chunk]:
     """Chunks of whole blocks; `guarantees` names what always holds of them."""
     return chunk_in_structure(document, book, config, tools, StrategyName.STRUCTURE)
 
@@ -53,7 +53,7 @@ def chunk_in_structure(
     config: ChunkingConfig,
     tools: ChunkingTools,
     strategy: StrategyName,
-) -> list[Chunk]:
+) -> Iterable[Chunk]:
     builder = ChunkBuilder(document, book, strategy, config, tools)
     packing = _FilePacking(
         builder.renderer, document.language, config.structure, tools, config.exclude
