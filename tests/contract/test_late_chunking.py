@@ -137,7 +137,7 @@ def test_an_embedder_without_tokens_is_one_line_that_says_which_to_set(
     result = run("ingest", book, "--quiet", *option, RAG_EMBEDDER="local")
     assert result.code == 2
     (line,) = result.err.splitlines()
-    assert "'late' needs an embedder that gives a vector for each token" in line
+    assert "'late' needs an embedder with a vector for each token" in line
     assert "set RAG_EMBEDDER=minilm" in line
     assert run("books").out == "" or "lamps" not in run("books").out
 

@@ -96,7 +96,7 @@ def test_the_strategies_are_told_by_name() -> None:
     [
         (StrategyName.RECURSIVE, "a recursive splitter"),
         (StrategyName.SEMANTIC, "an embedder"),
-        (StrategyName.LATE, "an embedder that gives a vector for each token"),
+        (StrategyName.LATE, "an embedder with a vector for each token"),
     ],
 )
 def test_a_strategy_without_its_tool_says_what_it_needs(strategy: StrategyName, what: str) -> None:
@@ -243,7 +243,7 @@ def test_front_matter_sets_strategy_and_sizes_of_a_document() -> None:
     [
         ({"rag_strategy": "nope"}, "unknown chunking strategy 'nope'"),
         ({"rag_size": "300"}, "unknown setting rag_size; this strategy has: high, low"),
-        ({"rag_high": "many"}, "rag_high: 'many' is not a value like 500"),
+        ({"rag_high": "many"}, "rag_high: 'many' is not valid; write a value such as 500"),
         ({"rag_high": "-5"}, "rag_high: '-5' must be 0 or more"),
         ({"rag_high": "900"}, "rag_high 900 must not be above rag_maximum 700"),
         ({"rag_overlap": "500"}, "rag_overlap 500 must be below rag_high 500"),
@@ -258,7 +258,7 @@ def test_front_matter_sets_strategy_and_sizes_of_a_document() -> None:
         ),
         (
             {"rag_strategy": "fixed", "rag_prefer_sentence_ends": "maybe"},
-            "rag_prefer_sentence_ends: 'maybe' is not a value like False",
+            "rag_prefer_sentence_ends: 'maybe' is not valid; write a value such as False",
         ),
     ],
 )

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.sentences import split_sentences
-from app.domain.chunking.inline import reader_text, sentence_spans
+from app.domain.chunking.inline_markup import reader_text, sentence_spans
 
 
 @pytest.mark.parametrize(

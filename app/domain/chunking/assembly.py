@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from hashlib import sha1
 
 from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.chunking.chunk_pieces import UNCOUNTED, ChunkPiece
 from app.domain.chunking.config import ChunkingConfig, StrategyName
-from app.domain.chunking.pieces import UNCOUNTED, Piece
 from app.domain.chunking.token_sum import JoinCounter
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import BlockKind, Book, Document, Span
@@ -25,13 +25,13 @@ GAP = "\n\n"
 
 
 @fast_dataclass(frozen=True, slots=True)
-class Draft:
+class ChunkDraft:
     """What goes into one chunk."""
 
-    pieces: Sequence[Piece]
-    overlap: Sequence[Piece] = ()
+    pieces: Sequence[ChunkPiece]
+    overlap: Sequence[ChunkPiece] = ()
     """Repeated from the end of the draft before."""
-    head: Piece | None = None
+    head: ChunkPiece | None = None
     """Repeated as context: the header of the table, or the lead-in of the list, begun before."""
 
 
@@ -50,8 +50,8 @@ class Renderer:
     source: Text
     joins: JoinCounter
 
-    def render(self, pieces: Sequence[Piece], head: Piece | None = None) -> Rendered:
-        if len(pieces) == 1 and head is None and not pieces[0].pulled:
+    def render(self, pieces: Sequence[ChunkPiece], head: ChunkPiece | None = None) -> Rendered:
+        if len(pieces) == 1 and head is None and not pieces[0].included_text:
             return self._alone(pieces[0])
         spans: list[Span] = []
         parts: list[str | Span] = []
@@ -59,7 +59,7 @@ class Renderer:
             parts.append(self.source[head.start : head.end])
         sum_known = head is None
         total = 0
-        before: Piece | None = None
+        before: ChunkPiece | None = None
         for piece in pieces:
             span = (piece.start, piece.end)
             if spans and parts[-1] is spans[-1] and self._touches(spans[-1], span):
@@ -69,8 +69,8 @@ class Renderer:
                 gap = GAP
                 spans.append(span)
                 parts.append(spans[-1])
-            if piece.pulled:
-                parts.append(piece.pulled)
+            if piece.included_text:
+                parts.append(piece.included_text)
                 sum_known = False
             if sum_known:
                 added = self._added(before, gap, piece)
@@ -81,7 +81,7 @@ class Renderer:
         tokens = total if sum_known else self.joins.count_tokens(text)
         return Rendered(text, tokens, tuple(spans), context)
 
-    def _alone(self, piece: Piece) -> Rendered:
+    def _alone(self, piece: ChunkPiece) -> Rendered:
         text = self.source[piece.start : piece.end]
         tokens = self.joins.count_tokens(text) if piece.tokens == UNCOUNTED else piece.tokens
         return Rendered(text, tokens, ((piece.start, piece.end),), ())
@@ -90,7 +90,7 @@ class Renderer:
         gap = self.source[before[1] : span[0]]
         return before[1] <= span[0] and (not gap or gap.isspace())
 
-    def _added(self, before: Piece | None, gap: str, piece: Piece) -> int | None:
+    def _added(self, before: ChunkPiece | None, gap: str, piece: ChunkPiece) -> int | None:
         if before is None:
             return 0
         # Only the edges matter.
@@ -136,7 +136,7 @@ class ChunkBuilder:
         self.origin = "\x1f".join(origin).encode()
         self.renderer = Renderer(self.document.source, self.tools.joins)
 
-    def build(self, drafts: Sequence[Draft]) -> Iterator[Chunk]:
+    def build(self, drafts: Sequence[ChunkDraft]) -> Iterator[Chunk]:
         """Yield the chunks of the drafts: a whole book's need not be held at once."""
         repeated = [
             self._overlap_tokens(before, draft)
@@ -148,18 +148,18 @@ class ChunkBuilder:
         for index, (draft, start, end) in enumerate(joined):
             yield self._chunk(index, draft, start, end)
 
-    def _overlap_tokens(self, before: Draft | None, draft: Draft) -> int:
+    def _overlap_tokens(self, before: ChunkDraft | None, draft: ChunkDraft) -> int:
         if draft.overlap:
             return self.renderer.render(draft.overlap).tokens
         first = draft.pieces[0]
-        if before is None or not (first.pulled and before.pieces[-1].pulled):
+        if before is None or not (first.included_text and before.pieces[-1].included_text):
             return 0
         if (first.start, first.end) != (before.pieces[-1].start, before.pieces[-1].end):
             return 0
         # What comes of one included file comes with the directive each time.
         return self.tools.count_tokens(self.document.source[first.start : first.end])
 
-    def _chunk(self, index: int, draft: Draft, overlap_start: int, overlap_end: int) -> Chunk:
+    def _chunk(self, index: int, draft: ChunkDraft, overlap_start: int, overlap_end: int) -> Chunk:
         document, own = self.document, draft.pieces
         rendered = self.renderer.render([*draft.overlap, *own], draft.head)
         path = _common_path(own)
@@ -193,7 +193,7 @@ class ChunkBuilder:
         self.seen[text] += 1
         return _uuid5(self.origin + f"{text}\x1f{self.seen[text]}".encode())
 
-    def _passages(self, draft: Draft, path: tuple[str, ...]) -> list[Passage]:
+    def _passages(self, draft: ChunkDraft, path: tuple[str, ...]) -> list[Passage]:
         if len(draft.pieces) == 1 and not draft.overlap and draft.head is None:
             return [self._passage(draft.pieces)]
         passages: list[Passage] = []
@@ -202,7 +202,7 @@ class ChunkBuilder:
             passages.append(self._passage([draft.head]))
         both = [*draft.overlap, *draft.pieces]
         for group in (draft.overlap, draft.pieces) if self.exact_passages else (both,):
-            run: list[Piece] = []
+            run: list[ChunkPiece] = []
             for piece in group:
                 if run and run[-1].block is not piece.block:
                     passages.append(self._passage(run))
@@ -214,15 +214,15 @@ class ChunkBuilder:
                 passages.append(self._passage(run))
         return passages
 
-    def _passage(self, run: Sequence[Piece]) -> Passage:
+    def _passage(self, run: Sequence[ChunkPiece]) -> Passage:
         """One passage of the pieces of one block that stand together in a chunk."""
         block, start, end = run[0].block, run[0].start, run[-1].end
-        if run[0].pulled:
+        if run[0].included_text:
             start, end = block.start, block.end
         verbatim = False
         if len(run) == 1:
             text, verbatim = run[0].text, run[0].verbatim
-        elif (start, end) == (block.start, block.end) and not any(p.pulled for p in run):
+        elif (start, end) == (block.start, block.end) and not any(p.included_text for p in run):
             text = block.text
         elif any(piece.verbatim for piece in run):
             text, verbatim = self.document.source[start:end], True
@@ -249,13 +249,13 @@ def _uuid5(name: bytes) -> str:
     return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"
 
 
-def is_above(heading: Piece, path: tuple[str, ...]) -> bool:
+def is_above(heading: ChunkPiece, path: tuple[str, ...]) -> bool:
     """Whether this is a heading that the heading path already says."""
     own = heading.block.heading_path
     return heading.block.kind is BlockKind.HEADING and bool(own) and path[: len(own)] == own
 
 
-def _common_path(pieces: Sequence[Piece]) -> tuple[str, ...]:
+def _common_path(pieces: Sequence[ChunkPiece]) -> tuple[str, ...]:
     body = {p.block.heading_path for p in pieces if p.block.kind is not BlockKind.HEADING}
     paths = body or {piece.block.heading_path for piece in pieces}
     if len(paths) == 1:
@@ -267,7 +267,7 @@ def _common_path(pieces: Sequence[Piece]) -> tuple[str, ...]:
     return first[:length]
 
 
-def _main_kind(pieces: Sequence[Piece]) -> str:
+def _main_kind(pieces: Sequence[ChunkPiece]) -> str:
     """The kind with most text; the first in reading order among equals."""
     kinds = {piece.block.kind for piece in pieces}
     if len(kinds) == 1:

@@ -1,4 +1,4 @@
-"""What every chunking strategy returns."""
+"""The chunk and its passages, which every chunking strategy returns."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from app.domain.fast_dataclass import fast_dataclass
 
 @fast_dataclass(frozen=True, slots=True)
 class Passage:
-    """A paragraph (or a piece of an over-long one) as a chunk holds it.
+    """A paragraph, or a part of a long one, inside a chunk.
 
-    A block that is whole in the chunk is one passage. Of a block that is split, each part that is
-    in the chunk (sentence, row, item) is a passage of its own, so passages of two chunks either
-    are equal, nest or are disjoint when the strategy cuts at such joints. A strategy that cuts
-    anywhere gives passages with `verbatim=True`, whose text is `source[start:end]` itself.
+    A whole block is one passage. If a block is split, each run of its parts (sentences, rows,
+    items) in the chunk is one passage. With a strategy that cuts at such parts, passages of two
+    chunks are equal, nested or disjoint. A strategy that cuts anywhere sets `verbatim=True`: the
+    text is `source[start:end]` itself.
     """
 
     paragraph_id: str
@@ -35,9 +35,9 @@ class Passage:
 class Chunk:
     r"""The unit of retrieval.
 
-    `text_content` is `source[start:end]` for each of `spans` in order, with what stands between
-    joined as "\n\n" where spans do not touch, plus marked context: each pair of `context` is a
-    [start, end) range of `text_content` that is repeated or pulled in, not source at this place.
+    `text_content` joins `source[start:end]` of each of `spans`, in order, with "\n\n". It also
+    holds context: repeated headers, lead-ins and included text. Each pair of `context` is the
+    [start, end) range of such text in `text_content`.
     """
 
     chunk_id: str
@@ -45,24 +45,24 @@ class Chunk:
     book: BookId
     book_version: str
     chunk_index: int
-    """Place in its document, from 0; (file, chunk_index) is unique in a book."""
+    """Position in its document, from 0; (file, chunk_index) is unique in a book."""
     file: str
     position: int
-    """The document's place in the book's reading order."""
+    """The document's position in the book's reading order, from 0."""
     text_content: str
     token_count: int
-    """Of `text_content`, by tiktoken cl100k_base."""
+    """Tokens of `text_content`, by tiktoken cl100k_base."""
     overlap_start: int
-    """Tokens at the start that the previous chunk ends with."""
+    """Tokens at the start that repeat the end of the previous chunk."""
     overlap_end: int
-    """Tokens at the end that the next chunk starts with; equals its `overlap_start`."""
+    """Tokens at the end that the next chunk repeats; equals its `overlap_start`."""
     paragraph_ids: tuple[str, ...]
-    """Those that are not merely overlap first; headings are not among them."""
+    """Paragraphs that are only overlap come last; headings are left out."""
     content_type: str
-    """The kind that most of the chunk's text has: a `BlockKind` value."""
+    """The kind of most of the chunk's text: a `BlockKind` value."""
     chapter: str
     section: str
-    """The heading that the chunk stands under, or the page's title."""
+    """The innermost heading above the chunk, or the page's title."""
     heading_path: tuple[str, ...]
     spans: tuple[Span, ...]
     deep_link_url: str
@@ -70,12 +70,12 @@ class Chunk:
     passages: tuple[Passage, ...]
     context: tuple[Span, ...] = ()
     pooled_within: str = ""
-    """Late chunking: hash of the texts of its document, within which its vector is made; "" for a
-    vector of `embedding_text` alone."""
+    """Late chunking: hash of the document's texts, which the vector depends on. "" if the vector
+    is that of `embedding_text` alone."""
 
     @property
     def paragraph_id(self) -> str:
-        """The first paragraph that is not overlap: where the chunk's deep link goes."""
+        """The first paragraph that is not overlap: the target of the deep link."""
         return self.paragraph_ids[0] if self.paragraph_ids else ""
 
     @property
@@ -88,27 +88,27 @@ class Chunk:
 
     @property
     def reader_text(self) -> str:
-        """The passages as a reader sees them: what is embedded, below the heading path."""
+        """The passages as a reader sees them."""
         return "\n\n".join(passage.text for passage in self.passages)
 
     @property
     def embedding_text(self) -> str:
-        """The exact text that is embedded: heading path as a line of context, then the passages."""
+        """The text that is embedded: the heading path as one line, then `reader_text`."""
         path = " > ".join(self.heading_path)
         return f"{path}\n\n{self.reader_text}" if path else self.reader_text
 
     @property
     def vector_key(self) -> str:
-        """All that decides the chunk's vector, beside the model."""
+        """Everything but the model that determines the chunk's vector."""
         if not self.pooled_within:
             return self.embedding_text
         return f"\x1fwithin {self.pooled_within}: {self.chunk_index}"
 
     @property
     def lexical_text(self) -> str:
-        """What BM25 indexes: the embedded text, and once more each term the author defines here.
+        """The text that BM25 indexes: `embedding_text` and each term defined here once more.
 
-        So the chunk that defines a term stands above those that only use it.
+        The repetition ranks a chunk that defines a term above chunks that use it.
         """
         terms = [term for passage in self.passages for term in passage.terms]
         return "\n".join([self.embedding_text, *terms])

@@ -27,15 +27,15 @@ class StrategyName(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StructureConfig:
-    """Sizes in tokens. `low` to `high` is aimed at, `minimum` to `maximum` is allowed."""
+    """Sizes in tokens. The target is `low` to `high`; `minimum` to `maximum` is allowed."""
 
     low: int = 200
     high: int = 500
     minimum: int = 100
     maximum: int = 700
-    """No chunk is longer; a block that is no longer is never split."""
+    """Hard limit of a chunk; a block within it is never split."""
     overlap: int = 60
-    """Tokens of whole sentences or blocks that a chunk repeats from the one before."""
+    """Target overlap with the previous chunk, in whole sentences or blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class FixedConfig:
 
 
 class Separators(StrEnum):
-    """What the recursive strategy cuts at, best first."""
+    """Set of separators for the recursive strategy."""
 
     TEXT = "text"
     MARKDOWN = "markdown"
@@ -73,19 +73,19 @@ class SentenceConfig:
     maximum: int = 768
     minimum: int = 50
     overlap: int = 50
-    """At least one sentence, and at least as many tokens; of a long block its last lines or items.
-    Less where a chunk would pass its maximum, or follows text that an include pulled in."""
+    """At least one sentence and this many tokens; of a long block its last lines or items. Less if
+    the chunk would exceed its maximum or follows included text."""
     whole_below_words: int = 200
-    """A document of fewer words is one chunk."""
+    """A document with fewer words is one chunk."""
 
 
 @dataclass(frozen=True, slots=True)
 class AutoConfig:
     whole_below_words: int = 200
     code_share: float = 0.5
-    """From this share of code on, of all characters, a document counts as code."""
+    """Least share of characters in code blocks, 0 to 1, to chunk a document as code."""
     markup_share: float = 0.02
-    """From this share of blocks that are headings, lists, tables or code on, as Markdown."""
+    """Least share of headings, lists, tables and code among blocks to chunk it as Markdown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +93,16 @@ class SemanticConfig:
     """Sizes in tokens."""
 
     percentile: float = 90.0
-    """Cut where the distance of neighbouring sentences is above this percentile, 0 to 100."""
+    """Cut where the distance between neighbouring sentences exceeds this percentile, 0 to 100."""
     window: int = 1
-    """Sentences on either side that are embedded with each."""
+    """Neighbours on either side that are embedded with each sentence."""
     minimum: int = 100
     maximum: int = 700
 
 
 @dataclass(frozen=True, slots=True)
 class LateConfig:
-    """Sizes in tokens; chunks do not overlap, their vectors know the text around them."""
+    """Sizes in tokens. Chunks do not overlap, since their vectors include the context."""
 
     low: int = 200
     high: int = 500
@@ -127,9 +127,9 @@ _ASCENDING: Mapping[type, tuple[tuple[str, ...], ...]] = {
     SemanticConfig: (("minimum", "maximum"),),
     LateConfig: (("minimum", "low", "high", "maximum"),),
 }
-"""Settings that must not be above the next; an overlap must be below it."""
+"""Names in ascending order: a value must not exceed the next; an overlap must be below it."""
 _SMALLEST = 20
-"""Tokens or characters that a chunk must be allowed to have: room for a few words."""
+"""Least allowed maximum of a chunk, in tokens or characters: room for a few words."""
 _AT_MOST = {"percentile": 100.0, "code_share": 1.0, "markup_share": 1.0}
 _USES = {StrategyName.AUTO: (StrategyName.RECURSIVE, StrategyName.SENTENCE)}
 _PREFIX = "rag_"
@@ -146,22 +146,21 @@ class ChunkingConfig:
     semantic: SemanticConfig = field(default_factory=SemanticConfig)
     late: LateConfig = field(default_factory=LateConfig)
     exclude: tuple[BlockKind, ...] = ()
-    """Kinds of block that are left out of the index."""
+    """Block kinds left out of the index."""
 
     def of(self, strategy: StrategyName) -> _StrategyConfig:
-        """The settings of one strategy."""
         config: _StrategyConfig = getattr(self, strategy.value)
         return config
 
     def fingerprint(self, strategy: StrategyName | None = None) -> str:
-        """Hash of all settings that decide a strategy's chunks, 16 hex digits."""
+        """Return a hash of all settings that affect the strategy's chunks, 16 hex digits."""
         return _fingerprint(self, strategy or self.strategy)
 
     def with_settings(self, settings: Mapping[str, str]) -> ChunkingConfig:
-        """With what a document's front matter, or `rag.toml`, says otherwise.
+        """Return a copy overridden by a document's front matter or by `rag.toml`.
 
-        `rag_strategy` names the strategy, `rag_<field>` sets a field of that strategy's settings,
-        such as `rag_high: 700`. Other keys are not ours. InputError for what cannot be read.
+        `rag_strategy` names the strategy; `rag_<field>` sets a field of that strategy's settings,
+        such as `rag_high: 700`. Other keys are ignored. InputError for an invalid value.
         """
         own = {
             key.removeprefix(_PREFIX): value
@@ -190,7 +189,7 @@ def _fingerprint(config: ChunkingConfig, name: StrategyName) -> str:
 
 
 def strategy_name(name: str) -> StrategyName:
-    """The strategy of this name. UnknownStrategy, which lists the names, if there is none."""
+    """Return the strategy of this name. UnknownStrategy, listing all names, if there is none."""
     try:
         return StrategyName(name)
     except ValueError as error:
@@ -199,7 +198,7 @@ def strategy_name(name: str) -> StrategyName:
 
 
 def _value(config: _StrategyConfig, key: str, text: str) -> int | float | bool | Separators:
-    """The text as the type that the field's default has."""
+    """Parse the text as the type of the field's default."""
     known = {each.name for each in fields(config)}
     if key not in known:
         message = f"unknown setting {_PREFIX}{key}; this strategy has: {', '.join(sorted(known))}"
@@ -210,7 +209,7 @@ def _value(config: _StrategyConfig, key: str, text: str) -> int | float | bool |
             return {"true": True, "false": False}[text.strip().lower()]
         value: int | float | Separators = type(default)(text)
     except (KeyError, ValueError) as error:
-        message = f"{_PREFIX}{key}: {text!r} is not a value like {default!r}"
+        message = f"{_PREFIX}{key}: {text!r} is not valid; write a value such as {default!r}"
         raise InputError(message) from error
     if isinstance(value, Separators):
         return value
@@ -222,7 +221,7 @@ def _value(config: _StrategyConfig, key: str, text: str) -> int | float | bool |
 
 
 def _require_sound(config: _StrategyConfig) -> None:
-    """InputError for sizes that contradict each other."""
+    """InputError if sizes contradict each other."""
     for names in _ASCENDING.get(type(config), ()):
         for name, following in pairwise(names):
             value, bound = getattr(config, name), getattr(config, following)

@@ -1,4 +1,4 @@
-"""Windows of a fixed number of characters: the plainest strategy, and the measure of the others."""
+"""Windows of a fixed number of characters: the baseline strategy."""
 
 from __future__ import annotations
 

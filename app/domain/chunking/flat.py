@@ -1,4 +1,4 @@
-"""A document's indexable text as one string, for strategies that cut anywhere."""
+"""A document's text as one string, for strategies that cut anywhere."""
 
 from __future__ import annotations
 
@@ -6,87 +6,94 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.domain.chunking.assembly import GAP, Draft
-from app.domain.chunking.pieces import UNCOUNTED, Piece, directives, is_pulled
+from app.domain.chunking.assembly import GAP, ChunkDraft
+from app.domain.chunking.chunk_pieces import (
+    UNCOUNTED,
+    ChunkPiece,
+    include_directives,
+    is_from_other_file,
+)
 from app.domain.document import Block, BlockKind, Document, Span
 
 
 @dataclass(frozen=True, slots=True)
-class _Stretch:
-    """A block's place in the flat text: its source, or what was pulled in for it."""
+class _FlatBlock:
+    """A block's place in the flat text. `text` is its source, or its included text."""
 
     block: Block
     at: int
     text: str
     span: Span
-    pulled: bool
+    included: bool
 
 
 @dataclass(frozen=True, slots=True)
 class FlatText:
-    """The source of all blocks in order, joined by what stands between, or a blank line."""
+    """The source of all blocks in order, joined by the blanks between them or a blank line."""
 
     text: str
-    stretches: Sequence[_Stretch]
+    flat_blocks: Sequence[_FlatBlock]
     starts: Sequence[int]
 
-    def drafts(self, ranges: Sequence[Span]) -> list[Draft]:
-        """Chunks of these half-open ranges of `text`, ascending; empty ones are left out."""
-        drafts: list[Draft] = []
+    def drafts(self, ranges: Sequence[Span]) -> list[ChunkDraft]:
+        """Return chunks of these half-open, ascending ranges of `text`; empty ones are dropped."""
+        drafts: list[ChunkDraft] = []
         before = 0
         for start, end in ranges:
             overlap = list(self._pieces(start, min(before, end)))
             own = list(self._pieces(max(start, before), end))
             if own:
-                drafts.append(Draft(own, overlap))
+                drafts.append(ChunkDraft(own, overlap))
                 before = end
         return drafts
 
-    def _pieces(self, start: int, end: int) -> Iterator[Piece]:
+    def _pieces(self, start: int, end: int) -> Iterator[ChunkPiece]:
         first = max(bisect_right(self.starts, start) - 1, 0)
-        for number in range(first, len(self.stretches)):
-            stretch = self.stretches[number]
-            if stretch.at >= end:
+        for number in range(first, len(self.flat_blocks)):
+            each = self.flat_blocks[number]
+            if each.at >= end:
                 return
-            piece = _piece(stretch, start - stretch.at, end - stretch.at)
+            piece = _trimmed_piece(each, start - each.at, end - each.at)
             if piece is not None:
                 yield piece
 
 
 def flatten(document: Document, exclude: Sequence[BlockKind]) -> FlatText:
-    source, known = document.source, directives(document.blocks)
-    stretches: list[_Stretch] = []
+    source, known = document.source, include_directives(document.blocks)
+    flat_blocks: list[_FlatBlock] = []
     parts: list[str] = []
     length, before = 0, -1
     for block in document.blocks:
         if block.kind in exclude:
             continue
-        pulled = is_pulled(block, source)
+        included = is_from_other_file(block, source)
         span = known.get(block.start, (block.start, block.end))
-        text = block.text if pulled else source[block.start : block.end]
-        blank = before >= 0 and not pulled and not source[before : block.start].strip()
+        text = block.text if included else source[block.start : block.end]
+        blank = before >= 0 and not included and not source[before : block.start].strip()
         gap = (source[before : block.start] if blank else GAP) if parts else ""
         length += len(gap)
-        stretches.append(_Stretch(block, length, text, span, pulled))
+        flat_blocks.append(_FlatBlock(block, length, text, span, included))
         parts += (gap, text)
         length += len(text)
-        before = -1 if pulled else block.end
-    starts = [stretch.at for stretch in stretches]
-    return FlatText("".join(parts), stretches, starts)
+        before = -1 if included else block.end
+    starts = [each.at for each in flat_blocks]
+    return FlatText("".join(parts), flat_blocks, starts)
 
 
-def _piece(stretch: _Stretch, start: int, end: int) -> Piece | None:
-    """The part of the block between two offsets into its text, blanks at its ends left out."""
-    start, end = max(start, 0), min(end, len(stretch.text))
-    text = stretch.text[start:end]
+def _trimmed_piece(each: _FlatBlock, start: int, end: int) -> ChunkPiece | None:
+    """Return the block's text between two offsets, without blanks at the ends; None if empty."""
+    start, end = max(start, 0), min(end, len(each.text))
+    text = each.text[start:end]
     start += len(text) - len(text.lstrip())
     text = text.strip()
     end = start + len(text)
     if not text:
         return None
-    block, (begin, stop) = stretch.block, stretch.span
-    if stretch.pulled:
-        return Piece(block, begin, stop, text, UNCOUNTED, text == block.text, pulled=text)
-    whole = text == stretch.text
+    block, (begin, stop) = each.block, each.span
+    if each.included:
+        return ChunkPiece(
+            block, begin, stop, text, UNCOUNTED, text == block.text, included_text=text
+        )
+    whole = text == each.text
     shown = block.text if whole else text
-    return Piece(block, begin + start, begin + end, shown, UNCOUNTED, whole, not whole)
+    return ChunkPiece(block, begin + start, begin + end, shown, UNCOUNTED, whole, not whole)

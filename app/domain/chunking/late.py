@@ -1,8 +1,10 @@
-"""Late chunking: chunks whose vectors are made within their document, by a token-level model.
+"""Late chunking: embed the whole document, then pool the token vectors of each chunk.
 
-The chunks are those of `structure` without overlap, since a vector that knows the text around its
-chunk needs none. What goes through the model as the document is the chunks' texts in order, below
-their headings: as a reader sees them, without mark-up, and with what an include pulled in.
+The chunks are those of `structure`, without overlap. The model gets the chunks' embedding texts in
+order as the document.
+
+Günther et al., "Late Chunking: Contextual Chunk Embeddings Using Long-Context Embedding Models",
+2024.
 """
 
 from __future__ import annotations
@@ -14,21 +16,21 @@ from dataclasses import asdict, replace
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import ChunkingConfig, StrategyName, StructureConfig
 from app.domain.chunking.structure import chunk_in_structure
-from app.domain.chunking.tools import ChunkingTools, missing
+from app.domain.chunking.tools import ChunkingTools, missing_tool
 from app.domain.document import Book, Document
 
 _NEEDED = (
-    "an embedder that gives a vector for each token: set RAG_EMBEDDER=minilm, "
-    "of the extra `late` (pip install 'textbook-rag[late]')"
+    "an embedder with a vector for each token: set RAG_EMBEDDER=minilm "
+    "and install the extra `late` (pip install 'textbook-rag[late]')"
 )
 
 
 def chunk_late(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
 ) -> Iterable[Chunk]:
-    """ConfigError if the embedder gives no vectors of tokens."""
+    """ConfigError if the embedder has no token vectors."""
     if not tools.embeds_tokens:
-        raise missing(StrategyName.LATE, _NEEDED)
+        raise missing_tool(StrategyName.LATE, _NEEDED)
     sizes = StructureConfig(**asdict(config.late), overlap=0)
     settings = replace(config, structure=sizes, strategy=StrategyName.LATE)
     chunks = list(chunk_in_structure(document, book, settings, tools, StrategyName.LATE))

@@ -1,4 +1,4 @@
-"""Which blocks belong together: a lead-in with what it introduces, a sentence over a formula."""
+"""Blocks that belong together: a lead-in and its block, a sentence that spans a formula."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from app.domain.document import Block, BlockKind
 
 _LEAD_IN_ENDS = (":", "\uff1a")
 _CLOSERS = "\"'*_)" + "".join(filter(str.isspace, map(chr, range(0x3001))))
-"""Quotes, mark-up and blanks, which may follow the colon."""
+"""Characters that may follow the colon: quotes, mark-up and blanks."""
 _LEAD_IN_WORDS = re.compile(
     r"\b(?:the following|below)\b[^.?!]{0,120}[.]?\s*$"
     r"|\b(?:table|figure|listing|example|list|code|snippet)\b[^.?!]{0,60}"
@@ -16,7 +16,7 @@ _LEAD_IN_WORDS = re.compile(
     re.IGNORECASE,
 )
 _POINTERS = ("follow", "below", "show", "list", "summari")
-"""One of these is in all that the expression finds."""
+"""Every match of `_LEAD_IN_WORDS` contains one of these: a cheap test to skip the regex."""
 _INTRODUCED = frozenset(
     {BlockKind.LIST, BlockKind.CODE, BlockKind.TABLE, BlockKind.FIGURE, BlockKind.MATH}
 )
@@ -24,7 +24,7 @@ _SENTENCE_END = re.compile(r"[.!?:\u3002\uff01\uff1f][\"'*_)\]\u201d\u2019\s]*$"
 
 
 def leads_in(before: Block, block: Block) -> bool:
-    """Whether a paragraph introduces the block after it: "as the following table shows:"."""
+    """Whether a paragraph introduces the next block: "as the following table shows:"."""
     if before.kind is not BlockKind.PARAGRAPH or block.kind is BlockKind.HEADING:
         return False
     if before.text.rstrip(_CLOSERS).endswith(_LEAD_IN_ENDS):
@@ -32,7 +32,7 @@ def leads_in(before: Block, block: Block) -> bool:
     if block.kind not in _INTRODUCED:
         return False
     end = before.text[-200:]
-    # Only the last sentence can match, and most of the time goes into the search.
+    # Only the last sentence can match; searching it alone saves most of the time.
     body = end.rstrip().removesuffix(".")
     start = max(body.rfind("."), body.rfind("?"), body.rfind("!")) + 1
     sentence = end[start:].casefold()
@@ -40,7 +40,7 @@ def leads_in(before: Block, block: Block) -> bool:
 
 
 def continues(before: Block, block: Block) -> bool:
-    """Whether a sentence goes on over a display: "we get", formula, "where x is ..."."""
+    """Whether a sentence continues across a formula or code: "we get", formula, "where x is"."""
     if block.kind is BlockKind.MATH:
         return before.kind is BlockKind.PARAGRAPH and not _SENTENCE_END.search(before.text[-40:])
     return (

@@ -1,45 +1,44 @@
-"""What a chunk repeats from the one before it: whole small blocks, or whole sentences."""
+"""Overlap of a chunk with the previous one: whole small blocks, or whole sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.domain.chunking.inline import reader_text, sentence_spans, squeeze
-from app.domain.chunking.pieces import Piece
+from app.domain.chunking.chunk_pieces import PROSE_KINDS, ChunkPiece
+from app.domain.chunking.inline_markup import collapse_blanks, reader_text, sentence_spans
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import BlockKind
 from app.domain.long_text import Text
 
-_PROSE = frozenset({BlockKind.PARAGRAPH, BlockKind.FOOTNOTE, BlockKind.REFERENCE})
 _ENOUGH = 0.65
 _LONGEST = 1.7
-"""Shares of the wanted overlap: stop from the first on, never go beyond the second."""
+"""Shares of the wanted overlap: stop at `_ENOUGH`, never exceed `_LONGEST`."""
 
 
-def may_overlap(piece: Piece, wanted: int) -> bool:
-    """Whether a chunk that ends with this piece has something for the next one to repeat."""
+def may_overlap(piece: ChunkPiece, wanted: int) -> bool:
+    """Whether the chunk after this piece can repeat it or its last sentences."""
     kind = piece.block.kind
-    if kind is BlockKind.HEADING or piece.pulled:
+    if kind is BlockKind.HEADING or piece.included_text:
         return False
-    if kind in _PROSE:
+    if kind in PROSE_KINDS:
         return True
     return piece.whole and piece.tokens <= wanted * _LONGEST
 
 
 def choose_overlap(
-    pieces: Sequence[Piece],
+    pieces: Sequence[ChunkPiece],
     wanted: int,
     room: int,
     source: Text,
     language: str,
     tools: ChunkingTools,
-) -> list[Piece]:
-    """The end of `pieces`, all of one section, as whole blocks and sentences.
+) -> list[ChunkPiece]:
+    """Return the end of `pieces`, which are of one section, as whole blocks and sentences.
 
-    About `wanted` tokens, at most `room`; nothing if the last sentence is longer than that.
+    It has about `wanted` tokens and at most `room`; empty if the last sentence is longer.
     """
     most = min(int(wanted * _LONGEST), room)
-    chosen: list[Piece] = []
+    chosen: list[ChunkPiece] = []
     size = 0
     for piece in reversed(pieces):
         if not may_overlap(piece, wanted):
@@ -47,7 +46,7 @@ def choose_overlap(
         if size + piece.tokens <= most:
             chosen.insert(0, piece)
             size += piece.tokens
-        elif piece.whole and piece.block.kind in _PROSE:
+        elif piece.whole and piece.block.kind in PROSE_KINDS:
             tail = _last_sentences(piece, wanted - size, most - size, source, language, tools)
             return tail + chosen
         else:
@@ -58,8 +57,8 @@ def choose_overlap(
 
 
 def _last_sentences(
-    piece: Piece, wanted: int, most: int, source: Text, language: str, tools: ChunkingTools
-) -> list[Piece]:
+    piece: ChunkPiece, wanted: int, most: int, source: Text, language: str, tools: ChunkingTools
+) -> list[ChunkPiece]:
     raw = source[piece.start : piece.end]
     spans = sentence_spans(raw, language, tools.split_sentences)
     end = spans[-1][1]
@@ -75,7 +74,7 @@ def _last_sentences(
         return []
     text = raw[begin:end]
     seen = reader_text(text)
-    verbatim = seen not in squeeze(piece.block.text)
+    verbatim = seen not in collapse_blanks(piece.block.text)
     shown = text if verbatim else seen
     start = piece.start + begin
-    return [Piece(piece.block, start, piece.start + end, shown, size, False, verbatim, " ")]
+    return [ChunkPiece(piece.block, start, piece.start + end, shown, size, False, verbatim, " ")]

@@ -1,26 +1,27 @@
-"""Where to cut a sequence of pieces: the cheapest set of chunks, by dynamic programming.
+"""Packs pieces into chunks at the lowest cost, by dynamic programming.
 
-The cost of a chunk is how far its size is outside the aimed band; the cost of a cut is what it
-tears apart; sections that share a chunk cost a little, more when one of them is not whole in it.
+Costs: a chunk outside the target size; a cut, by what it separates; sections that share a chunk,
+more if one of them is not whole in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
 from app.domain.chunking.config import StructureConfig
 from app.domain.fast_dataclass import fast_dataclass
 
-# Sizes are compared in steps, so that a paragraph reworded to about the same length moves no cut.
+# Sizes are rounded to these steps, so that a paragraph reworded to similar length moves no cut.
 _COARSE_FROM, _COARSE = 64, 16
 _FINE_FROM, _FINE = 16, 8
-# Within the aimed band, less this margin at both ends, all sizes are as good: a paragraph that
-# grows by a sentence then moves no cut but those of a chunk that it makes too long.
+# All sizes within the target size, less this margin at both ends, cost the same. So a paragraph
+# that grows by a sentence moves a cut only if its chunk becomes too long.
 _MARGIN = 40
-# A section that one chunk cannot hold whole is cut smaller: in prose without headings retrieval
-# finds as much in chunks of 390 tokens as of 430, and more of what it finds is the answer.
+# Margin for sections that need several chunks: in prose without headings, recall is equal with
+# chunks of 390 and of 430 tokens, and precision is higher with 390.
 _PART_MARGIN = 85
 _PER_TOKEN = 0.03
 _BELOW_MINIMUM = 5.0
@@ -31,69 +32,104 @@ _MERGED_DEEPER = 0.3
 
 @fast_dataclass(frozen=True, slots=True)
 class PackItem:
-    """A piece as the packer sees it."""
+    """A piece as the packer sees it; sizes in tokens."""
 
     tokens: int
     head: int
-    """Tokens of the header or lead-in that is repeated where a chunk begins with it."""
+    """Header or lead-in that a chunk repeats if it begins with this item."""
     overlap: int
-    """Tokens that a chunk that begins with it may repeat, if there is room for them."""
+    """Overlap that a chunk may repeat, if there is room, if it begins with this item."""
     cut: float
-    """Cost of a cut before it."""
+    """Cost of a cut before this item."""
     level: int
-    """Level of the heading that separates it from the piece before; 0: same section."""
+    """Level of the heading between the previous item and this one; 0: same section."""
 
 
 def pack(
     items: Sequence[PackItem], config: StructureConfig, slack: int = 0
 ) -> list[tuple[int, int]]:
-    """Half-open index ranges of the chunks, in order.
+    """Return the half-open index ranges of the chunks, in order.
 
-    A range has at most `config.maximum - slack` tokens, its head included, unless it is one piece.
+    A range of several items has at most `config.maximum - slack` tokens, its head included.
     """
     count = len(items)
-    limit = config.maximum - slack
-    size_cost = _size_costs(config)
-    part_cost = _size_costs(config, _PART_MARGIN)
-    tokens = [item.tokens for item in items]
-    steps = list(accumulate(map(_in_steps, tokens), initial=0))
-    # merged[i]: cost of all section boundaries up to piece i being inside one chunk.
-    merged = list(accumulate(_merge_cost(item.level) for item in items))
-    last_section = _last_section_starts(items)
-    heads = [item.head for item in items]
-    # Added to the steps up to a chunk's end: its size when it begins here.
-    offsets = [item.head + item.overlap - step for item, step in zip(items, steps, strict=False)]
-    # What a chunk that begins here costs whatever its end: all before it, and this cut.
-    begin = [0.0] * (count + 1)
-    torn = [0.0 if item.level or not index else _MIXED for index, item in enumerate(items)]
+    costs = _Costs.of(items, config, slack)
+    # Lowest cost of all chunks before an item, with the cut before it.
+    before = [0.0] * (count + 1)
     best_start = [0] * (count + 1)
     for end in range(1, count + 1):
-        best = float("inf")
-        choice = end - 1
-        torn_end = _MIXED if end < count and not items[end].level else 0.0
-        section = last_section[end - 1]
+        best_start[end], cost = costs.cheapest_chunk(end, before)
+        before[end] = cost + (items[end].cut if end < count else 0.0)
+    return _ranges(best_start, count)
+
+
+@dataclass(frozen=True, slots=True)
+class _Costs:
+    """What `pack` looks up for each item; lists of equal length."""
+
+    limit: int
+    tokens: list[int]
+    heads: list[int]
+    steps: list[int]
+    """Rounded tokens of all items before this one; one more than there are items."""
+    offsets: list[int]
+    """Added to `steps` at a chunk's end, the chunk's size if it begins with this item."""
+    merged: list[float]
+    """Cost of all section boundaries up to this item, if they were inside one chunk."""
+    split: list[float]
+    """Cost of a cut before this item inside a section, if the chunk holds several sections."""
+    section_start: list[int]
+    """The first item of this item's section."""
+    size_cost: tuple[float, ...]
+    part_cost: tuple[float, ...]
+    """Cost by size of a chunk that begins or ends inside a section."""
+
+    @classmethod
+    def of(cls, items: Sequence[PackItem], config: StructureConfig, slack: int) -> _Costs:
+        tokens = [item.tokens for item in items]
+        steps = list(accumulate(map(_in_steps, tokens), initial=0))
+        return cls(
+            limit=config.maximum - slack,
+            tokens=tokens,
+            heads=[item.head for item in items],
+            steps=steps,
+            offsets=[
+                item.head + item.overlap - step for item, step in zip(items, steps, strict=False)
+            ],
+            merged=list(accumulate(_merge_cost(item.level) for item in items)),
+            split=[
+                *(0.0 if item.level or not at else _MIXED for at, item in enumerate(items)),
+                0.0,
+            ],
+            section_start=_section_starts(items),
+            size_cost=_size_costs(config),
+            part_cost=_size_costs(config, _PART_MARGIN),
+        )
+
+    def cheapest_chunk(self, end: int, before: Sequence[float]) -> tuple[int, float]:
+        """Return the best start of the chunk that ends before item `end`, and the total cost."""
+        tokens, heads, offsets, split = self.tokens, self.heads, self.offsets, self.split
+        merged, limit = self.merged, self.limit
+        section, step, split_end = self.section_start[end - 1], self.steps[end], self.split[end]
         merged_end = merged[end - 1]
-        step_end = steps[end]
+        best, choice = float("inf"), end - 1
         size = 0
         for start in range(end - 1, -1, -1):
             size += tokens[start]
-            if size + heads[start] > limit:
-                if start < end - 1:
-                    if size > limit:
-                        break
-                    continue
-                cost = begin[start]
-            else:
-                of_size = part_cost if torn_end or torn[start] else size_cost
-                size_spent = of_size[step_end + offsets[start]]
-                cost = begin[start] + size_spent + merged_end - merged[start]
+            if size + heads[start] <= limit:
+                by_size = self.part_cost if split_end or split[start] else self.size_cost
+                cost = before[start] + by_size[step + offsets[start]] + merged_end - merged[start]
                 if section > start:
-                    cost += torn[start] + torn_end
+                    cost += split[start] + split_end
+            elif start == end - 1:
+                cost = before[start]
+            elif size > limit:
+                break
+            else:
+                continue
             if cost < best:
                 best, choice = cost, start
-        best_start[end] = choice
-        begin[end] = best + (items[end].cut if end < count else 0.0)
-    return _ranges(best_start, count)
+        return choice, best
 
 
 def _ranges(best_start: Sequence[int], count: int) -> list[tuple[int, int]]:
@@ -112,7 +148,7 @@ def _in_steps(size: int) -> int:
     return (size + _FINE // 2) // _FINE * _FINE if size >= _FINE_FROM else size
 
 
-def _last_section_starts(items: Sequence[PackItem]) -> list[int]:
+def _section_starts(items: Sequence[PackItem]) -> list[int]:
     starts: list[int] = []
     last = 0
     for index, item in enumerate(items):
@@ -128,7 +164,7 @@ def _merge_cost(level: int) -> float:
 
 @lru_cache(maxsize=64)
 def _size_costs(config: StructureConfig, margin: int = _MARGIN) -> tuple[float, ...]:
-    # Sizes in steps may exceed the exact ones, by a fourth at most.
+    # A rounded size exceeds the exact one by a fourth at most.
     return tuple(_size_cost(size, config, margin) for size in range(config.maximum * 2 + 1))
 
 

@@ -1,4 +1,4 @@
-"""Recursive splitting at ever finer separators, by the splitter that is passed in."""
+"""Recursive splitting at finer and finer separators, by the splitter in `ChunkingTools`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.domain.chunking.assembly import ChunkBuilder
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import ChunkingConfig, RecursiveConfig, Separators, StrategyName
 from app.domain.chunking.flat import FlatText, flatten
-from app.domain.chunking.tools import ChunkingTools, missing
+from app.domain.chunking.tools import ChunkingTools, missing_tool
 from app.domain.document import BlockKind, Book, Document
 
 
@@ -30,7 +30,7 @@ def split_flat(
     recursive: RecursiveConfig,
 ) -> Iterable[Chunk]:
     if tools.split_recursively is None:
-        raise missing(strategy, "a recursive splitter")
+        raise missing_tool(strategy, "a recursive splitter")
     flat = flatten(document, config.exclude)
     language = _main_language(flat) if recursive.separators is Separators.CODE else ""
     ranges = tools.split_recursively(flat.text, recursive, language)
@@ -47,9 +47,9 @@ def as_code(recursive: RecursiveConfig) -> RecursiveConfig:
 
 
 def _main_language(flat: FlatText) -> str:
-    """The language that most code of the document is in, by characters; "" if none is named."""
+    """Return the language of most of the code, by characters; "" if no block names one."""
     sizes: Counter[str] = Counter()
-    for stretch in flat.stretches:
-        if stretch.block.kind is BlockKind.CODE and stretch.block.language:
-            sizes[stretch.block.language.lower()] += len(stretch.text)
+    for each in flat.flat_blocks:
+        if each.block.kind is BlockKind.CODE and each.block.language:
+            sizes[each.block.language.lower()] += len(each.text)
     return max(sorted(sizes), key=lambda name: sizes[name]) if sizes else ""

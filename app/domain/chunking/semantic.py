@@ -1,4 +1,4 @@
-"""Cuts where the meaning of neighbouring sentences parts, by the distance of their vectors."""
+"""Cuts between sentences whose vectors are far apart."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from app.domain.chunking.assembly import ChunkBuilder, Draft
+from app.domain.chunking.assembly import ChunkBuilder, ChunkDraft
 from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.chunk_pieces import ChunkPiece, sentence_pieces
 from app.domain.chunking.config import ChunkingConfig, SemanticConfig, StrategyName
-from app.domain.chunking.pieces import Piece
-from app.domain.chunking.tools import ChunkingTools, missing
-from app.domain.chunking.units import units_of
+from app.domain.chunking.tools import ChunkingTools, missing_tool
 from app.domain.document import Book, Document
 
 
@@ -20,34 +19,36 @@ def chunk_by_meaning(
 ) -> Iterable[Chunk]:
     """ConfigError if the tools have no embedder."""
     if tools.embed is None:
-        raise missing(StrategyName.SEMANTIC, "an embedder")
+        raise missing_tool(StrategyName.SEMANTIC, "an embedder")
     sizes = config.semantic
-    units = list(units_of(document, sizes.maximum, config.exclude, tools))
-    vectors = tools.embed(_windows([unit.text for unit in units], sizes.window)) if units else []
+    pieces = list(sentence_pieces(document, sizes.maximum, config.exclude, tools))
+    vectors = (
+        tools.embed(_windows([piece.text for piece in pieces], sizes.window)) if pieces else []
+    )
     builder = ChunkBuilder(document, book, StrategyName.SEMANTIC, config, tools)
-    return builder.build([Draft(group) for group in _grouped(units, vectors, sizes)])
+    return builder.build([ChunkDraft(group) for group in _grouped(pieces, vectors, sizes)])
 
 
 def _windows(texts: Sequence[str], window: int) -> list[str]:
-    """Each text between its neighbours, for a steadier vector."""
+    """Return each text with its neighbours, whose vector varies less."""
     return [" ".join(texts[max(at - window, 0) : at + window + 1]) for at in range(len(texts))]
 
 
 def _grouped(
-    units: Sequence[Piece], vectors: Sequence[Sequence[float]], sizes: SemanticConfig
-) -> list[list[Piece]]:
+    pieces: Sequence[ChunkPiece], vectors: Sequence[Sequence[float]], sizes: SemanticConfig
+) -> list[list[ChunkPiece]]:
     distances = [1.0 - _cosine(one, other) for one, other in pairwise(vectors)]
     threshold = _percentile(distances, sizes.percentile)
-    groups: list[list[Piece]] = []
+    groups: list[list[ChunkPiece]] = []
     size = 0
-    for number, unit in enumerate(units):
+    for number, piece in enumerate(pieces):
         parts = number > 0 and distances[number - 1] > threshold and size >= sizes.minimum
-        full = size + unit.tokens + 1 > sizes.maximum
+        full = size + piece.tokens + 1 > sizes.maximum
         if not groups or parts or full:
             groups.append([])
             size = 0
-        groups[-1].append(unit)
-        size += unit.tokens + 1
+        groups[-1].append(piece)
+        size += piece.tokens + 1
     return groups
 
 
@@ -58,7 +59,7 @@ def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def _percentile(values: Sequence[float], percent: float) -> float:
-    """Linear interpolation between the two nearest ranks, as NumPy's default."""
+    """Interpolate linearly between the two nearest ranks, as NumPy does by default."""
     if not values:
         return 0.0
     ranked = sorted(values)

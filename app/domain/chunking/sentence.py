@@ -1,4 +1,4 @@
-"""Whole sentences up to a target size, the last ones repeated in the next chunk."""
+"""Whole sentences up to a target size; the next chunk repeats the last ones."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import attrgetter
 
-from app.domain.chunking.assembly import ChunkBuilder, Draft
+from app.domain.chunking.assembly import ChunkBuilder, ChunkDraft
 from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.chunk_pieces import (
+    ChunkPiece,
+    count_words,
+    sentence_pieces,
+    split_at_parts,
+)
 from app.domain.chunking.config import ChunkingConfig, SentenceConfig, StrategyName
-from app.domain.chunking.joints import CUT_WORD
-from app.domain.chunking.pieces import Piece
+from app.domain.chunking.cut_points import CUT_WORD
 from app.domain.chunking.tools import ChunkingTools
-from app.domain.chunking.units import count_words, parts_of, units_of
 from app.domain.document import Block, Book, Document
 
 
@@ -32,87 +36,87 @@ def group_sentences(
     strategy: StrategyName,
 ) -> Iterable[Chunk]:
     sizes = config.sentence
-    units = list(units_of(document, sizes.maximum, config.exclude, tools))
+    pieces = list(sentence_pieces(document, sizes.maximum, config.exclude, tools))
     builder = ChunkBuilder(document, book, strategy, config, tools)
     short = count_words(document) < sizes.whole_below_words
-    if short and sum(unit.tokens + 1 for unit in units) <= sizes.maximum:
-        return builder.build([Draft(units)] if units else [])
-    return builder.build(_Grouping(builder, sizes).group(units))
+    if short and sum(piece.tokens + 1 for piece in pieces) <= sizes.maximum:
+        return builder.build([ChunkDraft(pieces)] if pieces else [])
+    return builder.build(_SentenceGrouper(builder, sizes).group(pieces))
 
 
 @dataclass(slots=True)
-class _Grouping:
-    """Sizes are sums of units with one token between two, which is never too few."""
+class _SentenceGrouper:
+    """Counts one token for each gap, which is never too few."""
 
     builder: ChunkBuilder
     sizes: SentenceConfig
-    _cut: Block | None = None
-    """The block that `_parts_by_limit` are of: its units come one after the other."""
-    _parts_by_limit: dict[int, list[Piece]] = field(default_factory=dict)
+    _split: Block | None = None
+    """The block of `_parts_by_limit`; pieces of one block come in a row."""
+    _parts_by_limit: dict[int, list[ChunkPiece]] = field(default_factory=dict)
 
-    def group(self, units: Sequence[Piece]) -> list[Draft]:
+    def group(self, pieces: Sequence[ChunkPiece]) -> list[ChunkDraft]:
         sizes = self.sizes
-        drafts: list[Draft] = []
-        before = list(accumulate((unit.tokens + 1 for unit in units), initial=0))
+        drafts: list[ChunkDraft] = []
+        before = list(accumulate((piece.tokens + 1 for piece in pieces), initial=0))
         start = 0
-        while start < len(units):
-            overlap = self._tail(drafts[-1], units[start]) if drafts else []
-            size = sum(unit.tokens + 1 for unit in overlap)
+        while start < len(pieces):
+            overlap = self._tail(drafts[-1], pieces[start]) if drafts else []
+            size = sum(piece.tokens + 1 for piece in overlap)
             end = start
-            while end < len(units) and (end == start or size + units[end].tokens <= sizes.target):
-                size += units[end].tokens + 1
+            while end < len(pieces) and (end == start or size + pieces[end].tokens <= sizes.target):
+                size += pieces[end].tokens + 1
                 end += 1
             rest = before[-1] - before[end]
             if rest < sizes.minimum and size + rest <= sizes.maximum:
-                end = len(units)
-            drafts.append(Draft(units[start:end], overlap))
+                end = len(pieces)
+            drafts.append(ChunkDraft(pieces[start:end], overlap))
             start = end
         return drafts
 
-    def _tail(self, draft: Draft, following: Piece) -> list[Piece]:
-        """The last units, and as many tokens as asked, if there is room; of a long one its end."""
+    def _tail(self, draft: ChunkDraft, following: ChunkPiece) -> list[ChunkPiece]:
+        """Return the last pieces, up to the overlap asked for; of a long piece its end."""
         room = self.sizes.maximum - following.tokens - 2
         left = [*draft.overlap, *draft.pieces]
         first = left[0].start
-        tail: list[Piece] = []
-        while left and not left[-1].pulled and not self._is_enough(tail):
-            unit = left.pop()
-            if unit.start != first and unit.tokens < min(self.sizes.target // 2, room):
-                tail.insert(0, unit)
-                room -= unit.tokens + 1
+        tail: list[ChunkPiece] = []
+        while left and not left[-1].included_text and not self._is_enough(tail):
+            piece = left.pop()
+            if piece.start != first and piece.tokens < min(self.sizes.target // 2, room):
+                tail.insert(0, piece)
+                room -= piece.tokens + 1
                 continue
-            parts = self._parts(unit, room)
-            left = parts if parts and parts[0].start > unit.start else [*left, *parts]
+            parts = self._parts(piece, room)
+            left = parts if parts and parts[0].start > piece.start else [*left, *parts]
             if not parts:
                 break
         return tail
 
-    def _parts(self, unit: Piece, room: int) -> list[Piece]:
-        """Rows, items, lines, sentences of a long unit; those after the last that is longer yet."""
-        limit = min(self.sizes.target // 2, room, unit.tokens) - 1
-        # A unit inside a sentence or line has nothing but more of it.
-        if limit < self.sizes.overlap or unit.cut == CUT_WORD:
+    def _parts(self, piece: ChunkPiece, room: int) -> list[ChunkPiece]:
+        """Return the rows, items, lines or sentences of a long piece that fit, from its end."""
+        limit = min(self.sizes.target // 2, room, piece.tokens) - 1
+        # A piece cut inside a sentence or line has no parts.
+        if limit < self.sizes.overlap or piece.cut == CUT_WORD:
             return []
-        parts = self._parts_within(unit, limit)
+        parts = self._parts_within(piece, limit)
         inside = [number for number, part in enumerate(parts, 1) if part.cut == CUT_WORD]
         if inside:
             return parts[inside[-1] :]
         return parts if len(parts) > 1 else []
 
-    def _parts_within(self, unit: Piece, limit: int) -> list[Piece]:
-        if self._cut is not unit.block:
-            self._cut = unit.block
+    def _parts_within(self, piece: ChunkPiece, limit: int) -> list[ChunkPiece]:
+        if self._split is not piece.block:
+            self._split = piece.block
             self._parts_by_limit.clear()
         if limit not in self._parts_by_limit:
             document, tools = self.builder.document, self.builder.tools
-            self._parts_by_limit[limit] = parts_of(unit.block, document, limit, tools)
+            self._parts_by_limit[limit] = split_at_parts(piece.block, document, limit, tools)
         parts = self._parts_by_limit[limit]
-        first = bisect_left(parts, unit.start, key=attrgetter("start"))
-        last = bisect_left(parts, unit.end, key=attrgetter("start"))
-        return [part for part in parts[first:last] if part.end <= unit.end]
+        first = bisect_left(parts, piece.start, key=attrgetter("start"))
+        last = bisect_left(parts, piece.end, key=attrgetter("start"))
+        return [part for part in parts[first:last] if part.end <= piece.end]
 
-    def _is_enough(self, tail: Sequence[Piece]) -> bool:
+    def _is_enough(self, tail: Sequence[ChunkPiece]) -> bool:
         asked = self.sizes.overlap
-        if not tail or sum(unit.tokens + 1 for unit in tail) < asked:
+        if not tail or sum(piece.tokens + 1 for piece in tail) < asked:
             return False
         return self.builder.renderer.render(tail).tokens >= asked

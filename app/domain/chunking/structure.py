@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, starmap
 from operator import itemgetter
 
-from app.domain.chunking.assembly import ChunkBuilder, Draft, Renderer, is_above
+from app.domain.chunking.assembly import ChunkBuilder, ChunkDraft, Renderer, is_above
 from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.chunk_pieces import ChunkPiece, include_directives, split_block
 from app.domain.chunking.config import ChunkingConfig, StrategyName, StructureConfig
-from app.domain.chunking.joints import CUT_EMPTY_SECTION, GLUE, HEADING_GLUE
+from app.domain.chunking.cut_points import CUT_EMPTY_SECTION, GLUE, HEADING_GLUE
 from app.domain.chunking.lead_ins import continues, leads_in
 from app.domain.chunking.overlap import choose_overlap, may_overlap
 from app.domain.chunking.packer import PackItem, pack
-from app.domain.chunking.pieces import Piece, directives, pieces_of
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Book, Document, Span
 from app.domain.fast_dataclass import fast_dataclass
@@ -36,7 +36,7 @@ _SLACK_STEP = 24
 class Placed:
     """A piece and the section that holds it, counted by headings from the file's start."""
 
-    piece: Piece
+    piece: ChunkPiece
     section: int
 
 
@@ -71,11 +71,11 @@ class _FilePacking:
     tools: ChunkingTools
     exclude: Sequence[BlockKind]
 
-    def drafts(self, blocks: Sequence[Block]) -> list[Draft]:
+    def drafts(self, blocks: Sequence[Block]) -> list[ChunkDraft]:
         streams: dict[BlockKind, list[Placed]] = {}
         levels = [0]
-        chains: list[list[Draft]] = []
-        known = directives(blocks)
+        chains: list[list[ChunkDraft]] = []
+        known = include_directives(blocks)
         for headings, block in _with_headings(blocks, self.exclude):
             levels += [heading.level or 6 for heading in headings]
             pieces = self._pieces(headings, block, known)
@@ -91,13 +91,13 @@ class _FilePacking:
 
     def _pieces(
         self, headings: Sequence[Block], block: Block | None, known: Mapping[int, Span]
-    ) -> list[Piece]:
+    ) -> list[ChunkPiece]:
         """The block's pieces after its headings, which nothing but their own size tears off."""
         limit = self.config.maximum
-        body = self._pieces_of(block, known) if block else []
+        body = self._split_block(block, known) if block else []
         if not headings:
             return body
-        heads = [piece for heading in headings for piece in self._pieces_of(heading, known)]
+        heads = [piece for heading in headings for piece in self._split_block(heading, known)]
         if heads and body:
             if sum(piece.tokens + 1 for piece in (*heads, body[0])) > limit:
                 # The heading path still says those above the block; empty sections stay behind.
@@ -107,15 +107,15 @@ class _FilePacking:
             body[0] = body[0].with_cut(HEADING_GLUE)
         return [*heads[:1], *starmap(_below, pairwise(heads)), *body]
 
-    def _pieces_of(self, block: Block, known: Mapping[int, Span]) -> list[Piece]:
+    def _split_block(self, block: Block, known: Mapping[int, Span]) -> list[ChunkPiece]:
         directive = known.get(block.start) or (block.start, block.end)
         source, limit = self.renderer.source, self.config.maximum
-        return pieces_of(block, source, directive, self.language, limit, self.tools)
+        return split_block(block, source, directive, self.language, limit, self.tools)
 
-    def _packed(self, placed: Sequence[Placed], levels: Sequence[int]) -> list[list[Draft]]:
+    def _packed(self, placed: Sequence[Placed], levels: Sequence[int]) -> list[list[ChunkDraft]]:
         """Drafts in chains: within a chain each repeats something of the one before."""
         if len(placed) < 2:
-            return [[Draft([item.piece])] for item in placed]
+            return [[ChunkDraft([item.piece])] for item in placed]
         glued = list(_with_lead_ins(placed, self.config.maximum))
         items = [_first_item(glued[0].piece)]
         items += [self._pack_item(before, this, levels) for before, this in pairwise(glued)]
@@ -135,7 +135,10 @@ class _FilePacking:
             cut = _HEADING_CUTS.get(level, _DEEPER_HEADING_CUT)
             return PackItem(piece.tokens + 1, head, 0, max(cut, piece.cut), level)
         cut = piece.cut or _BLOCK_CUT
-        if piece.pulled and (piece.start, piece.end) == (before.piece.start, before.piece.end):
+        if piece.included_text and (piece.start, piece.end) == (
+            before.piece.start,
+            before.piece.end,
+        ):
             cut += _INCLUDE_CUT
         if _is_exercise(piece) != _is_exercise(before.piece):
             cut = max(piece.cut, _EXERCISE_CUT)
@@ -148,13 +151,13 @@ class _FilePacking:
 
     def _chains(
         self, placed: Sequence[Placed], ranges: Sequence[tuple[int, int]]
-    ) -> list[list[Draft]]:
-        chains: list[list[Draft]] = []
+    ) -> list[list[ChunkDraft]]:
+        chains: list[list[ChunkDraft]] = []
         for start, end in ranges:
             pieces = [item.piece for item in placed[start:end]]
             overlap = self._overlap(placed, chains[-1][-1] if chains else None, start, pieces)
             head = pieces[0].head if start else None
-            draft = Draft(pieces, overlap, head)
+            draft = ChunkDraft(pieces, overlap, head)
             if overlap:
                 chains[-1].append(draft)
             else:
@@ -162,15 +165,19 @@ class _FilePacking:
         return chains
 
     def _overlap(
-        self, placed: Sequence[Placed], before: Draft | None, start: int, pieces: Sequence[Piece]
-    ) -> list[Piece]:
+        self,
+        placed: Sequence[Placed],
+        before: ChunkDraft | None,
+        start: int,
+        pieces: Sequence[ChunkPiece],
+    ) -> list[ChunkPiece]:
         if before is None or pieces[0].head:
             return []
         section = placed[start].section
         last = placed[start - 1]
         if last.section != section or _is_exercise(last.piece) != _is_exercise(pieces[0]):
             return []
-        same: list[Piece] = []
+        same: list[ChunkPiece] = []
         first = start - len(before.pieces)
         # The first piece stays with the chunk before: a chunk is never repeated whole.
         for item in placed[start - 1 : first : -1]:
@@ -183,7 +190,7 @@ class _FilePacking:
         wanted = self.config.overlap
         return choose_overlap(same, wanted, room, self.renderer.source, self.language, self.tools)
 
-    def _too_long(self, chains: Sequence[Sequence[Draft]]) -> bool:
+    def _too_long(self, chains: Sequence[Sequence[ChunkDraft]]) -> bool:
         for chain in chains:
             for draft in chain:
                 pieces = [*draft.overlap, *draft.pieces]
@@ -195,11 +202,11 @@ class _FilePacking:
         return False
 
 
-def _first_item(piece: Piece) -> PackItem:
+def _first_item(piece: ChunkPiece) -> PackItem:
     return PackItem(piece.tokens + 1, 0, 0, 0.0, 1)
 
 
-def _below(before: Piece, heading: Piece) -> Piece:
+def _below(before: ChunkPiece, heading: ChunkPiece) -> ChunkPiece:
     """The heading, tied to the one before: closely if it stands in that one's section."""
     nested = (heading.block.level or 6) > (before.block.level or 6)
     return heading.with_cut(HEADING_GLUE if nested else CUT_EMPTY_SECTION)
@@ -211,7 +218,7 @@ def _stream(block: Block | None) -> BlockKind:
     return BlockKind.SOLUTION if solution else BlockKind.PARAGRAPH
 
 
-def _is_exercise(piece: Piece) -> bool:
+def _is_exercise(piece: ChunkPiece) -> bool:
     return piece.block.kind is BlockKind.EXERCISE
 
 
@@ -248,7 +255,7 @@ def _with_headings(
 def _with_lead_ins(placed: Sequence[Placed], maximum: int) -> Iterator[Placed]:
     """The same, with what must not be torn apart glued, and long lists led in again."""
     before: Placed | None = None
-    lead_in: Piece | None = None
+    lead_in: ChunkPiece | None = None
     for item in placed:
         piece = item.piece
         if before is not None and before.section == item.section:
@@ -264,7 +271,7 @@ def _with_lead_ins(placed: Sequence[Placed], maximum: int) -> Iterator[Placed]:
         yield before
 
 
-def _repeats_lead_in(lead_in: Piece | None, piece: Piece, maximum: int) -> bool:
+def _repeats_lead_in(lead_in: ChunkPiece | None, piece: ChunkPiece, maximum: int) -> bool:
     return (
         lead_in is not None
         and piece.block.kind is BlockKind.LIST

@@ -1,4 +1,4 @@
-"""Tokens of joined texts from the counts of the parts, so that each block is tokenised once."""
+"""Token counts of joined texts from those of the parts: each block is tokenised once."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ _LONGEST_EDGE = 24
 
 @dataclass(slots=True)
 class JoinCounter:
-    """How many tokens a gap between two texts adds to the sum of theirs.
+    """Counts the tokens that a gap between two texts adds to the sum of theirs.
 
-    Holds for byte-pair encodings whose pre-tokenizer, like that of cl100k_base and o200k_base,
-    always parts text after a run of letters or digits and before a line's first character: what
-    lies between such places is tokenised by itself. A test compares with the real encoding.
+    This holds for byte-pair encodings whose pre-tokenizer always splits after a run of letters or
+    digits and before the first character of a line, as in cl100k_base and o200k_base. A test
+    compares with the real encoding.
     """
 
     count_tokens: Callable[[str], int]
     known: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
     def added(self, left: str, gap: str, right: str) -> int | None:
-        """Tokens of left + gap + right, less those of left and of right; None if not known.
+        """Return tokens(left + gap + right) - tokens(left) - tokens(right); None if unknown.
 
-        Known where the gap has a line's end and neither text has a blank towards it.
+        It is known if the gap holds a line break and no text has a blank next to it.
         """
         if "\n" not in gap or not left or not right or left[-1].isspace() or right[0].isspace():
             return None
@@ -39,7 +39,7 @@ class JoinCounter:
 
 
 def _after_last_word(text: str) -> str | None:
-    """What follows the last letter or digit; None if that is long."""
+    """Return the text after the last letter or digit; None if it is long."""
     at = len(text)
     while at and not text[at - 1].isalnum():
         at -= 1
@@ -49,7 +49,7 @@ def _after_last_word(text: str) -> str | None:
 
 
 def _to_first_word_end(text: str) -> str | None:
-    """All up to the end of the first run of letters, or of digits; None if that is long."""
+    """Return the text up to the end of the first run of letters or digits; None if it is long."""
     for start, character in enumerate(text[:_LONGEST_EDGE]):
         if character.isalnum():
             letters = character.isalpha()

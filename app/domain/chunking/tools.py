@@ -1,4 +1,4 @@
-"""What a chunking strategy needs from outside: deterministic libraries, as plain functions."""
+"""Functions that chunking strategies need from libraries."""
 
 from __future__ import annotations
 
@@ -19,21 +19,20 @@ def block_url(block: Block) -> str:
 class ChunkingTools:
     count_tokens: Callable[[str], int]
     split_sentences: Callable[[str, str], list[Span]]
-    """(text, ISO 639-1 code) -> spans of its sentences, blanks at their ends left out."""
+    """(text, ISO 639-1 code) -> sentence spans without blanks at the ends."""
     link: Callable[[Block], str] = block_url
-    """The deep link of a block."""
+    """Returns the deep link of a block."""
     split_recursively: Callable[[str, RecursiveConfig, str], list[Span]] | None = None
-    """(text, sizes, programming language or "") -> ascending spans; for `recursive`, `auto`."""
+    """(text, sizes, programming language or "") -> ascending spans. For `recursive` and `auto`."""
     embed: Callable[[Sequence[str]], Sequence[Sequence[float]]] | None = None
-    """One vector a text; for `semantic`."""
+    """Returns one vector for each text. For `semantic`."""
     embeds_tokens: bool = False
-    """Whether the embedder gives a vector for each token; for `late`."""
+    """Whether the embedder has a vector for each token. For `late`."""
     joins: JoinCounter = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "joins", JoinCounter(self.count_tokens))
 
 
-def missing(strategy: StrategyName, what: str) -> ConfigError:
-    message = f"the chunking strategy {strategy.value!r} needs {what}"
-    return ConfigError(message)
+def missing_tool(strategy: StrategyName, what: str) -> ConfigError:
+    return ConfigError(f"the chunking strategy {strategy.value!r} needs {what}")

@@ -1,4 +1,4 @@
-"""Inline mark-up of Markdown: what a cut must not go through, and how to read past it."""
+"""Inline Markdown: spans that a cut must not split, and the text without mark-up."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 
 from app.domain.document import Span
 
-# Each branch begins with a letter of its own, which the search finds fast.
+# Each branch begins with a different character, which makes the search fast.
 _OPENING = re.compile(r"``*|!\[|\[|\$\$?(?=\S)|\\\(|<(?=[^\s<>])|\{|https?://")
 _BLANK_OR_BRACKET = re.compile(r"[\s<>()]")
 _BRACKETS = {"[": re.compile(r"\\.|[\[\]]", re.DOTALL), "(": re.compile(r"\\.|[()]", re.DOTALL)}
-# How far a closing is looked for, and how many candidates are tried: hostile text stays cheap.
+# Limits on the search for a closing mark, in characters and candidates, bound hostile input.
 _REACH = 400
 _TRIES = 12
 _LINK = re.compile(
@@ -26,7 +26,7 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 def sentence_spans(
     text: str, language: str, split_sentences: Callable[[str, str], list[Span]]
 ) -> list[Span]:
-    """Spans of the sentences of a paragraph's source; none ends inside inline mark-up."""
+    """Return the sentence spans of a paragraph's source; none ends inside inline mark-up."""
     spans = split_sentences(text, language)
     if len(spans) < 2:
         return spans
@@ -44,7 +44,7 @@ def sentence_spans(
 
 
 def _protected(text: str) -> Iterator[Span]:
-    """Code spans, links, images, maths, tags, attribute lists and addresses, in order."""
+    """Yield the spans of code, links, images, maths, tags, attribute lists and URLs, in order."""
     at = 0
     for match in _OPENING.finditer(text):
         start, end = match.span()
@@ -56,7 +56,7 @@ def _protected(text: str) -> Iterator[Span]:
 
 
 def _closing(text: str, opening: str, at: int) -> int:
-    """The end of the mark-up whose opening ends at `at`; `at` itself if it is not closed."""
+    """Return the end of the mark-up whose opening ends at `at`; `at` if it is not closed."""
     if opening[0] == "`":
         return _run_end(text, opening, at)
     if opening[-1] == "[":
@@ -72,7 +72,7 @@ def _closing(text: str, opening: str, at: int) -> int:
 
 
 def _run_end(text: str, run: str, at: int) -> int:
-    """The end of the next run of exactly as many backticks."""
+    """Return the end of the next run of exactly as many backticks; `at` if there is none."""
     end = at
     for _ in range(_TRIES):
         end = text.find(run, end, at + _REACH)
@@ -88,7 +88,7 @@ def _run_end(text: str, run: str, at: int) -> int:
 
 
 def _bracket_end(text: str, opening: str, at: int) -> int:
-    """After the bracket that closes the one before `at`; `at` if there is none near."""
+    """Return the end of the closing bracket; `at` if there is none nearby."""
     depth = 1
     for tries, match in enumerate(_BRACKETS[opening].finditer(text, at, at + _REACH)):
         if tries == _TRIES:
@@ -100,18 +100,18 @@ def _bracket_end(text: str, opening: str, at: int) -> int:
 
 
 def reader_text(source: str) -> str:
-    """A guess at what a reader sees of a piece of a paragraph's source."""
+    """Return an approximation of what a reader sees of a paragraph's source."""
     text = source
-    # Prose has none of these most of the time, and looking for one character takes no time.
+    # Most prose has none of these, and a search for one character is cheap.
     if "[" in text:
         text = _LINK.sub(r"\1", text)
     if "<" in text or "{" in text:
         text = _TAG.sub("", text)
     if "*" in text or "_" in text or "`" in text:
         text = _EMPHASIS.sub("", text)
-    return squeeze(html.unescape(_ESCAPE.sub(r"\1", text)))
+    return collapse_blanks(html.unescape(_ESCAPE.sub(r"\1", text)))
 
 
-def squeeze(text: str) -> str:
-    """Runs of blanks to one space, none at the ends."""
+def collapse_blanks(text: str) -> str:
+    """Replace each run of blanks by one space; strip the ends."""
     return " ".join(text.split())

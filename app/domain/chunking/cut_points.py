@@ -1,28 +1,28 @@
-"""Where a text may be cut: between sentences, at blank lines and top-level statements of code."""
+"""Cut points of a text: between sentences, and at lines of code."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from app.domain.chunking.inline import sentence_spans
+from app.domain.chunking.inline_markup import sentence_spans
 from app.domain.document import Span
 from app.domain.fast_dataclass import fast_dataclass
 
-# Costs of a cut, in the units of `packer`: 1 is some 30 tokens too many in a chunk.
+# Costs of a cut in the units of `packer`: 1 equals about 30 tokens above the target size.
 CUT_PART = 1.0
 CUT_SENTENCE = 1.5
 CUT_BLANK_LINE = 1.0
 CUT_TOP_LEVEL = 2.0
 CUT_LINE = 6.0
 CUT_WORD = 20.0
-# Cuts that are made only when nothing else keeps a chunk within its bound.
+# Cuts made only if a chunk would exceed its maximum otherwise.
 CUT_EMPTY_SECTION = 100.0
 GLUE = 1000.0
 HEADING_GLUE = 3000.0
 
 SHORTEST = 24
-"""Characters; shorter sentences and lines are not parted from what follows."""
+"""Characters; a shorter sentence or line stays with the next one."""
 
 _CLAUSE = re.compile(r"[,;:)\u2014](?=\s)|[\u3001\uff0c\uff1b\uff1a]")
 _CLOSERS = frozenset(")]}")
@@ -30,52 +30,54 @@ _CONTINUATIONS = ("else", "elif", "except", "finally", "catch", "end", "```", "~
 
 
 @fast_dataclass(frozen=True, slots=True)
-class Tile:
-    """A stretch of text between two joints; `cut` is the cost of a cut before it."""
+class Segment:
+    """A stretch of text between two cut points; `cut` is the cost of a cut before it."""
 
     start: int
     end: int
     cut: float
 
 
-def prose_tiles(
+def prose_segments(
     text: str,
     language: str,
     limit: int,
     count_tokens: Callable[[str], int],
     split_sentences: Callable[[str, str], list[Span]],
     shortest: int = SHORTEST,
-) -> Iterator[Tile]:
-    """Sentences; one of more than `limit` tokens is cut at clauses, words, or code points."""
+) -> Iterator[Segment]:
+    """Yield sentences; split those above `limit` tokens at clauses, words or code points."""
     spans = sentence_spans(text, language, split_sentences)
-    for tile in _grouped((Tile(start, end, CUT_SENTENCE) for start, end in spans), shortest):
-        yield from _fitted(text, tile, limit, count_tokens)
+    for segment in _joined_short(
+        (Segment(start, end, CUT_SENTENCE) for start, end in spans), shortest
+    ):
+        yield from _within_limit(text, segment, limit, count_tokens)
 
 
-def code_tiles(
+def code_segments(
     text: str, limit: int, count_tokens: Callable[[str], int], shortest: int = SHORTEST
-) -> Iterator[Tile]:
-    """Lines; a line of more than `limit` tokens, and nothing else, is cut inside."""
-    for tile in _grouped(_lines(text), shortest):
-        yield from _fitted(text, tile, limit, count_tokens)
+) -> Iterator[Segment]:
+    """Yield lines; split those above `limit` tokens."""
+    for segment in _joined_short(_lines(text), shortest):
+        yield from _within_limit(text, segment, limit, count_tokens)
 
 
-def _lines(text: str) -> Iterator[Tile]:
+def _lines(text: str) -> Iterator[Segment]:
     at = 0
     after_blank = False
     for line in text.splitlines(keepends=True):
         start, end = at, at + len(line.rstrip())
         at += len(line)
         if end > start:
-            yield Tile(start, end, _line_cut(line, after_blank))
+            yield Segment(start, end, _line_cut(line, after_blank))
         after_blank = end == start
 
 
-def _grouped(tiles: Iterable[Tile], shortest: int) -> Iterator[Tile]:
-    """The same, with very short ones joined to what follows: a text of ten thousand "}" lines."""
-    held: Tile | None = None
-    for tile in tiles:
-        held = tile if held is None else Tile(held.start, tile.end, held.cut)
+def _joined_short(segments: Iterable[Segment], shortest: int) -> Iterator[Segment]:
+    """Join short segments to the next, so that ten thousand "}" lines stay cheap."""
+    held: Segment | None = None
+    for segment in segments:
+        held = segment if held is None else Segment(held.start, segment.end, held.cut)
         if held.end - held.start >= shortest:
             yield held
             held = None
@@ -83,13 +85,16 @@ def _grouped(tiles: Iterable[Tile], shortest: int) -> Iterator[Tile]:
         yield held
 
 
-def _fitted(
-    text: str, tile: Tile, limit: int, count_tokens: Callable[[str], int]
-) -> Iterator[Tile]:
-    if tile.end - tile.start <= limit or count_tokens(text[tile.start : tile.end]) <= limit:
-        yield tile
+def _within_limit(
+    text: str, segment: Segment, limit: int, count_tokens: Callable[[str], int]
+) -> Iterator[Segment]:
+    if (
+        segment.end - segment.start <= limit
+        or count_tokens(text[segment.start : segment.end]) <= limit
+    ):
+        yield segment
     else:
-        yield from _forced(text, tile.start, tile.end, limit, count_tokens, tile.cut)
+        yield from _cut_anywhere(text, segment.start, segment.end, limit, count_tokens, segment.cut)
 
 
 def _line_cut(line: str, after_blank: bool) -> float:
@@ -100,43 +105,43 @@ def _line_cut(line: str, after_blank: bool) -> float:
     return CUT_TOP_LEVEL * 2 if top_level else CUT_LINE
 
 
-def _forced(
+def _cut_anywhere(
     text: str,
     start: int,
     end: int,
     limit: int,
     count_tokens: Callable[[str], int],
     cut: float,
-) -> Iterator[Tile]:
-    """Pieces of at most `limit` tokens of what has no joint: by clause, word, code point."""
+) -> Iterator[Segment]:
+    """Split text without cut points, by clause, word or code point, into at most `limit` tokens."""
     while start < end:
-        stop = _fitting(text, start, end, limit, count_tokens)
+        stop = _longest_fit(text, start, end, limit, count_tokens)
         if stop < end:
-            stop = _nicer(text, start, stop)
+            stop = _better_end(text, start, stop)
         tail = stop
         while tail > start and text[tail - 1].isspace():
             tail -= 1
         if tail > start:
-            yield Tile(start, tail, cut)
+            yield Segment(start, tail, cut)
         cut = CUT_WORD
         start = stop
         while start < end and text[start].isspace():
             start += 1
 
 
-def _fitting(
+def _longest_fit(
     text: str, start: int, end: int, limit: int, count_tokens: Callable[[str], int]
 ) -> int:
-    """The end of a longest slice from `start`, about, that has at most `limit` tokens."""
-    # A token has one code point or more, save in scripts where one code point is several tokens.
+    """Return the approximate end of the longest slice from `start` of at most `limit` tokens."""
+    # In some scripts one code point is several tokens.
     size = min(end - start, limit * 4)
     while size > 1 and count_tokens(text[start : start + size]) > limit:
         size = size * 3 // 4
     return start + size
 
 
-def _nicer(text: str, start: int, stop: int) -> int:
-    """The last clause end in the second half, else the last blank, else `stop`."""
+def _better_end(text: str, start: int, stop: int) -> int:
+    """Return the last clause end in the second half, else the last blank, else `stop`."""
     half = start + (stop - start) // 2
     clauses = [match.end() for match in _CLAUSE.finditer(text, half, stop)]
     if clauses:
