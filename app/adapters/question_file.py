@@ -1,16 +1,19 @@
 """Reading questions.jsonl: questions with known answers, one JSON object a line.
 
 Keys: id, question, kind, answerable (all required); gold `[{"file", "start", "end"}]`, gold_file,
-filter_file, history `[{"role", "content"}]`, lang. Others are ignored.
+filter_file, history `[{"role", "content"}]`, lang, book, key_facts, gold_all, half. Others are
+ignored.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
 
+from app.domain.book_id import BookId
 from app.domain.errors import InputError
 from app.domain.retrieval.query import Turn
 from app.domain.retrieval.question import GoldSpan, Question
@@ -75,6 +78,10 @@ def _question(record: _Record) -> Question:
         filter_file=_text(record, "filter_file", ""),
         history=tuple(_turn(_record(one)) for one in _list(record, "history")),
         language=_text(record, "lang", "en"),
+        book=_book(record),
+        key_facts=tuple(_pattern(one) for one in _list(record, "key_facts")),
+        needs_all_gold=_flag(record, "gold_all", default=False),
+        half=_text(record, "half", ""),
     )
     if question.answerable and not question.gold and not question.gold_file:
         raise _Fault("answerable, but neither gold nor gold_file says where")
@@ -86,6 +93,24 @@ def _gold(record: _Record) -> GoldSpan:
     if gold.start >= gold.end:
         raise _Fault(f"gold span {gold.start} to {gold.end} is empty")
     return gold
+
+
+def _book(record: _Record) -> BookId | None:
+    text = _text(record, "book", "")
+    try:
+        return BookId(text) if text else None
+    except InputError as error:
+        raise _Fault(str(error)) from error
+
+
+def _pattern(value: object) -> str:
+    if not isinstance(value, str):
+        raise _Fault("'key_facts' must hold strings")
+    try:
+        re.compile(value)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise _Fault(f"key fact {value!r} is not a regular expression ({error})") from error
+    return value
 
 
 def _turn(record: _Record) -> Turn:
@@ -110,8 +135,8 @@ def _text(record: _Record, key: str, default: str | None = None) -> str:
     return value
 
 
-def _flag(record: _Record, key: str) -> bool:
-    value = record.get(key)
+def _flag(record: _Record, key: str, *, default: bool | None = None) -> bool:
+    value = record.get(key, default)
     if not isinstance(value, bool):
         raise _Fault(f"{key!r} must be true or false" if key in record else f"{key!r} is missing")
     return value

@@ -87,6 +87,16 @@ def _measuring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command.add_argument(
         "--answers", action="store_true", help="measure citations and refusals, not retrieval"
     )
+    command.add_argument(
+        "--helpful",
+        action="store_true",
+        help="measure what answers show, on questions with key facts about their own books",
+    )
+    command.add_argument(
+        "--half",
+        choices=("development", "final"),
+        help="with --helpful: ask this half of the questions only",
+    )
     command.add_argument("--k", type=_positive, help="chunks to retrieve (5; for answers 8)")
     command.add_argument("--mode", type=SearchMode, default=SearchMode.HYBRID, choices=SearchMode)
     command.add_argument("--rerank", action="store_true", help="by Cohere, when a key is set")

@@ -8,6 +8,7 @@ from functools import partial
 
 from app.bootstrap import Application, application, read_questions, require_plots
 from app.cli.evaluation_report import write_report
+from app.cli.helpful import evaluate_helpful
 from app.cli.measurements import REFUSAL_SETTING, Run, measurement_json, read_measurement
 from app.cli.output import (
     TerminalProgress,
@@ -31,9 +32,18 @@ from app.settings import Settings
 async def evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
     if arguments.compare:
         _compare(arguments)
-        return
-    if arguments.questions is None:
+    elif arguments.questions is None:
         message = "eval: name a QUESTIONS.jsonl, or two measurements with --compare A.json B.json"
+        raise InputError(message)
+    elif arguments.helpful:
+        await evaluate_helpful(arguments, settings)
+    else:
+        await _evaluate(arguments, settings)
+
+
+async def _evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
+    if arguments.half:
+        message = "eval --half chooses among questions with key facts: give --helpful, too"
         raise InputError(message)
     chosen = arguments.rerank or arguments.rewrite or arguments.mode is not SearchMode.HYBRID
     if arguments.answers and chosen:

@@ -32,7 +32,7 @@ class Run:
     """What was measured, and how."""
 
     of: str
-    """"retrieval" or "answers"."""
+    """"retrieval", "answers" or "helpful"."""
     questions: str
     """Fingerprint of the question set."""
     book: str

@@ -120,13 +120,14 @@ def _judged(question: Question, answer: Answer, answerability: float | None) -> 
         question=question,
         mode=answer.mode,
         cited=len(answer.citations),
-        right=sum(_is_right(question, one) for one in answer.citations),
+        right=sum(cites_gold(question, one) for one in answer.citations),
         degraded=bool(answer.degraded),
         answerability=answerability,
     )
 
 
-def _is_right(question: Question, citation: Citation) -> bool:
+def cites_gold(question: Question, citation: Citation) -> bool:
+    """Whether the cited paragraph finds a gold; False for an unanswerable question."""
     paragraph = Retrieved(citation.file, citation.spans)
     return question.answerable and score_ranking(question, [paragraph], 1).first_hit > 0
 

@@ -30,7 +30,7 @@ class Measured:
     name: str
     """For messages: the file it was read from."""
     of: str
-    """"retrieval" or "answers"."""
+    """"retrieval", "answers" or "helpful"."""
     k: int
     questions: str
     """Fingerprint of the question set."""

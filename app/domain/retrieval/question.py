@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
+from app.domain.book_id import BookId
 from app.domain.retrieval.query import Turn
 
 
@@ -33,6 +34,14 @@ class Question:
     """Ask within this file only."""
     history: tuple[Turn, ...] = ()
     language: str = "en"
+    book: BookId | None = None
+    """The book it is about, if the set says so."""
+    key_facts: tuple[str, ...] = ()
+    """Regular expressions; a text that answers has a match of each."""
+    needs_all_gold: bool = False
+    """Whether the answer takes all gold spans together; else any one is enough."""
+    half: str = ""
+    """"development" or "final" of a set that is split for tuning; else ""."""
 
     @property
     def alternatives(self) -> bool:
@@ -49,7 +58,7 @@ class Question:
 def fingerprint(questions: Sequence[Question]) -> str:
     """Sixteen hex digits that change with any question or gold, not with a release of ours."""
     told = [
-        (
+        [
             one.id,
             one.question,
             one.kind,
@@ -58,7 +67,8 @@ def fingerprint(questions: Sequence[Question]) -> str:
             one.gold_file,
             one.filter_file,
             [(turn.role, turn.content) for turn in one.history],
-        )
+            *([one.key_facts, one.needs_all_gold] if one.key_facts else []),
+        ]
         for one in questions
     ]
     return sha256(json.dumps(told).encode("ascii")).hexdigest()[:16]

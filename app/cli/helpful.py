@@ -1,0 +1,141 @@
+"""`eval --helpful`: whether answers help those who asked, by kind of question."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import TypeAlias
+
+from app.bootstrap import application, read_questions
+from app.cli.measurements import Run
+from app.cli.output import TerminalProgress, print_json
+from app.domain.book_id import BookId
+from app.domain.errors import InputError
+from app.domain.helpfulness import Helpfulness, Outcome, summary
+from app.domain.retrieval.query import SearchMode
+from app.domain.retrieval.question import Question, fingerprint
+from app.services.evaluate import STANDARD_DEPTH
+from app.services.evaluate_helpful import EvaluateHelpful
+from app.settings import Settings
+
+_Row: TypeAlias = tuple[str, ...]
+
+_HEAD = (
+    "kind", "n", *Outcome, "key facts shown", "words shown", f"found in {STANDARD_DEPTH}",
+    "gold cited",
+)  # fmt: skip
+
+
+async def evaluate_helpful(arguments: argparse.Namespace, settings: Settings) -> None:
+    questions = _chosen(arguments)
+    async with application(settings) as app:
+        use_case = EvaluateHelpful(app.answer)
+        with TerminalProgress() as progress:
+            progress.start("ask", len(questions), "questions")
+            advance = partial(progress.advance, "ask")
+            found = await use_case.run(questions, arguments.book, advance)
+            progress.finish("ask")
+        run = Run(
+            of="helpful",
+            questions=fingerprint(questions),
+            book=arguments.book or "",
+            k=STANDARD_DEPTH,
+            mode=SearchMode.HYBRID.value,
+            rerank=False,
+            embedder=app.embedder.model,
+            generator=app.generator.model,
+        )
+    if arguments.json:
+        print_json(
+            {
+                **found.summary(),
+                "run": asdict(run),
+                "by_kind": found.by_kind(),
+                "questions": [_row(one) for one in found.results],
+            }
+        )
+    else:
+        print("\n".join(_aligned([_HEAD, *_rows(found.results)])))
+
+
+def _chosen(arguments: argparse.Namespace) -> Sequence[Question]:
+    """The questions about the book, of the half."""
+    other = (
+        arguments.answers
+        or arguments.k
+        or arguments.rerank
+        or arguments.rewrite
+        or arguments.report
+        or arguments.mode is not SearchMode.HYBRID
+    )
+    if other:
+        message = (
+            "eval --helpful measures answers as readers get them: leave out --answers, --k, "
+            "--mode, --rerank, --rewrite, --report"
+        )
+        raise InputError(message)
+    book: BookId | None = arguments.book
+    chosen = [
+        one
+        for one in read_questions(arguments.questions)
+        if arguments.half in (None, one.half) and (None in (book, one.book) or book == one.book)
+    ]
+    if not chosen:
+        message = f"{arguments.questions}: no question of this book and half in it"
+        raise InputError(message)
+    return chosen
+
+
+def _row(one: Helpfulness) -> Mapping[str, object]:
+    return {
+        "id": one.question.id,
+        "kind": one.question.kind,
+        "answerable": one.question.answerable,
+        "outcome": one.outcome,
+        "failure": one.failure,
+        "degraded": one.degraded,
+        "measures": {name: list(map(float, share)) for name, share in one.shares().items()},
+    }
+
+
+def _rows(results: Sequence[Helpfulness]) -> Iterator[_Row]:
+    """A row a kind, of the answerable questions first, each part with its own total."""
+    for answerable, total in ((True, "all answerable"), (False, "all unanswerable")):
+        part = [one for one in results if one.question.answerable is answerable]
+        for kind in sorted({one.question.kind for one in part}):
+            of_kind = summary([one for one in part if one.question.kind == kind])
+            yield _cells(kind, of_kind, answerable=answerable)
+        if part:
+            yield _cells(total, summary(part), answerable=answerable)
+
+
+def _cells(name: str, of: Mapping[str, float], *, answerable: bool) -> _Row:
+    prefix = "answerable" if answerable else "unanswerable"
+    outcomes = [_percent(of[f"{prefix}_{one}"]) for one in Outcome]
+    if not answerable:
+        return (name, f"{of['n']:.0f}", *outcomes, *"----")
+    return (
+        name,
+        f"{of['n']:.0f}",
+        *outcomes,
+        _percent(of["facts_shown"]),
+        f"{of['words_shown']:.0f}",
+        _percent(of["found"]),
+        _percent(of["cited_gold"]),
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}"
+
+
+def _aligned(rows: Sequence[_Row]) -> Iterator[str]:
+    """The rows as a Markdown table; the first is its head."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for number, row in enumerate(rows):
+        cells = [row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]
+        yield f"| {' | '.join(cells)} |"
+        if number == 0:
+            yield f"|{'-' * (widths[0] + 2)}|{''.join('-' * (one + 1) + ':|' for one in widths[1:])}"

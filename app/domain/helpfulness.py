@@ -1,0 +1,125 @@
+"""Whether an answer helps the person who asked: what its shown text says, and where it is from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from app.domain.answer import Answer
+from app.domain.retrieval.metrics import Retrieved, score_ranking
+from app.domain.retrieval.paired_bootstrap import Share
+from app.domain.retrieval.question import Question
+
+
+class Outcome(StrEnum):
+    ANSWERED = "answered"
+    UNCERTAIN = "uncertain"
+    """Passages are shown, marked as perhaps no answer."""
+    REFUSED = "refused"
+
+
+class Failure(StrEnum):
+    """Why a question was not served; the first that applies."""
+
+    REFUSED = "answerable, but refused"
+    NOT_FOUND = "gold not among the hits"
+    NOT_SHOWN = "gold found, but a key fact is not shown"
+    ANSWERED = "unanswerable, but shown as an answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Helpfulness:
+    """One question's answer, measured."""
+
+    question: Question
+    outcome: Outcome
+    words: int
+    """Words of the shown text; 0 in a refusal."""
+    facts_shown: bool
+    """Whether the shown text has every key fact."""
+    found: bool
+    """Whether the gold is among the first hits."""
+    cited: bool
+    """Whether a cited paragraph finds a gold."""
+    degraded: bool
+
+    @property
+    def failure(self) -> Failure | None:
+        if not self.question.answerable:
+            return Failure.ANSWERED if self.outcome is Outcome.ANSWERED else None
+        if self.outcome is Outcome.REFUSED:
+            return Failure.REFUSED
+        if self.facts_shown:
+            return None
+        return Failure.NOT_SHOWN if self.found else Failure.NOT_FOUND
+
+    def shares(self) -> Mapping[str, Share]:
+        """What the question adds to each metric, (part, whole); not where it adds nothing."""
+        if not self.question.answerable:
+            return {f"unanswerable_{one}": (self.outcome is one, 1) for one in Outcome}
+        words = {} if self.outcome is Outcome.REFUSED else {"words_shown": (self.words, 1)}
+        return {
+            "facts_shown": (self.facts_shown, 1),
+            **words,
+            "found": (self.found, 1),
+            "cited_gold": (self.cited, 1),
+            **{f"answerable_{one}": (self.outcome is one, 1) for one in Outcome},
+        }
+
+
+METRICS = (
+    "facts_shown",
+    "words_shown",
+    "found",
+    "cited_gold",
+    *(f"answerable_{one}" for one in Outcome),
+    *(f"unanswerable_{one}" for one in Outcome),
+)
+"""Of `summary`, in this order, between its counts."""
+
+
+def summary(results: Sequence[Helpfulness]) -> Mapping[str, float]:
+    """Counts, and the means of `METRICS`; a mean of nothing is 0."""
+    shares = [one.shares() for one in results]
+    means = {name: _mean([one[name] for one in shares if name in one]) for name in METRICS}
+    return {
+        "n": len(results),
+        "answerable": sum(one.question.answerable for one in results),
+        **means,
+        "degraded": sum(one.degraded for one in results),
+    }
+
+
+def _mean(shares: Sequence[Share]) -> float:
+    whole = sum(share[1] for share in shares)
+    return round(sum(share[0] for share in shares) / whole, 4) if whole else 0.0
+
+
+def outcome_of(answer: Answer) -> Outcome:
+    return Outcome.REFUSED if answer.refused else Outcome.ANSWERED
+
+
+def shown_text(answer: Answer) -> str:
+    """The text that is read as the answer: "" in a refusal."""
+    return "" if answer.refused else answer.answer
+
+
+def has_facts(text: str, key_facts: Sequence[str]) -> bool:
+    """Whether each pattern matches, whatever the case; line breaks may count as blanks."""
+    forms = (text, " ".join(text.split()))
+    return all(
+        any(re.search(fact, form, re.IGNORECASE | re.DOTALL) for form in forms)
+        for fact in key_facts
+    )
+
+
+def finds_gold(question: Question, ranking: Sequence[Retrieved]) -> bool:
+    """Whether any of these finds a gold; or each gold, where the answer needs all of them."""
+    if not question.answerable:
+        return False
+    if question.needs_all_gold:
+        each = (replace(question, gold=(gold,)) for gold in question.gold)
+        return all(score_ranking(one, ranking, 1).first_hit for one in each)
+    return score_ranking(question, ranking, 1).first_hit > 0
