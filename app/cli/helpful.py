@@ -138,4 +138,5 @@ def _aligned(rows: Sequence[_Row]) -> Iterator[str]:
         cells = [row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]
         yield f"| {' | '.join(cells)} |"
         if number == 0:
-            yield f"|{'-' * (widths[0] + 2)}|{''.join('-' * (one + 1) + ':|' for one in widths[1:])}"
+            numbers = "".join(f"{'-' * (width + 1)}:|" for width in widths[1:])
+            yield f"|{'-' * (widths[0] + 2)}|{numbers}"

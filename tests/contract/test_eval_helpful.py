@@ -1,0 +1,195 @@
+"""`eval --helpful`, and the students' questions that come with the tests."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from app.adapters.question_file import read_questions
+from app.domain.errors import InputError
+from app.domain.helpfulness import has_facts
+from app.domain.retrieval.question import Question
+from tests.command_line import Run
+from tests.conftest import ROOT
+
+Record: TypeAlias = dict[str, Any]
+
+STUDENTS = ROOT / "tests/data/student_questions.jsonl"
+RECORDS: list[Record] = [
+    json.loads(line) for line in STUDENTS.read_text("utf-8").split("\n") if line
+]
+KEYS = {
+    "id", "book", "question", "history", "lang", "kind", "answerable", "gold", "key_facts", "half",
+}  # fmt: skip
+KINDS = {
+    "how": 41, "definition": 36, "why": 34, "compare": 23, "list": 19, "vague": 18, "steps": 15,
+    "code": 15, "typo": 12, "follow_up": 11, "other_language": 10, "unanswerable_near": 46,
+    "off_topic": 20,
+}  # fmt: skip
+UNANSWERABLE = {"unanswerable_near", "off_topic"}
+LONGEST_FACT = 140
+"""Key facts are patterns of a few words: the books' sentences are not ours to give."""
+
+TEXT = "# Lamps\n\nThe Fresnel lens bends the light of a small lamp into a single beam.\n"
+GOLD = {"file": "lamps.md", "start": TEXT.index("The Fresnel"), "end": len(TEXT) - 1}
+LENS: Record = {
+    "id": "lens", "book": "tiny", "question": "What does the Fresnel lens do?", "kind": "how",
+    "answerable": True, "gold": [GOLD], "key_facts": ["bends", "beam"], "half": "development",
+}  # fmt: skip
+CUP: Record = {
+    "id": "cup", "book": "tiny", "question": "Who won the football world cup in 1998?",
+    "kind": "off_topic", "answerable": False, "half": "final",
+}  # fmt: skip
+OTHER: Record = {**CUP, "id": "other", "book": "elsewhere"}
+
+
+@pytest.fixture
+def questions(run: Run, home: Path) -> Path:
+    """Questions about a book that is indexed, and about another one."""
+    folder = home / "tiny"
+    folder.mkdir()
+    (folder / "lamps.md").write_text(TEXT, "utf-8")
+    assert run("ingest", folder, "--quiet").code == 0
+    return written(home, [LENS, CUP, OTHER])
+
+
+def written(folder: Path, records: Sequence[Record]) -> Path:
+    path = folder / "questions.jsonl"
+    path.write_text("\n".join(map(json.dumps, records)), "utf-8")
+    return path
+
+
+def test_the_json_has_means_kinds_and_a_row_a_question(run: Run, questions: Path) -> None:
+    found = run("eval", "--helpful", questions, "--book", "tiny", "--json").json()
+    assert (found["n"], found["facts_shown"], found["found"], found["cited_gold"]) == (2, 1, 1, 1)
+    assert found["words_shown"] == len(TEXT.split()) - 2
+    assert found["unanswerable_refused"] == 1
+    assert found["by_kind"]["off_topic"]["n"] == 1
+    assert found["run"]["of"] == "helpful"
+    rows = found["questions"]
+    assert [(row["id"], row["outcome"], row["failure"]) for row in rows] == [
+        ("lens", "answered", None),
+        ("cup", "refused", None),
+    ]
+    assert rows[0]["measures"]["facts_shown"] == [1, 1]
+
+
+def test_the_table_has_a_row_a_kind(run: Run, questions: Path) -> None:
+    head, _, *rows = run("eval", "--helpful", questions, "--book", "tiny").out.splitlines()
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in (head, *rows)]
+    assert cells[0][:5] == ["kind", "n", "answered", "uncertain", "refused"]
+    assert [row[0] for row in cells[1:]] == [
+        "how", "all answerable", "off_topic", "all unanswerable",
+    ]  # fmt: skip
+    assert cells[1][1:6] == ["1", "100.0%", "0.0%", "0.0%", "100.0%"]
+
+
+def test_a_half_can_be_asked_alone(run: Run, questions: Path) -> None:
+    found = run(
+        "eval", "--helpful", questions, "--book", "tiny", "--half", "development", "--json"
+    ).json()
+    assert [row["id"] for row in found["questions"]] == ["lens"]
+
+
+def test_two_measurements_can_be_compared(run: Run, questions: Path, home: Path) -> None:
+    out = run("eval", "--helpful", questions, "--book", "tiny", "--json").out
+    (home / "a.json").write_text(out, "utf-8")
+    same = run("eval", "--compare", home / "a.json", home / "a.json", "--json").json()
+    assert same["metrics"]["facts_shown"]["difference"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--helpful", "--answers"], "leave out --answers"),
+        (["--helpful", "--k", "3"], "leave out --answers, --k"),
+        (["--helpful", "--book", "nothing"], "no question of this book"),
+        (["--half", "final"], "give --helpful"),
+        (["--helpful"], "elsewhere"),
+    ],
+)
+def test_what_cannot_be_measured_is_said(
+    run: Run, questions: Path, arguments: Sequence[str], message: str
+) -> None:
+    found = run("eval", questions, *arguments)
+    assert found.code == 2
+    assert message in found.err
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"key_facts": ["("]}, "key fact '\\(' is not a regular expression"),
+        ({"key_facts": [1]}, "'key_facts' must hold strings"),
+        ({"gold_all": "yes"}, "'gold_all' must be true or false"),
+        ({"book": "../elsewhere"}, "book id"),
+        ({"half": None}, "'half' must be a string"),
+    ],
+)
+def test_a_wrong_key_is_named_with_its_line(tmp_path: Path, change: Record, message: str) -> None:
+    path = written(tmp_path, [CUP, {**LENS, **change}])
+    with pytest.raises(InputError, match=f"questions.jsonl:2: .*{message}"):
+        read_questions(path)
+
+
+def test_students_questions_have_all_keys_and_only_those() -> None:
+    for record in RECORDS:
+        assert KEYS <= record.keys() <= {*KEYS, "gold_all"}
+        assert record.get("gold_all", True) is True
+
+
+def test_students_questions_can_be_read_and_are_counted_by_kind() -> None:
+    questions = read_questions(STUDENTS)  # ids are unique, patterns compile
+    assert len(questions) == 300
+    assert Counter(one.kind for one in questions) == KINDS
+    assert Counter(one.book for one in questions) == {
+        "openstax-biology": 80, "rust-book-quizzes": 65, "hf-course": 60, "redux-docs": 55,
+        "sample": 40,
+    }  # fmt: skip
+
+
+def test_students_questions_are_answerable_by_kind_and_then_have_gold_and_short_facts() -> None:
+    for one in read_questions(STUDENTS):
+        assert one.answerable is (one.kind not in UNANSWERABLE)
+        assert bool(one.gold) is bool(one.key_facts) is one.answerable
+        assert all(0 < len(fact) <= LONGEST_FACT for fact in one.key_facts)
+        assert not any(re.search(fact, "") for fact in one.key_facts)
+
+
+def test_the_halves_of_the_students_questions_are_drawn_by_their_ids() -> None:
+    for one in read_questions(STUDENTS):
+        even = int(sha256(one.id.encode()).hexdigest()[0], 16) % 2 == 0
+        assert one.half == ("development" if even else "final")
+
+
+def about(book: str) -> list[Question]:
+    return [one for one in read_questions(STUDENTS) if one.book == book and one.answerable]
+
+
+def require_gold_with_facts(folder: Path, book: str) -> None:
+    for one in about(book):
+        texts = [
+            (folder / gold.file).read_bytes().decode("utf-8")[gold.start : gold.end]
+            for gold in one.gold
+        ]
+        assert all(text.strip() for text in texts), one.id
+        for text in ["\n\n".join(texts)] if one.needs_all_gold else texts:
+            assert has_facts(text, one.key_facts), one.id
+
+
+def test_every_gold_place_of_the_sample_book_has_the_key_facts(sample_book: Path) -> None:
+    require_gold_with_facts(sample_book, "sample")
+
+
+@pytest.mark.parametrize(
+    "book", ["openstax-biology", "rust-book-quizzes", "redux-docs", "hf-course"]
+)
+def test_every_gold_place_of_a_real_book_has_the_key_facts(shared_data: Path, book: str) -> None:
+    require_gold_with_facts(shared_data / "books" / book, book)

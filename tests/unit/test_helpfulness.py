@@ -1,0 +1,138 @@
+"""What counts as help: key facts shown, gold among the hits; and why a question is not served."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from app.domain.answer import Answer, AnswerMode
+from app.domain.errors import InputError
+from app.domain.helpfulness import (
+    METRICS,
+    Failure,
+    Helpfulness,
+    Outcome,
+    finds_gold,
+    has_facts,
+    shown_text,
+    summary,
+)
+from app.domain.retrieval.metrics import Retrieved
+from app.domain.retrieval.question import GoldSpan, Question, fingerprint
+from app.services.evaluate_helpful import EvaluateHelpful, HelpfulEvaluation
+from tests.answer_fakes import World, passage
+
+LIGHT = passage("Photosynthesis turns light energy into chemical energy.", "p-light")
+ASKED = Question(
+    "light",
+    "What does photosynthesis turn light energy into?",
+    "how",
+    gold=(GoldSpan("page.md", 0, 55),),
+    key_facts=("chemical energy",),
+)
+FOREIGN = Question("hockey", "Who won the hockey championship in Ottawa?", "off_topic", False)
+BESIDE = replace(ASKED, id="beside", key_facts=("kinetic",))
+ELSEWHERE = replace(BESIDE, id="elsewhere", gold=(GoldSpan("other.md", 0, 55),))
+LOST = replace(ASKED, id="lost", question=FOREIGN.question)
+NEAR = replace(FOREIGN, id="near", question=ASKED.question)
+
+
+def measured(*questions: Question) -> HelpfulEvaluation:
+    use_case = EvaluateHelpful(World((LIGHT,)).answering())
+    return asyncio.run(use_case.run(questions))
+
+
+@pytest.mark.parametrize(
+    ("text", "facts", "expected"),
+    [
+        ("The CELL membrane", ["cell", "membranes?"], True),
+        ("The cell wall", ["cell", "membrane"], False),
+        ("a single\nfeature", ["single feature"], True),
+        ("one\n\ntwo", [r"one\s+two", "one.two"], True),
+        ("- one\n- two", [r"^- one\n- two"], True),
+        ("anything", [], True),
+    ],
+)
+def test_a_text_has_the_facts_when_each_pattern_matches(
+    text: str, facts: Sequence[str], expected: bool
+) -> None:
+    assert has_facts(text, facts) is expected
+
+
+@pytest.mark.parametrize(
+    ("spans", "any_one", "all_of_them"),
+    [([(0, 40)], True, False), ([(0, 40), (120, 140)], True, True), ([(50, 90)], False, False)],
+)
+def test_gold_is_found_by_any_place_or_where_the_answer_needs_all_by_all(
+    spans: Sequence[tuple[int, int]], any_one: bool, all_of_them: bool
+) -> None:
+    question = replace(ASKED, gold=(GoldSpan("page.md", 0, 40), GoldSpan("page.md", 100, 140)))
+    ranking = [Retrieved("page.md", (span,)) for span in spans]
+    assert finds_gold(question, ranking) is any_one
+    assert finds_gold(replace(question, needs_all_gold=True), ranking) is all_of_them
+
+
+def test_a_refusal_shows_nothing() -> None:
+    assert shown_text(Answer("The book does not say.", AnswerMode.REFUSED, refused=True)) == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "outcome", "failure"),
+    [
+        (ASKED, Outcome.ANSWERED, None),
+        (BESIDE, Outcome.ANSWERED, Failure.NOT_SHOWN),
+        (ELSEWHERE, Outcome.ANSWERED, Failure.NOT_FOUND),
+        (LOST, Outcome.REFUSED, Failure.REFUSED),
+        (FOREIGN, Outcome.REFUSED, None),
+        (NEAR, Outcome.ANSWERED, Failure.ANSWERED),
+    ],
+    ids=lambda value: value.id if isinstance(value, Question) else "",
+)
+def test_each_failure_has_its_cause(
+    question: Question, outcome: Outcome, failure: Failure | None
+) -> None:
+    (one,) = measured(question).results
+    assert (one.outcome, one.failure) == (outcome, failure)
+
+
+def test_means_are_over_the_questions_that_a_metric_applies_to() -> None:
+    found = measured(ASKED, BESIDE, LOST, FOREIGN, NEAR)
+    means = found.summary()
+    assert {name: value for name, value in means.items() if value} == {
+        "n": 5,
+        "answerable": 3,
+        "facts_shown": 0.3333,
+        "words_shown": 7,  # of the two that show any
+        "found": 1,
+        "cited_gold": 0.6667,
+        "answerable_answered": 0.6667,
+        "answerable_refused": 0.3333,
+        "unanswerable_answered": 0.5,
+        "unanswerable_refused": 0.5,
+    }
+    assert found.by_kind()["how"]["n"] == 3
+    assert found.by_kind()["off_topic"]["unanswerable_refused"] == 0.5
+
+
+def test_an_uncertain_answer_is_neither_answered_nor_a_failure() -> None:
+    near = Helpfulness(NEAR, Outcome.UNCERTAIN, 40, False, False, False, False)
+    assert near.failure is None
+    assert summary([near])["unanswerable_uncertain"] == 1
+
+
+def test_the_summary_has_every_metric_in_order_whatever_was_asked() -> None:
+    for results in (measured(ASKED).results, measured(FOREIGN).results, ()):
+        assert list(summary(results)) == ["n", "answerable", *METRICS, "degraded"]
+
+
+def test_an_answerable_question_without_key_facts_cannot_be_measured() -> None:
+    with pytest.raises(InputError, match="'light' is answerable, but has no key_facts"):
+        measured(replace(ASKED, key_facts=()))
+
+
+def test_facts_and_the_need_for_all_gold_change_a_sets_fingerprint() -> None:
+    sets = [ASKED, BESIDE, replace(ASKED, needs_all_gold=True), replace(ASKED, key_facts=())]
+    assert len({fingerprint([replace(one, id="1")]) for one in sets}) == len(sets)
