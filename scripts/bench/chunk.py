@@ -193,7 +193,7 @@ def integrity(folders: Sequence[Path], tools: ChunkingTools) -> None:
     rows: dict[str, list[str]] = {}
     for folder in folders:
         book = read_book(folder)
-        texts = [document.source for document in book.documents]
+        texts = [str(document.source) for document in book.documents]
         for contender in contenders_for(folder, tools):
             if contender.splits:
                 shares = broken(book, contender.run(texts), tools)
@@ -223,7 +223,7 @@ def memory(folders: Sequence[Path], tools: ChunkingTools) -> None:
             chunk_document(document, book, ChunkingConfig(), replace(tools))
             most = max(most, tracemalloc.get_traced_memory()[1] - before)
         tracemalloc.stop()
-        sizes = [len(document.source.encode()) for document in book.documents]
+        sizes = [len(str(document.source).encode()) for document in book.documents]
         figures = " | ".join(f"{one / 1e6:.2f}" for one in (sum(sizes), max(sizes), held, most))
         print(f"| {folder.name} | {figures} |", flush=True)
 
@@ -242,7 +242,7 @@ def timed(contender: Contender, texts: Sequence[str]) -> tuple[float, Texts]:
 
 def measure(folder: Path, tools: ChunkingTools, repeat: int) -> None:
     book = read_book(folder)
-    texts = [document.source for document in book.documents]
+    texts = [str(document.source) for document in book.documents]
     megabytes = sum(len(text.encode()) for text in texts) / 1e6
     contenders = contenders_for(folder, tools)
     best = dict.fromkeys((contender.name for contender in contenders), float("inf"))

@@ -46,7 +46,7 @@ def chunked() -> Chunked:
     }
     return Chunked(
         made,
-        {document.file: document.source for document in book.documents},
+        {document.file: str(document.source) for document in book.documents},
         {block.paragraph_id: block.text for block in book.blocks()},
     )
 

@@ -63,7 +63,7 @@ def page(text: str, site: Site = Site.PLAIN) -> Document:
 def assert_hidden(document: Document) -> None:
     """Neither blocks nor the source that chunks are cut from have the text."""
     assert SECRET not in repr(document.blocks)
-    assert SECRET not in document.source
+    assert SECRET not in str(document.source)
     assert any(block.text == SHOWN for block in document.blocks)
     assert not document.unknown
 
