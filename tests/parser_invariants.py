@@ -39,7 +39,7 @@ def assert_lines_of(library: Path, text: str) -> None:
 
 def assert_sound(page: Document, library: Path | None = None) -> None:
     """Spans lie in the file, in order; every text is found there; nothing is counted twice."""
-    source, last = page.source, 0
+    source, last = str(page.source), 0
     for block in page.blocks:
         assert last <= block.start <= block.end <= len(source), block
         last = block.end
