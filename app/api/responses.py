@@ -24,6 +24,9 @@ class _Body(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
+_PERMALINK = "`GET /cite/{paragraph_id}` of this server: leads to the paragraph wherever it moves."
+
+
 class CitationBody(_Body):
     """A claim of the answer and the paragraph that supports it.
 
@@ -36,6 +39,7 @@ class CitationBody(_Body):
     end: int
     paragraph_id: str
     url: Annotated[str, Field(description="Opens the book's site at this very paragraph.")]
+    permalink: Annotated[str, Field(description=_PERMALINK)]
     title: Annotated[str, Field(description="Title of the section the paragraph stands in.")]
     heading_path: list[str]
     quote: Annotated[str, Field(description="The paragraph's own words that support the claim.")]
@@ -46,6 +50,22 @@ class CitationBody(_Body):
     spans: Annotated[
         list[tuple[int, int]],
         Field(description="The paragraph's half-open code-point spans in `file`."),
+    ]
+
+
+class PassageBody(_Body):
+    """Adjoining paragraphs of the book, shown whole, with the sentences that answer."""
+
+    paragraph_ids: list[str]
+    text: Annotated[str, Field(description="Markdown: the paragraphs, an empty line between them.")]
+    heading_path: list[str]
+    url: Annotated[
+        str, Field(description="Opens the book's site at the paragraph with the first mark.")
+    ]
+    permalink: Annotated[str, Field(description=_PERMALINK)]
+    marks: Annotated[
+        list[tuple[int, int]],
+        Field(description="The sentences that answer: half-open code-point spans of `text`."),
     ]
 
 
@@ -87,6 +107,7 @@ _ANSWER_EXAMPLE: dict[str, JsonValue] = {
             "paragraph_id": "p-8v4x1q0mhz",
             "url": "http://127.0.0.1:8000/docs/why-search#what-is-ir"
             ":~:text=A%20document%20is%20the%20unit",
+            "permalink": "/cite/p-8v4x1q0mhz?book=small-book-of-search",
             "title": "What information retrieval is",
             "heading_path": ["1. Why Search?", "What information retrieval is"],
             "quote": "A document is the unit that the system returns: a web page, an e-mail, "
@@ -96,6 +117,18 @@ _ANSWER_EXAMPLE: dict[str, JsonValue] = {
             "book": "small-book-of-search",
             "file": "docs/01-why-search.md",
             "spans": [[1304, 1562]],
+        }
+    ],
+    "passages": [
+        {
+            "paragraph_ids": ["p-8v4x1q0mhz"],
+            "text": "A document is the unit that the system returns: a web page, an e-mail, "
+            "a chapter, a paragraph. A collection (or corpus) is the set of all documents.",
+            "heading_path": ["1. Why Search?", "What information retrieval is"],
+            "url": "http://127.0.0.1:8000/docs/why-search#what-is-ir"
+            ":~:text=A%20document%20is%20the%20unit",
+            "permalink": "/cite/p-8v4x1q0mhz?book=small-book-of-search",
+            "marks": [[0, 94]],
         }
     ],
     "sources": [
@@ -128,6 +161,13 @@ class AnswerBody(_Body):
     ]
     refused: bool
     citations: list[CitationBody]
+    passages: Annotated[
+        list[PassageBody],
+        Field(
+            description="Of an extractive answer: at most three, best first; `answer` is their "
+            "marked sentences. Empty when a model wrote, and in a refusal."
+        ),
+    ]
     sources: list[SourceBody]
     degraded: Annotated[
         list[str],

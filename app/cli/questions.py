@@ -53,7 +53,11 @@ async def ask(arguments: argparse.Namespace, settings: Settings) -> None:
 
 def _print_answer(answer: Answer) -> None:
     print(answer.answer)
-    for citation in {citation.index: citation for citation in answer.citations}.values():
+    for passage in answer.passages:
+        print(f"\n  {' > '.join(passage.heading_path)}\n  {passage.url}")
+        print("".join(f"    {line}".rstrip() + "\n" for line in passage.text.splitlines()), end="")
+    cited = () if answer.passages else answer.citations
+    for citation in {citation.index: citation for citation in cited}.values():
         print(f"  [{citation.index}] {' > '.join(citation.heading_path)}")
         print(f"      {citation.url}")
     if answer.refused and answer.sources:

@@ -7,6 +7,8 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from app.domain.book_id import BookId
+from app.domain.document import Span
+from app.domain.urls import permalink
 
 
 class AnswerMode(StrEnum):
@@ -40,6 +42,32 @@ class Citation:
     """Up to 32 characters of the paragraph before the quote, as in a W3C TextQuoteSelector."""
     suffix: str = ""
     """Up to 32 characters after it."""
+
+    @property
+    def permalink(self) -> str:
+        """Path that leads to the paragraph wherever it moves."""
+        return permalink(self.paragraph_id, self.book)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPassage:
+    """Adjoining paragraphs of the book, shown whole."""
+
+    paragraph_ids: tuple[str, ...]
+    text: str
+    """Markdown: the paragraphs, an empty line between them; code in fences."""
+    heading_path: tuple[str, ...]
+    url: str
+    """Opens the page at the paragraph with the first mark."""
+    paragraph_id: str
+    """The paragraph that `url` and `permalink` lead to."""
+    book: BookId
+    marks: tuple[Span, ...] = ()
+    """Half-open code-point spans of `text`: the sentences that answer, in order."""
+
+    @property
+    def permalink(self) -> str:
+        return permalink(self.paragraph_id, self.book)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +104,8 @@ class Answer:
     mode: AnswerMode
     refused: bool
     citations: tuple[Citation, ...] = ()
+    passages: tuple[AnswerPassage, ...] = ()
+    """Of an extractive answer: where its sentences stand, at most three, best first."""
     sources: tuple[Source, ...] = ()
     """The paragraphs consulted; in a refusal, the nearest sections."""
     degraded: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ they look for the id.
 from __future__ import annotations
 
 import re
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from app.domain.errors import InputError
 
@@ -31,6 +31,11 @@ def encoded_path(path: str) -> str:
 def with_anchor(url: str, anchor: str) -> str:
     """Return the address of an id in a page; of the page where there is no id."""
     return f"{url}#{encoded_url(anchor).replace('#', '%23')}" if anchor else url
+
+
+def permalink(paragraph_id: str, book: str) -> str:
+    """Return the path of `GET /cite/{paragraph_id}`, relative to where the API is mounted."""
+    return f"/cite/{quote(paragraph_id, safe='')}?{urlencode({'book': book})}"
 
 
 def checked_base_url(text: str) -> str:

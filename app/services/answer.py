@@ -190,6 +190,7 @@ class AnswerQuestion:
                 mode=mode,
                 refused=False,
                 citations=builder.citations,
+                passages=end.passages,
                 sources=sources(read.context),
                 degraded=degraded,
                 usage=end.usage,

@@ -54,7 +54,8 @@ class ExtractiveGenerator:
                 after=extracted.text[end:] if last else "",
             )
             written = end
-        yield GeneratedEnd(Usage(), "COMPLETE" if extracted.claims else NO_ANSWER)
+        finish_reason = "COMPLETE" if extracted.claims else NO_ANSWER
+        yield GeneratedEnd(Usage(), finish_reason, extracted.passages)
 
     async def _extracted(self, request: GenerationRequest) -> ExtractiveAnswer:
         if request.solution:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from app.domain.answer import AnswerMode, Usage
+from app.domain.answer import AnswerMode, AnswerPassage, Usage
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
@@ -321,6 +321,8 @@ class GeneratedCitation:
 class GeneratedEnd:
     usage: Usage
     finish_reason: str
+    passages: tuple[AnswerPassage, ...] = ()
+    """Where the quotations stand; empty when a model wrote."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -232,7 +232,7 @@
     const parts = [];
     if (turn.mode) parts.push(make("p", "tbr-mode", MODES[turn.mode] || ""));
     if (turn.sources.length && !turn.answer) parts.push(drawReading(turn));
-    parts.push(drawAnswer(turn));
+    parts.push(turn.passages.length ? drawPassages(turn.passages) : drawAnswer(turn));
     if (unsupported(turn).length) {
       parts.push(make("p", "tbr-mode", "Dotted: no paragraph was found that says this."));
     }
@@ -240,7 +240,7 @@
       parts.push(make("p", "tbr-mode", `Done without: ${turn.degraded.join(", ")}.`));
     }
     if (turn.error) parts.push(make("p", "tbr-error", turn.error));
-    if (turn.citations.length) parts.push(...drawCitations(turn));
+    if (turn.citations.length && !turn.passages.length) parts.push(...drawCitations(turn));
     if (turn.mode === "refused" && turn.sources.length) parts.push(...drawNearest(turn));
     if (turn === state.turns.at(-1) && turn.followUps.length) parts.push(drawFollowUps(turn));
     reply.replaceChildren(...parts);
@@ -273,6 +273,47 @@
       if (part.code === undefined) append(position, part.end);
     }
     return answer;
+  }
+
+  // Whole blocks of the book under the headings they stand under, what answers highlighted.
+  function drawPassages(passages) {
+    const answer = make("div", "tbr-answer");
+    answer.append(...passages.map(drawPassage));
+    return answer;
+  }
+
+  function drawPassage(passage) {
+    const box = make("div", "tbr-passage");
+    const [, id] = /^\/cite\/([^?]*)/.exec(passage.permalink);
+    const source = { url: passage.url, paragraph_id: decodeURIComponent(id) };
+    box.append(link(source, "tbr-section", passage.heading_path.join(" › ")));
+    const points = Array.from(passage.text);
+    for (const part of answerParts(points)) {
+      if (part.code === undefined) {
+        box.append(...markedNodes(points, part.start, part.end, passage.marks));
+      } else {
+        const block = make("pre", "tbr-code");
+        block.tabIndex = 0;
+        block.append(make("code", "", part.code));
+        box.append(block);
+      }
+    }
+    return box;
+  }
+
+  function markedNodes(points, start, end, marks) {
+    const nodes = [];
+    let position = start;
+    for (const [first, last] of marks) {
+      const from = Math.max(first, position);
+      const to = Math.min(last, end);
+      if (from >= to) continue;
+      nodes.push(points.slice(position, from).join(""));
+      nodes.push(make("mark", "tbr-mark", points.slice(from, to).join("")));
+      position = to;
+    }
+    nodes.push(points.slice(position, end).join(""));
+    return nodes;
   }
 
   // The sentences that no verified citation supports, known at the answer's end.
@@ -424,7 +465,8 @@
   }
 
   function newTurn(question) {
-    const empty = { answer: "", mode: "", citations: [], sources: [], statements: [] };
+    const lists = { citations: [], passages: [], sources: [], statements: [] };
+    const empty = { answer: "", mode: "", ...lists };
     return { question, ...empty, followUps: [], done: false };
   }
 
@@ -442,6 +484,7 @@
         answer: data.answer,
         mode: data.mode,
         citations: data.citations,
+        passages: data.passages,
         sources: data.sources,
         degraded: data.degraded,
         statements: data.statements,

@@ -6,7 +6,7 @@ import pytest
 
 from app.adapters.sentences import split_sentences
 from app.domain.answering.announcements import Announcements
-from app.domain.answering.extractive import MAX_BLOCK_WORDS
+from app.domain.answering.passages import MAX_WORDS as MAX_BLOCK_WORDS
 from app.domain.answering.units import units
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
@@ -64,8 +64,8 @@ def test_a_sentence_brings_as_many_sentences_as_it_announces(text: str) -> None:
 
 @pytest.mark.parametrize(
     "rest",
-    [(), (LONG,), (passage("Task", "p-task", BlockKind.EXERCISE),)],
-    ids=["nothing follows", "too long", "nothing that is quoted"],
+    [(), (passage("Task", "p-task", BlockKind.EXERCISE),)],
+    ids=["nothing follows", "nothing that is quoted"],
 )
 @pytest.mark.parametrize("end", [", so", " when they run like this:", ". The speed is"])
 def test_a_sentence_whose_announcement_is_not_to_be_had_is_not_quoted(

@@ -18,7 +18,11 @@ AXON = passage(
     BlockKind.GLOSSARY_ENTRY,
     terms=("Axon",),
 )
-DENDRITE = passage("Neurons branch. A dendrite is a branch that takes signals in.", "p-dendrite")
+DENDRITE = passage(
+    "Neurons branch. A dendrite is a branch that takes signals in.",
+    "p-dendrite",
+    heading_path=("Dendrites",),
+)
 BOTH = passage(
     "Axons and dendrites were drawn by Cajal. The axon is long while a dendrite is short.", "p-both"
 )

@@ -27,6 +27,7 @@ from app.domain.answering.definitions import (
 )
 from app.domain.answering.listings import is_result
 from app.domain.answering.names import Name, mentions, term_match_score
+from app.domain.answering.rules import ALL_RULES, Rule
 from app.domain.answering.units import Unit, adjoin, begins_entry
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
@@ -128,6 +129,7 @@ class Relevance:
     asked: Asked
     context: Sequence[ContextPassage]
     terms: Terms
+    rules: Set[Rule] = ALL_RULES
 
     def scores(self, units: Sequence[Unit], likeness: Sequence[float]) -> list[float]:
         """One score a unit, in order; 0 for those that have nothing of the question."""
@@ -137,14 +139,19 @@ class Relevance:
         held: dict[int, set[int]] = {}
         for unit, own in zip(units, owns, strict=True):
             held.setdefault(unit.passage, set()).update(own)
-        previews = self._previews(units)
-        changes = self._changes()
+        rules = self.rules
+        previews = self._previews(units) if Rule.PREVIEW in rules else set()
+        changes = self._changes() if Rule.CHANGES in rules else set()
         likely = LIKENESS / 2 if self.asked.defined else LIKENESS
+        likely *= Rule.SIMILARITY in rules
+        found = HIT * (Rule.RETRIEVAL in rules)
         scores: list[float] = []
         previous = -1
         before: frozenset[int] = frozenset()
         results = self._results(units)
         defining, other = self.definitions(units, self.asked.defined, self.asked.name)
+        if Rule.DEFINITION not in rules:
+            defining, other = [0.0] * len(units), set()
         every = zip(units, owns, likeness, strict=True)
         for at, (unit, own, like) in enumerate(every):
             if unit.passage != previous:
@@ -155,11 +162,12 @@ class Relevance:
             said = own | headings[unit.passage] if logged and self.asked.change else own
             score = self._score(unit, said, around, defining[at], at in results)
             if score:
-                score += HIT * self.context[unit.passage].score / best + likely * like
+                score += found * self.context[unit.passage].score / best + likely * like
             score *= PREVIEW if unit.passage in previews else 1.0
             score *= CHANGE if logged and not self.asked.change else 1.0
             score *= OTHER_FORM if at in other else 1.0
-            scores.append(max(0.0, score * _form(unit, own)))
+            score *= _form(unit, own) if Rule.FORM in rules else 1.0
+            scores.append(max(0.0, score))
             previous, before = unit.passage, own
         return scores if any(scores) else self._under_headings(units, headings)
 
@@ -226,6 +234,8 @@ class Relevance:
         covered = sum(
             weight * _share(term, own, around) for term, weight in self.asked.weights.items()
         )
+        if Rule.SMALL not in self.rules:
+            return covered + DEFINITION * definition + self._kind_bonus(unit, shows_result)
         typed = TYPE if self.asked.type and self.asked.type.search(unit.text) else 0.0
         if self.asked.several and enumerates(unit.text):
             typed += ENUMERATION
@@ -238,6 +248,8 @@ class Relevance:
         return bool(begins and self.terms(begins["what"]) & self.asked.weights.keys())
 
     def _kind_bonus(self, unit: Unit, shows_result: bool) -> float:
+        if Rule.KIND not in self.rules:
+            return 0.0
         if unit.kind is BlockKind.CODE:
             if shows_result and not self.asked.result:
                 return -UNWANTED_CODE

@@ -1,0 +1,119 @@
+"""Quoted units and passages as Markdown text, with the places of the units in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from app.domain.answer import AnswerPassage
+from app.domain.answering.passages import ChosenPassage
+from app.domain.answering.units import Unit, marker_before
+from app.domain.chunking.chunk import Passage
+from app.domain.document import BlockKind, Span
+from app.domain.retrieval.query import ContextPassage
+
+
+def quoted_text(
+    chosen: Sequence[Unit], context: Sequence[ContextPassage]
+) -> tuple[str, tuple[tuple[Span, Unit], ...]]:
+    """Join units: sentences that follow on each other by a blank, others by an empty line.
+
+    Returns the text and the span of each unit in it. A unit's text there is word for word the
+    book's, but for the rule below a table's head.
+    """
+    text = ""
+    claims: list[tuple[Span, Unit]] = []
+    previous: Unit | None = None
+    numbered = _in_sequence(chosen, context)
+    for unit in chosen:
+        text += _joint(previous, unit, context)
+        before, quoted, after = _framed(unit, context, unit in numbered)
+        text += before
+        claims.append(((len(text), len(text) + len(quoted)), unit))
+        text += quoted + after
+        previous = unit
+    return text, tuple(claims)
+
+
+def passage_of(chosen: ChosenPassage, context: Sequence[ContextPassage]) -> AnswerPassage:
+    """The passage as a reader sees it; its links lead to the first marked paragraph."""
+    text = ""
+    marks: list[Span] = []
+    paragraphs = range(chosen.first, chosen.last + 1)
+    for at in paragraphs:
+        before, quoted, after = _block(context[at].passage)
+        text += ("\n\n" if text else "") + before
+        for unit in chosen.marked:
+            if unit.passage == at:
+                end = len(quoted) if unit.kind is BlockKind.TABLE else unit.end
+                marks.append((len(text) + unit.start, len(text) + end))
+        text += quoted + after
+    led_to = chosen.marked[0].passage if chosen.marked else chosen.first
+    one = context[led_to]
+    ids = dict.fromkeys(context[at].passage.paragraph_id for at in paragraphs)
+    return AnswerPassage(
+        paragraph_ids=tuple(filter(None, ids)),
+        text=text,
+        heading_path=one.passage.heading_path,
+        url=one.passage.url,
+        paragraph_id=one.passage.paragraph_id,
+        book=one.book,
+        marks=tuple(marks),
+    )
+
+
+def _joint(previous: Unit | None, unit: Unit, context: Sequence[ContextPassage]) -> str:
+    if previous is None:
+        return ""
+    lists = [one.kind is BlockKind.LIST for one in (previous, unit)]
+    if previous.passage != unit.passage or lists[0] != lists[1]:
+        return "\n\n"
+    if all(lists):
+        return "\n"
+    between = context[unit.passage].passage.text[previous.end : unit.start]
+    if between.strip() or "\n\n" in between:
+        return "\n\n"
+    return "\n" if "\n" in between else " "
+
+
+def _in_sequence(chosen: Sequence[Unit], context: Sequence[ContextPassage]) -> set[Unit]:
+    """The items that stand beside the next or the last one of their list: the fourth step alone
+    would be shown as the first one.
+    """
+    found: set[Unit] = set()
+    for one, other in pairwise(chosen):
+        between = context[one.passage].passage.text[one.end : other.start]
+        if one.passage == other.passage and marker_before(between, len(between)) == between.strip():
+            found |= {one, other}
+    return found
+
+
+def _framed(unit: Unit, context: Sequence[ContextPassage], numbered: bool) -> tuple[str, str, str]:
+    """What stands before the unit's words, the words, and what stands after them."""
+    passage = context[unit.passage].passage
+    if unit.kind is BlockKind.LIST:
+        marker = marker_before(passage.text, unit.start) if numbered else "-"
+        return f"{marker} ", unit.text, ""
+    if unit.kind in (BlockKind.CODE, BlockKind.TABLE):
+        return _block(passage)
+    return "", unit.text, ""
+
+
+def _block(passage: Passage) -> tuple[str, str, str]:
+    """The same of a whole paragraph."""
+    if passage.kind is BlockKind.CODE:
+        longest = max((len(run) for run in re.findall("`+", passage.text)), default=0)
+        fence = "`" * max(3, longest + 1)
+        return f"{fence}{passage.language}\n", passage.text, f"\n{fence}"
+    if passage.kind is BlockKind.TABLE:
+        return "", "\n".join(_with_rule(passage.text)), ""
+    return "", passage.text, ""
+
+
+def _with_rule(table: str) -> Iterator[str]:
+    """Lines of a table, "a | b", with the rule that makes Markdown show them as a table."""
+    head, *body = table.split("\n")
+    yield head
+    yield " | ".join("---" for _ in head.split(" | "))
+    yield from body

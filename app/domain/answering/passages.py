@@ -1,0 +1,122 @@
+"""The passages that an offline answer shows: whole blocks of the book.
+
+A passage is a paragraph that answers, grown within its section: a list, listing, table or formula
+has the paragraph before it, which leads in to it; a paragraph that ends with a colon has the block
+that it announces; a short paragraph goes on with the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from app.domain.answering.units import BLOCKS, WHOLE, Unit, adjoin
+from app.domain.document import BlockKind
+from app.domain.retrieval.query import ContextPassage
+
+MAX_PASSAGES = 3
+MAX_WORDS = 200
+"""Of all passages together, unless a single block with its lead-in has more."""
+SHORT_WORDS = 60
+"""A passage with fewer goes on with the next paragraph of its section."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenPassage:
+    """`context[first:last + 1]`, adjoining paragraphs of one section, and its marked units."""
+
+    first: int
+    last: int
+    marked: tuple[Unit, ...]
+
+
+@dataclass(slots=True)
+class PassageSelector:
+    """Chooses paragraphs, best first, and grows each to a passage while there is room."""
+
+    context: Sequence[ContextPassage]
+    grows: bool = True
+    """Whether blocks and their lead-ins stay together."""
+    _sizes: list[int] = field(init=False)
+    _ranges: list[tuple[int, int]] = field(default_factory=list)
+    _room: int = MAX_WORDS
+
+    def __post_init__(self) -> None:
+        self._sizes = [len(one.passage.text.split()) for one in self.context]
+
+    def take(self, at: int) -> bool:
+        """Show the paragraph at this place; False if there is no room for it."""
+        if any(first <= at <= last for first, last in self._ranges):
+            return True
+        first, last = self._whole(at)
+        beside = [
+            (one, other)
+            for one, other in self._ranges
+            if one <= last + 1 and first <= other + 1 and self._connected(one, first, other, last)
+        ]
+        first = min([first, *(one for one, _ in beside)])
+        last = max([last, *(other for _, other in beside)])
+        rest = [one for one in self._ranges if one not in beside]
+        fits = self._size([*rest, (first, last)]) <= MAX_WORDS
+        if self._ranges and (not fits or len(rest) >= MAX_PASSAGES):
+            return False
+        last = self._longer(first, last, rest)
+        self._ranges = (
+            [*rest, (first, last)]
+            if not beside
+            else [
+                (first, last) if one == beside[0] else one
+                for one in self._ranges
+                if one not in beside[1:]
+            ]
+        )
+        return True
+
+    @property
+    def ranges(self) -> list[tuple[int, int]]:
+        """First and last position of each passage, in the order in which they were taken."""
+        return self._ranges
+
+    def _size(self, ranges: Collection[tuple[int, int]]) -> int:
+        return sum(sum(self._sizes[first : last + 1]) for first, last in ranges)
+
+    def _connected(self, one: int, first: int, other: int, last: int) -> bool:
+        begin, end = min(one, first), max(other, last)
+        return all(self._follows(at) for at in range(begin + 1, end + 1))
+
+    def _follows(self, at: int) -> bool:
+        """Whether a paragraph stands right after the one before it, in the same section."""
+        if not 0 < at < len(self.context):
+            return False
+        one, other = self.context[at - 1].passage, self.context[at].passage
+        if BlockKind.GLOSSARY_ENTRY in (one.kind, other.kind):
+            return False
+        return one.heading_path == other.heading_path and adjoin(self.context, at - 1, at)
+
+    def _whole(self, at: int) -> tuple[int, int]:
+        """The paragraph with what leads in to it and what it announces."""
+        first = last = at
+        if not self.grows:
+            return first, last
+        while self._kind(first) in BLOCKS and self._follows(first) and at - first < 2:
+            first -= 1
+        while self._announces(last) and self._follows(last + 1):
+            last += 1
+        return first, last
+
+    def _longer(self, first: int, last: int, rest: Collection[tuple[int, int]]) -> int:
+        """The last position when a short passage goes on as far as there is room."""
+        while self._size([(first, last)]) < SHORT_WORDS and self._follows(last + 1):
+            _, further = self._whole(last + 1)
+            taken = any(one <= further and last + 1 <= other for one, other in rest)
+            if taken or self._size([*rest, (first, further)]) > MAX_WORDS:
+                break
+            last = further
+        return last
+
+    def _kind(self, at: int) -> object:
+        return self.context[at].passage.kind
+
+    def _announces(self, at: int) -> bool:
+        one = self.context[at].passage
+        return one.kind not in WHOLE and one.text.rstrip().endswith((":", "\uff1a"))

@@ -1,0 +1,22 @@
+"""The signals of an offline answer that `scripts/bench/extraction.py --ablate` can leave out."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Rule(StrEnum):
+    DEFINITION = "definition score"
+    SIMILARITY = "embedding similarity"
+    RETRIEVAL = "retrieval score"
+    COMPARISON = "comparison"
+    BLOCK = "block choice"
+    ANNOUNCEMENT = "announcements"
+    FORM = "form factors"
+    KIND = "kind bonus"
+    SMALL = "small bonuses"
+    PREVIEW = "previews"
+    CHANGES = "log of changes"
+
+
+ALL_RULES = frozenset(Rule)

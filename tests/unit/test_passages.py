@@ -1,0 +1,113 @@
+"""The passages of an offline answer: whole blocks, how they grow, what is marked in them."""
+
+from __future__ import annotations
+
+import asyncio
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.api.responses import AnswerBody
+from app.domain.answer import AnswerPassage
+from app.domain.answering.passages import MAX_PASSAGES, MAX_WORDS
+from app.domain.answering.request import AskRequest
+from app.domain.chunking.chunk import Passage
+from app.domain.document import BlockKind
+from tests.answer_fakes import World, extracted, passage
+
+FILLER = "Other things are told of here, which nobody has asked about at all so far. " * 5
+
+
+def in_section(text: str, name: str, kind: BlockKind = BlockKind.PARAGRAPH) -> Passage:
+    return passage(text, f"p-{name}", kind, heading_path=("Book", name))
+
+
+def marked(one: AnswerPassage) -> list[str]:
+    return [one.text[start:end] for start, end in one.marks]
+
+
+def test_a_passage_is_a_whole_paragraph_with_its_best_sentence_marked() -> None:
+    text = "Owls fly at night. The mitochondrion makes ATP from sugar. It is small."
+    found = extracted("What makes ATP from sugar?", in_section(text, "cell"))
+    (shown,) = found.passages
+    assert shown.text == text
+    assert marked(shown) == ["The mitochondrion makes ATP from sugar."]
+    assert found.text == "The mitochondrion makes ATP from sugar."
+
+
+def test_a_listing_is_shown_in_a_fence_with_the_paragraph_that_leads_in_to_it() -> None:
+    lead = passage("The tokens are sorted like this:", "p-lead")
+    code = passage("tokens.sort()", "p-code", BlockKind.CODE, language="python")
+    (shown,) = extracted("sort the tokens with code", lead, code).passages
+    assert shown.text == f"{lead.text}\n\n```python\ntokens.sort()\n```"
+    assert shown.paragraph_ids == ("p-lead", "p-code")
+
+
+def test_a_short_paragraph_goes_on_with_the_next_of_its_section() -> None:
+    first = passage("The mitochondrion makes ATP.", "p-1")
+    second = passage("It burns sugar with oxygen.", "p-2")
+    other = in_section("Owls see well.", "owls")
+    (shown,) = extracted("What makes ATP?", first, second, other).passages
+    assert shown.text == f"{first.text}\n\n{second.text}"
+
+
+def test_an_entry_of_the_glossary_stands_alone() -> None:
+    entries = [
+        passage(f"{term} : a thing", f"p-{term}", BlockKind.GLOSSARY_ENTRY, terms=(term,))
+        for term in ("ovule", "owl")
+    ]
+    (shown,) = extracted("What is an owl?", *entries).passages
+    assert shown.text == "owl : a thing"
+
+
+def test_links_lead_to_the_first_marked_paragraph() -> None:
+    lead = passage("Sorting is described here.", "p-lead")
+    told = passage("The tokens are sorted by their bytes.", "p-told")
+    (shown,) = extracted("How are the tokens sorted by bytes?", lead, told).passages
+    assert shown.url == told.url
+    assert shown.permalink == "/cite/p-told?book=book"
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(1, 150),
+            st.sampled_from([BlockKind.PARAGRAPH, BlockKind.LIST, BlockKind.CODE]),
+            st.integers(0, 2),
+        ),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_passages_are_few_short_and_marked_where_the_answer_is(
+    blocks: list[tuple[int, BlockKind, int]],
+) -> None:
+    listed = [
+        passage(
+            f"- owl number {at} hunts {'mice ' * size}".removeprefix(
+                "" if kind is BlockKind.LIST else "- "
+            ),
+            f"p-{at}",
+            kind,
+            heading_path=("Book", str(section)),
+        )
+        for at, (size, kind, section) in enumerate(blocks)
+    ]
+    found = extracted("Which owl hunts mice?", *listed)
+    assert 1 <= len(found.passages) <= MAX_PASSAGES
+    assert found.passages[0].marks
+    words = [len(one.text.split()) for one in found.passages]
+    assert sum(words) <= MAX_WORDS + 2 * len(listed) or len(found.passages) == 1
+    marks = [text for one in found.passages for text in marked(one)]
+    assert {unit.text for _, unit in found.claims} <= set(marks)
+
+
+def test_the_answer_in_json_has_its_passages_and_permanent_links() -> None:
+    text = f"The mitochondrion makes ATP from sugar. {FILLER}"
+    use_case = World((passage(text.rstrip(), "p-1"),)).answering(refusal_threshold=0.0)
+    answer = asyncio.run(use_case.answer(AskRequest("What makes ATP from sugar?")))
+    body = AnswerBody.model_validate(answer)
+    (shown,) = body.passages
+    assert (shown.paragraph_ids, shown.text) == (["p-1"], text.rstrip())
+    assert shown.marks == [(0, 39)]
+    assert shown.permalink == body.citations[0].permalink == "/cite/p-1?book=book"
