@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -241,7 +241,7 @@ class FakeGenerator:
     def mode(self) -> AnswerMode:
         return AnswerMode.GENERATED
 
-    async def generate(self, request: GenerationRequest) -> AsyncIterator[GeneratorEvent]:
+    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         self.questions.append(request.question)
         self.contexts.append(request.context)
         try:

@@ -87,7 +87,7 @@ class OpenAIGenerator:
     def mode(self) -> AnswerMode:
         return AnswerMode.GENERATED
 
-    async def generate(self, request: GenerationRequest) -> AsyncIterator[GeneratorEvent]:
+    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         """Yield text and citations, then one end; `finish_reason` NO_ANSWER and no text when the
         model finds no answer in `context`.
         """

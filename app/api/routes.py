@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
@@ -32,7 +31,6 @@ from app.api.responses import (
 )
 from app.api.shares import a_place, room_of, with_an_answers_place
 from app.bootstrap import Application
-from app.domain.answer import AnswerEvent
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import AskRequest
 from app.domain.errors import QuestionError
@@ -161,13 +159,10 @@ async def chat(
     """Answer from the book, each claim with a citation that opens the very paragraph."""
     ask = _ask_request(body, rag.settings)
     seconds = rag.settings.answer_timeout_seconds
-
-    def stream(ask: AskRequest) -> AsyncIterator[AnswerEvent]:
-        return stream_with_deadline(rag.answer.stream(ask), seconds, "the answer")
-
     with a_place(room_of(request).searches, request):
         if body.stream or sse.MEDIA_TYPE in request.headers.get("accept", ""):
-            return await sse.stream_answer(request, runs, ask, stream, last_event_id)
+            events = stream_with_deadline(rag.answer.stream(ask), seconds, "the answer")
+            return await sse.stream_answer(request, runs, ask, events, last_event_id)
         whole = in_time(rag.answer.answer(ask), seconds, "the answer")
         answer = await sse.unless_disconnected(request.receive, runs.unless_closed(whole))
     return AnswerBody.model_validate(answer)

@@ -13,7 +13,7 @@ who then comes back has it begun anew: `start` always says to throw away what ca
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from typing import TypeVar
 
 from fastapi import Request, Response
@@ -71,17 +71,19 @@ async def stream_answer(
     request: Request,
     runs: AnswerRuns,
     ask: AskRequest,
-    answer: Callable[[AskRequest], AsyncIterator[AnswerEvent]],
+    events: AsyncIterator[AnswerEvent],
     last_event_id: str = "",
     heartbeat: float = HEARTBEAT_SECONDS,
 ) -> EventStream:
     """Start the answer, or go on after the event that is named, and wait for the next event.
 
+    `events` make the answer; they are left unused if an answer goes on.
+
     What fails before it (no such book, a question too long, search down) is raised here and so
     becomes a problem with its own status. Raises ClientDisconnect when the reader leaves.
     """
     run, seen = runs.resume(last_event_id, ask) or (
-        runs.start(ask, answer(ask), request_id(request)),
+        runs.start(ask, events, request_id(request)),
         0,
     )
     try:

@@ -33,7 +33,7 @@ from app.domain.errors import ProviderUnavailable, QuestionError
 from app.domain.prompting import NO_ANSWER
 from app.domain.retrieval.query import ContextPassage, Hit
 from app.services.consultation import Consultation, ConsultBook
-from app.services.fallback_generator import FallbackGenerator, generating
+from app.services.fallback_generator import FallbackGenerator
 from app.services.follow_ups import SuggestFollowUps
 from app.services.ports import (
     GeneratedCitation,
@@ -146,7 +146,8 @@ class AnswerQuestion:
         self, generator: Generator, read: Consultation
     ) -> AsyncGenerator[AnswerEvent, None]:
         """Let the generator write; verify what it cites as it comes."""
-        builder = CitedAnswerBuilder(self._verifier(read))
+        request = read.generation
+        builder = CitedAnswerBuilder(self._verifier(read, request.question))
         mode, degraded = generator.mode, read.found.degraded
         consulted = sources(read.context)
         # A model takes seconds to begin: its reader sees the sources first. Quotations are there at
@@ -154,7 +155,7 @@ class AnswerQuestion:
         started = mode is AnswerMode.GENERATED
         if started:
             yield Started(mode, consulted)
-        async with generating(generator, read.generation) as events:
+        async with aclosing(generator.generate(request)) as events:
             async for event in events:
                 if isinstance(event, GeneratedEnd):
                     for last in self._ended(read, builder, event, mode, degraded, started=started):
@@ -244,13 +245,13 @@ class AnswerQuestion:
             questions = await self.suggest.after(read.analysis, near, read.scope)
         return Finished(replace(event.answer, follow_ups=questions))
 
-    def _verifier(self, read: Consultation) -> Verifier:
+    def _verifier(self, read: Consultation, question: str) -> Verifier:
         analysis, language = read.analysis, read.analysis.language
         return Verifier(
             by_paragraph(read.context),
             analysis.terms,
             self.split_sentences,
-            read.request.question_with_selection,
+            question,
             language,
             translated=analysis.asked_in != language,
         )

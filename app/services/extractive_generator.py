@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -40,7 +40,7 @@ class ExtractiveGenerator:
     def mode(self) -> AnswerMode:
         return AnswerMode.EXTRACTIVE
 
-    async def generate(self, request: GenerationRequest) -> AsyncIterator[GeneratorEvent]:
+    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         extracted = await self._extracted(request)
         written = 0
         for at, ((start, end), unit) in enumerate(extracted.claims, 1):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 
 from app.domain.answer import AnswerMode
@@ -43,10 +43,10 @@ class FallbackGenerator:
     def mode(self) -> AnswerMode:
         return self.first.mode
 
-    async def generate(self, request: GenerationRequest) -> AsyncIterator[GeneratorEvent]:
+    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         written = False
         try:
-            async with generating(self.first, request) as events:
+            async with aclosing(self.first.generate(request)) as events:
                 async for event in events:
                     written = written or (isinstance(event, GeneratedText) and bool(event.text))
                     if isinstance(event, GeneratedEnd) and not written:
@@ -60,7 +60,7 @@ class FallbackGenerator:
             if written or request.answerability < self.least_answerability:
                 raise
             failure = error
-        async with generating(self.second, request) as events:
+        async with aclosing(self.second.generate(request)) as events:
             async for event in events:
                 if not written:
                     if isinstance(event, GeneratedEnd):
@@ -75,16 +75,3 @@ def _require_answer(end: GeneratedEnd) -> None:
     if end.finish_reason != NO_ANSWER:
         message = "the generator wrote nothing"
         raise ProviderUnavailable(message)
-
-
-@asynccontextmanager
-async def generating(
-    generator: Generator, request: GenerationRequest
-) -> AsyncIterator[AsyncIterator[GeneratorEvent]]:
-    """Close the generator's stream however the answer ends: a reader who leaves stops it."""
-    events = generator.generate(request)
-    try:
-        yield events
-    finally:
-        if isinstance(events, AsyncGenerator):
-            await events.aclose()

@@ -5,7 +5,7 @@ Every method may raise the errors of `app.domain.errors`, and no other on purpos
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -387,7 +387,7 @@ class Generator(Protocol):
     @property
     def mode(self) -> AnswerMode: ...
 
-    def generate(self, request: GenerationRequest) -> AsyncIterator[GeneratorEvent]:
+    def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         """Text and citations in any order, or quotations, then exactly one GeneratedEnd.
 
         Its `finish_reason` is NO_ANSWER, and there is no text, when the context has no answer.

@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -232,18 +232,14 @@ class GuardedGenerator:
     def mode(self) -> AnswerMode:
         return self.generator.mode
 
-    async def generate(self, request: GenerationRequest) -> AsyncIterator[GeneratorEvent]:
+    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         with self.breaker.call():
-            events = self.generator.generate(request)
-            try:
+            async with aclosing(self.generator.generate(request)) as events:
                 first = anext(events, None)
                 event = await in_time(first, self.first_seconds, self.breaker.name)
                 while event is not None and not isinstance(event, GeneratedEnd):
                     yield event
                     event = await anext(events, None)
-            finally:
-                if isinstance(events, AsyncGenerator):
-                    await events.aclose()
         # Outside, since who gets the end asks for no more, and that would look like leaving.
         if event is not None:
             yield event

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from typing import cast
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -283,10 +282,7 @@ def test_closing_the_answer_closes_the_connection(double: CohereDouble) -> None:
     long_answer(double)
 
     async def use(world: World) -> None:
-        events = cast(
-            AsyncGenerator[GeneratorEvent, None],
-            generator(world).generate(generation_request(QUESTION, (), CONTEXT)),
-        )
+        events = generator(world).generate(generation_request(QUESTION, (), CONTEXT))
         await anext(events)
         await events.aclose()
         assert await asyncio.to_thread(double.wait_for_disconnect)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from typing import cast
+from collections.abc import Sequence
 
 import pytest
 
@@ -181,10 +180,8 @@ def test_closing_the_answer_closes_the_connection() -> None:
 
         async def run() -> None:
             async with open_server(double.url, None, 10.0) as client:
-                events = cast(
-                    AsyncGenerator[GeneratorEvent, None],
-                    OpenAIGenerator(client, "llama").generate(generation_request("q", (), CONTEXT)),
-                )
+                request = generation_request("q", (), CONTEXT)
+                events = OpenAIGenerator(client, "llama").generate(request)
                 assert isinstance(await anext(events), GeneratedText)
                 await events.aclose()
                 assert await asyncio.to_thread(double.disconnected.wait, 10)

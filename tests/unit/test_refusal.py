@@ -226,7 +226,8 @@ def test_unknown_words_leave_the_default_language() -> None:
 def test_of_a_question_the_words_that_tell_are_left(
     question: str, language: str, bare: str
 ) -> None:
-    assert bare_question(question, language) == bare
+    asked_in = guess_language(question, language)
+    assert bare_question(question, asked_in, language) == bare
 
 
 def test_refused_in_another_language_than_the_books_the_reader_is_told_which_it_is() -> None:

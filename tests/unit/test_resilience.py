@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from array import array
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -325,7 +325,7 @@ class Script:
     mode: AnswerMode = AnswerMode.GENERATED
     questions: list[str] = field(default_factory=list)
 
-    async def generate(self, request: GenerationRequest) -> AsyncIterator[GeneratorEvent]:
+    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         self.calls += 1
         self.questions.append(request.question)
         try:
@@ -352,7 +352,7 @@ async def ask(generator: GuardedGenerator, most: int = 10) -> list[GeneratorEven
         taken.append(event)
         if len(taken) == most:
             break
-    await events.aclose()  # type: ignore[attr-defined]  # it is an async generator
+    await events.aclose()
     return taken
 
 

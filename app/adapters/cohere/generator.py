@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
@@ -54,7 +54,7 @@ class CohereGenerator:
     def mode(self) -> AnswerMode:
         return AnswerMode.GENERATED
 
-    async def generate(self, request: GenerationRequest) -> AsyncIterator[GeneratorEvent]:
+    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         """Yield text and citations, then one end; `finish_reason` NO_ANSWER and no text when the
         model finds no answer in `context`.
         """

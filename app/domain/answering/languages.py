@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.domain.languages import COMMON_WORDS, LANGUAGES, guess_language, without_words
+from app.domain.languages import COMMON_WORDS, LANGUAGES, without_words
 from app.domain.retrieval.definitions import QUESTION_FRAME_WORDS
 from app.domain.terms import words
 
@@ -52,13 +52,12 @@ def other_language(asked_in: str, language: str) -> str:
     return _OTHER_LANGUAGE[asked_in].format((known and known.name) or language)
 
 
-def bare_question(question: str, language: str) -> str:
+def bare_question(question: str, asked_in: str, language: str) -> str:
     """A question without the common words of its language, "machen" and "faire" among them.
 
     What is left, names and terms that languages share, may stand in a book in another one. English
     on an English book stays as it is: "do" is a function word, and no book lacks it.
     """
-    asked_in = guess_language(question, language)
     if asked_in not in COMMON_WORDS or asked_in == "en" == language:
         return question
     common = COMMON_WORDS[asked_in].union(words(QUESTION_FRAME_WORDS.get(asked_in, "")))

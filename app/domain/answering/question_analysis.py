@@ -57,7 +57,8 @@ def analyse(
     `patterns`: recognise definitions and comparisons by their wording. A model needs no such hint.
     """
     own = terms(question)
-    bare = bare_question(question, language)
+    asked_in = guess_language(question, language)
+    bare = bare_question(question, asked_in, language)
     telling = terms(bare) or own
     weights = {
         term: bound if term in own else EARLIER_TURN * bound
@@ -70,7 +71,7 @@ def analyse(
         language=language,
         terms=terms,
         weights=weights,
-        asked_in=guess_language(question, language),
+        asked_in=asked_in,
         in_book_language=guess_language(question, "") == language,
         own_terms=own,
         readings=tuple(dict.fromkeys((question, standalone, bare))),
