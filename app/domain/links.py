@@ -14,11 +14,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from array import array
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice, pairwise
+from itertools import islice
 from typing import TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
@@ -89,7 +90,7 @@ def page_links(document: Document) -> list[str]:
     pending = [
         index
         for index, block in enumerate(document.blocks)
-        if block.kind is not BlockKind.HEADING and page.has_run(index)
+        if block.kind is not BlockKind.HEADING and page.runs_of(index)
     ]
     quotes = page.unique_runs(pending)
     quotes |= page.told_apart([index for index in pending if index not in quotes])
@@ -182,24 +183,23 @@ class _Page:
         page.least = _least_sizes(page.words)
         return page
 
-    def has_run(self, index: int) -> bool:
-        return self.first_runs[index] < self.first_runs[index + 1]
+    def runs_of(self, index: int) -> range:
+        """The numbers of a block's runs."""
+        return range(self.first_runs[index], self.first_runs[index + 1])
 
-    def runs(self, index: int) -> list[_Run]:
-        """The block's runs that have a word."""
+    def run(self, number: int) -> _Run:
+        index = bisect_right(self.first_runs, number) - 1
         texts = filter(_WORD.search, clean_runs(self.blocks[index]))
-        return [
-            _Run(text, last - first, first)
-            for text, (first, last) in zip(texts, self._spans(index), strict=True)
-        ]
+        text = next(islice(texts, number - self.first_runs[index], None))
+        return _Run(text, self.size(number), self.starts[number])
 
-    def _spans(self, index: int) -> Iterator[_Stretch]:
-        """The places of the words of each of the block's runs."""
-        return pairwise(self.starts[self.first_runs[index] : self.first_runs[index + 1] + 1])
+    def size(self, number: int) -> int:
+        """The number of words of a run."""
+        return self.starts[number + 1] - self.starts[number]
 
-    def _quote(self, index: int, place: int, size: int) -> Quote:
-        """The words from a place in one of the block's runs."""
-        run = next(run for run in self.runs(index) if place < run.first + run.size)
+    def _quote(self, place: int, size: int) -> Quote:
+        """So many words from a place on, all of one run."""
+        run = self.run(bisect_right(self.starts, place) - 1)
         return Quote(run.words(place - run.first, place - run.first + size))
 
     def unique_runs(self, pending: Sequence[int]) -> dict[int, Quote]:
@@ -210,25 +210,26 @@ class _Page:
             for index in pending:
                 place = -1 if index in found else self._first_once(index, size, once)
                 if place >= 0:
-                    found[index] = self._quote(index, place, size)
+                    found[index] = self._quote(place, size)
         for size in _FEW_WORDS:
             few = [
-                (index, first)
+                (index, self.starts[number])
                 for index in pending
                 if index not in found
-                for first, last in self._spans(index)
-                if last - first == size
+                for number in self.runs_of(index)
+                if self.size(number) == size
             ]
-            alone = self._once([first for _, first in few], size)
-            for index, first in few:
-                if first in alone and index not in found:
-                    found[index] = self._quote(index, first, size)
+            alone = self._once([place for _, place in few], size)
+            for index, place in few:
+                if place in alone and index not in found:
+                    found[index] = self._quote(place, size)
         return found
 
     def _first_once(self, index: int, size: int, once: bytearray) -> int:
         """The place of the block's first `size` words of a run that the page has once; or -1."""
-        for first, last in self._spans(index):
-            place = once.find(1, first, last - size + 1) if last - first >= size else -1
+        for number in self.runs_of(index):
+            last = self.starts[number + 1] - size
+            place = once.find(1, self.starts[number], last + 1) if self.size(number) >= size else -1
             if place >= 0:
                 return place
         return -1
@@ -242,52 +243,38 @@ class _Page:
 
     def told_apart(self, pending: Sequence[int]) -> dict[int, Quote]:
         """By block, words at the end of a run that the words behind it tell apart, if any do."""
-        neighbours = self._neighbours(pending)
-        every = [(run, after) for pairs in neighbours.values() for run, after, _ in pairs]
-        once: set[_Stretch] = set()
-        few: dict[int, list[int]] = {}
-        for run, after in every:
-            for ahead in _suffix_sizes(after):
-                start, end = _across(run, after, ahead)
+        few: dict[int, array[int]] = {}
+        for number in (number for index in pending for number in self.runs_of(index)):
+            for start, end in self._across(number):
                 if end - start < _SIZES[0]:
-                    few.setdefault(end - start, []).append(start)
-                elif self.least[start] <= end - start:
-                    once.add((start, end))
-        for size, places in few.items():
-            once.update((place, place + size) for place in self._once(places, size))
-        quotes = {
-            index: self._with_suffix(index, pairs, once) for index, pairs in neighbours.items()
-        }
+                    few.setdefault(end - start, array("I")).append(start)
+        alone = {size: self._once(places, size) for size, places in few.items()}
+        quotes = {index: self._with_suffix(index, alone) for index in pending}
         return {index: quote for index, quote in quotes.items() if quote is not None}
 
-    def _neighbours(self, pending: Sequence[int]) -> dict[int, list[tuple[_Run, _Run, bool]]]:
-        """By block, its runs with the next one: in the block, or what the next block begins with.
+    def _across(self, number: int) -> Iterator[_Stretch]:
+        """The last words of a run with one word of the next run, with two and so on.
 
-        The last is True for one in the block.
+        The next one is in the same block, or what the next block begins with.
         """
-        wanted = set(pending)
-        found: dict[int, list[tuple[_Run, _Run, bool]]] = {}
-        following: int | None = None
-        for index in range(len(self.blocks) - 1, -1, -1):
-            if index in wanted:
-                runs = self.runs(index)
-                found[index] = [(run, after, True) for run, after in pairwise(runs)]
-                if following is not None:
-                    found[index].append((runs[-1], self.runs(following)[0], False))
-            following = index if self.has_run(index) else following
-        return found
+        if number + 2 < len(self.starts):
+            start = self.starts[number + 1]
+            before = min(self.size(number), _SUFFIX_WORDS)
+            for ahead in range(1, min(_SUFFIX_WORDS, self.size(number + 1)) + 1):
+                yield start - before, start + ahead
 
-    def _with_suffix(
-        self, index: int, pairs: Iterable[tuple[_Run, _Run, bool]], once: Set[_Stretch]
-    ) -> Quote | None:
+    def _with_suffix(self, index: int, alone: Mapping[int, Set[int]]) -> Quote | None:
+        """The block's first words that the next run's tell apart; see `_across`."""
         text = " ".join(self.blocks[index].text.split())
         tries = 0
-        for run, after, inside in pairs:
-            sizes = _suffix_sizes(after)
-            ahead = next((n for n in sizes if _across(run, after, n) in once), 0)
+        for number in self.runs_of(index):
+            ahead = next(
+                (n for n, at in enumerate(self._across(number), 1) if self._is_alone(at, alone)), 0
+            )
             if not ahead:
                 continue
-            if _adjoin(text, run, after, inside):
+            run, after = self.run(number), self.run(number + 1)
+            if _adjoin(text, run, after, number + 1 in self.runs_of(index)):
                 # Nothing but blanks may stand between the two, so marks go along.
                 last = max(run.size - _SUFFIX_WORDS, 0)
                 return Quote(run.end_from(last), after.begin_to(ahead))
@@ -295,6 +282,12 @@ class _Page:
             if tries == _ADJOINING_TRIES:
                 break
         return None
+
+    def _is_alone(self, words: _Stretch, alone: Mapping[int, Set[int]]) -> bool:
+        """Whether the page has these words once; `alone` says so of the few."""
+        start, end = words
+        few = alone.get(end - start)
+        return start in few if few is not None else self.least[start] <= end - start
 
 
 def _least_sizes(words: array[int]) -> bytearray:
@@ -345,15 +338,6 @@ def _buckets(text: bytes, width: int, places: Sequence[int], length: int) -> lis
         at = place * width
         appends[hash(text[at : at + length]) % len(appends)](place)
     return list(buckets)
-
-
-def _across(run: _Run, after: _Run, ahead: int) -> _Stretch:
-    size = min(run.size, _SUFFIX_WORDS)
-    return after.first - size, after.first + ahead
-
-
-def _suffix_sizes(after: _Run) -> range:
-    return range(1, min(_SUFFIX_WORDS, after.size) + 1)
 
 
 def _adjoin(text: str, run: _Run, after: _Run, inside: bool) -> bool:
