@@ -1,7 +1,7 @@
 """What each stage of retrieval is worth: every stage on and off, on every development set.
 
     python scripts/bench/ablation.py ../shared/data --home /tmp/ablation-index [--sample 300]
-        [--only all]
+        [--only all "no pairs"]
 
 Prints a Markdown table: hit@1 / hit@5 of every set, for chroma-dev recall@5 and nDCG@10; for the
 quizzes of the Rust book the page instead of the section. Offline, local model, embedded index.
@@ -116,7 +116,7 @@ def cell(name: str, summary: Mapping[str, float]) -> str:
 async def main() -> None:
     parser = dev_sets_parser(__doc__)
     parser.add_argument("--sample", type=int, default=300)
-    parser.add_argument("--only", help="this variant alone")
+    parser.add_argument("--only", nargs="+", metavar="VARIANT", help="these rows alone")
     arguments = parser.parse_args()
     columns = {
         name: (one.book, questions)
@@ -127,7 +127,7 @@ async def main() -> None:
         print("| |", " | ".join(columns), "| p50 / p95 ms |")
         print("|---|" + "---|" * (len(columns) + 1))
         for variant in VARIANTS:
-            if arguments.only not in (None, variant.name):
+            if arguments.only and variant.name.strip() not in arguments.only:
                 continue
             row, times = [], []
             for name, (book, questions) in columns.items():
