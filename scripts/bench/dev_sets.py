@@ -16,6 +16,8 @@ from app.domain.retrieval.question import Question
 from app.services.ingest_report import IngestRequest
 from app.settings import Settings
 
+ROOT = Path(__file__).resolve().parent.parent.parent
+
 
 @dataclass(frozen=True, slots=True)
 class DevSet:
@@ -43,6 +45,8 @@ DEV_SETS = (
     DevSet(BookId("redux-docs"), "books/redux-docs", site=Site.DOCUSAURUS),
     *(DevSet(BookId(name), f"qa/{name}/corpus", name) for name in _CORPORA),
 )
+SAMPLE = DevSet(BookId("sample"), str(ROOT / "app/sample_book"), "sample", site=Site.DOCUSAURUS)
+"""The book that comes with the program; its own questions are in `tests/data`."""
 
 
 class _Silent:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-from dev_sets import DEV_SETS, DevSet, dev_sets_parser, indexed, single_questions
+from dev_sets import DEV_SETS, ROOT, SAMPLE, dev_sets_parser, indexed, single_questions
 from numpy.typing import NDArray
 
 from app.adapters.question_file import read_questions
@@ -41,7 +41,6 @@ from app.domain.answering.refusal import (
 )
 from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
-from app.domain.document import Site
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.services.answerability import JUDGED_HITS
 
@@ -53,8 +52,6 @@ ROUNDS = 8
 """Of choosing each question's best hit by the weights, and fitting them to those."""
 
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-SAMPLE = DevSet(BookId("sample"), str(ROOT / "app/sample_book"), "sample", site=Site.DOCUSAURUS)
 BOOKS = (*DEV_SETS, SAMPLE)
 
 

@@ -1,0 +1,227 @@
+"""Students' questions: what they are shown here, beside LangChain's recursive splitter.
+
+    python scripts/bench/students.py ../shared/data --home /tmp/students-index [--half final]
+
+Asks the questions of `tests/data/student_questions.jsonl` as `textbook-rag eval --helpful` does,
+offline. Beside it, in the same run, the same files cut raw by RecursiveCharacterTextSplitter (1,000
+characters, 200 of overlap), searched by BM25 (bm25s, stemmed, English stop words), by our local
+model's vectors, and by both (0.5 each, scaled to 0..1 over all chunks); shown are the best chunk or
+the best three. In a conversation the plain search gets the student's last turn and the question.
+Prints figures over the answerable questions, and ours minus theirs with its 95 % interval (paired
+bootstrap over questions). Needs `scripts/setup bench`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import bm25s
+import numpy as np
+import Stemmer
+from dev_sets import DEV_SETS, ROOT, SAMPLE, DevSet, dev_sets_parser, indexed
+from langchain_text_splitters import RecursiveCharacterTextSplitter
+from numpy.typing import NDArray
+
+from app.adapters.markdown import read_book
+from app.adapters.question_file import read_questions
+from app.bootstrap import Application
+from app.domain.helpfulness import Helpfulness, finds_gold, has_facts, summary
+from app.domain.retrieval.metrics import Retrieved
+from app.domain.retrieval.paired_bootstrap import Difference, Share, paired_bootstrap
+from app.domain.retrieval.question import Question
+from app.services.evaluate import STANDARD_DEPTH
+from app.services.evaluate_helpful import EvaluateHelpful
+from app.services.ports import Embedder
+
+Floats: TypeAlias = NDArray[np.float64]
+Measures: TypeAlias = Mapping[str, Share]
+"""Of one question, by metric."""
+
+QUESTIONS = ROOT / "tests/data/student_questions.jsonl"
+BOOKS = (
+    *(replace(one, exclude=frozenset()) for one in DEV_SETS if one.folder.startswith("books/")),
+    SAMPLE,
+)
+SIZE, OVERLAP = 1_000, 200
+SHOWN = {"best chunk": 1, "best 3 chunks": 3}
+OURS = "ours"
+METRICS = ("found", "facts_shown", "words_shown")
+
+
+@dataclass(frozen=True, slots=True)
+class PlainChunk:
+    text: str
+    place: Retrieved
+
+
+class PlainSearch:
+    """The splitter's chunks of one book, in memory."""
+
+    def __init__(self, chunks: Sequence[PlainChunk], vectors: Floats, embedder: Embedder) -> None:
+        self.chunks = chunks
+        self._vectors = vectors
+        self._embedder = embedder
+        self._stem = Stemmer.Stemmer("english")
+        self._bm25 = bm25s.BM25()
+        self._bm25.index(self._tokens([one.text for one in chunks]), show_progress=False)
+
+    @classmethod
+    async def of(cls, folder: Path, one: DevSet, embedder: Embedder) -> PlainSearch:
+        files = [document.file for document in read_book(folder, site=one.site).documents]
+        chunks = [chunk for file in files for chunk in plain_chunks(folder, file)]
+        vectors = await embedder.embed_documents([chunk.text for chunk in chunks])
+        return cls(chunks, unit(np.array(vectors, dtype=np.float64)), embedder)
+
+    async def rankings(self, question: Question) -> Mapping[str, Sequence[PlainChunk]]:
+        """The chunks by each kind of search, best first."""
+        before = [turn.content for turn in question.history if turn.role == "user"][-1:]
+        asked = " ".join([*before, question.question])
+        (words,) = self._tokens([asked])
+        nothing = np.zeros(len(self.chunks))
+        sparse = np.asarray(self._bm25.get_scores(words), np.float64) if words else nothing
+        query = np.array([await self._embedder.embed_query(asked)], dtype=np.float64)
+        dense = (self._vectors @ unit(query).T)[:, 0]
+        scores = {
+            "BM25": sparse,
+            "vectors": dense,
+            "both": 0.5 * scaled(sparse) + 0.5 * scaled(dense),
+        }
+        return {name: self._best(of_chunks) for name, of_chunks in scores.items()}
+
+    def _best(self, scores: Floats) -> list[PlainChunk]:
+        return [self.chunks[at] for at in np.argsort(-scores, kind="stable")[:STANDARD_DEPTH]]
+
+    def _tokens(self, texts: list[str]) -> Any:  # noqa: ANN401 - the library has no types
+        return bm25s.tokenize(
+            texts, stopwords="en", stemmer=self._stem, return_ids=False, show_progress=False
+        )
+
+
+def plain_chunks(folder: Path, file: str) -> Iterator[PlainChunk]:
+    text = (folder / file).read_bytes().decode("utf-8")
+    splitter = RecursiveCharacterTextSplitter(
+        chunk_size=SIZE, chunk_overlap=OVERLAP, add_start_index=True
+    )
+    for chunk in splitter.create_documents([text]):
+        start = chunk.metadata["start_index"]
+        end = start + len(chunk.page_content)
+        if text[start:end] != chunk.page_content:
+            message = f"{file}: the splitter misplaced a chunk at {start}"
+            raise ValueError(message)
+        yield PlainChunk(chunk.page_content, Retrieved(file, ((start, end),)))
+
+
+def unit(vectors: Floats) -> Floats:
+    lengths: Floats = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.maximum(lengths, 1e-12)
+
+
+def scaled(scores: Floats) -> Floats:
+    low, high = scores.min(), scores.max()
+    return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
+
+
+def measures(question: Question, ranking: Sequence[PlainChunk], shown: int) -> Measures:
+    text = "\n\n".join(one.text for one in ranking[:shown])
+    return {
+        "found": (finds_gold(question, [one.place for one in ranking]), 1),
+        "facts_shown": (has_facts(text, question.key_facts), 1),
+        "words_shown": (len(text.split()), 1),
+    }
+
+
+async def run(data: Path, home: Path, half: str) -> None:
+    questions = [one for one in read_questions(QUESTIONS) if half in ("all", one.half)]
+    ours: list[Helpfulness] = []
+    systems: dict[str, dict[str, Measures]] = {OURS: {}}
+    async with indexed(data, home, BOOKS) as app:
+        for one in BOOKS:
+            about = [question for question in questions if question.book == one.book]
+            results, theirs = await asked(app, data / one.folder, one, about)
+            ours += results
+            systems[OURS] |= {
+                found.question.id: found.shares() for found in results if found.question.answerable
+            }
+            for name, rows in theirs.items():
+                systems.setdefault(name, {}).update(rows)
+            print(f"asked {one.book}", flush=True)
+    report(questions, systems)
+    means = summary(ours)
+    rest = {name: value for name, value in means.items() if name not in METRICS}
+    print("\nours:", ", ".join(f"{name} {value:.4g}" for name, value in rest.items()))
+
+
+async def asked(
+    app: Application, folder: Path, one: DevSet, questions: Sequence[Question]
+) -> tuple[Sequence[Helpfulness], Mapping[str, Mapping[str, Measures]]]:
+    """Ours, and the measures of each plain system by question id."""
+    search = await PlainSearch.of(folder, one, app.embedder)
+    theirs: dict[str, dict[str, Measures]] = {}
+    for question in questions:
+        if not question.answerable:
+            continue
+        for by, ranking in (await search.rankings(question)).items():
+            for shown, count in SHOWN.items():
+                rows = theirs.setdefault(f"{by}, {shown}", {})
+                rows[question.id] = measures(question, ranking, count)
+    found = await EvaluateHelpful(app.answer).run(questions)
+    return found.results, theirs
+
+
+def report(questions: Sequence[Question], systems: Mapping[str, Mapping[str, Measures]]) -> None:
+    answerable = [one for one in questions if one.answerable]
+    print(f"\n{len(answerable)} answerable questions\n")
+    print("| system | found in 5 | ours - it | key facts shown | ours - it | words shown |")
+    print("|---|---:|---|---:|---|---:|")
+    for name, rows in systems.items():
+        found, facts = (compared(systems[OURS], rows, metric, answerable) for metric in METRICS[:2])
+        words = mean([rows[one.id].get("words_shown") for one in answerable])
+        cells = [f"{found.a:.3f}", interval(found), f"{facts.a:.3f}", interval(facts)]
+        if name == OURS:
+            cells[1] = cells[3] = ""
+        print(f"| {name} | {' | '.join(cells)} | {words:.0f} |")
+    print("\nBy kind, found in 5 / key facts shown:\n")
+    kinds = sorted({one.kind for one in answerable})
+    print("| system |", " | ".join(kinds), "|")
+    print("|---|" + "---:|" * len(kinds))
+    for name, rows in systems.items():
+        cells = []
+        for kind in kinds:
+            of_kind = [rows[one.id] for one in answerable if one.kind == kind]
+            both = (mean([one.get(metric) for one in of_kind]) for metric in METRICS[:2])
+            cells.append(" / ".join(f"{share:.2f}" for share in both))
+        print(f"| {name} |", " | ".join(cells), "|")
+
+
+def compared(
+    ours: Mapping[str, Measures],
+    theirs: Mapping[str, Measures],
+    metric: str,
+    questions: Sequence[Question],
+) -> Difference:
+    a, b = ([rows[one.id][metric] for one in questions] for rows in (theirs, ours))
+    return paired_bootstrap(a, b)
+
+
+def interval(one: Difference) -> str:
+    return f"{one.mean:+.3f} ({one.low:+.3f} to {one.high:+.3f})"
+
+
+def mean(shares: Sequence[Share | None]) -> float:
+    there = [share for share in shares if share]
+    return sum(part for part, _ in there) / len(there) if there else 0.0
+
+
+def main() -> None:
+    parser = dev_sets_parser(__doc__)
+    parser.add_argument("--half", choices=("development", "final", "all"), default="development")
+    options = parser.parse_args()
+    asyncio.run(run(options.data, options.home, options.half))
+
+
+if __name__ == "__main__":
+    main()
