@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
+from cachetools import TTLCache
 from pydantic import BaseModel
 
 from app.api.problems import error_event, report
@@ -166,12 +166,10 @@ class AnswerRuns:
         self, clock: Callable[[], float] = time.monotonic, max_bytes: int = MAX_KEPT_BYTES
     ) -> None:
         """`clock` gives seconds."""
-        self._clock = clock
-        self._max_bytes = max_bytes
-        self._bytes = 0
         self._running: dict[str, AnswerRun] = {}
-        self._kept: OrderedDict[str, tuple[float, AnswerRun]] = OrderedDict()
-        """By the time of their end."""
+        self._kept: TTLCache[str, AnswerRun] = TTLCache(
+            max_bytes, KEPT_SECONDS, timer=clock, getsizeof=lambda run: run.size
+        )
         self._whole: set[asyncio.Future[Any]] = set()
         self._closed = False
 
@@ -210,9 +208,8 @@ class AnswerRuns:
 
         None when it is not kept, any more or at all, or answers something else.
         """
-        self._forget()
         name, _, count = event_id.rpartition(":")
-        run = self._running.get(name) or self._kept.get(name, (0.0, None))[1]
+        run = self._running.get(name) or self._kept.get(name)
         seen = int(count) if count.isascii() and count.isdigit() and len(count) < 9 else -1
         if run is None or run.abandoned or run.ask != ask or not 0 <= seen <= len(run.frames):
             return None
@@ -221,20 +218,8 @@ class AnswerRuns:
 
     def _settle(self, run: AnswerRun) -> None:
         del self._running[run.id]
-        if run.whole:
-            self._kept[run.id] = (self._clock(), run)
-            self._bytes += run.size
-        self._forget()
-
-    def _forget(self) -> None:
-        """Drop what ended a minute ago, and the oldest while all take too much memory."""
-        oldest = self._clock() - KEPT_SECONDS
-        while self._kept:
-            ended, run = next(iter(self._kept.values()))
-            if ended >= oldest and self._bytes <= self._max_bytes:
-                return
-            del self._kept[run.id]
-            self._bytes -= run.size
+        if run.whole and run.size <= self._kept.maxsize:
+            self._kept[run.id] = run
 
 
 def _shutting_down() -> ShuttingDown:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from cachetools import LRUCache
+
 _EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
 _MOST_EVENTS = 1_000
 
@@ -24,7 +26,7 @@ class OncePerSecond(logging.Filter):
         """`clock` gives seconds."""
         super().__init__()
         self._clock = clock
-        self._seen: dict[tuple[object, ...], tuple[float, int]] = {}
+        self._seen: LRUCache[tuple[object, ...], tuple[float, int]] = LRUCache(_MOST_EVENTS)
         """By event: when one was let through, and how many have been left out since."""
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -36,8 +38,6 @@ class OncePerSecond(logging.Filter):
         if now < then + 1:
             self._seen[event] = (then, left_out + 1)
             return False
-        if len(self._seen) >= _MOST_EVENTS:
-            self._seen.clear()
         self._seen[event] = (now, 0)
         if left_out:
             record.left_out = left_out

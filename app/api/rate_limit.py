@@ -11,11 +11,11 @@ request, 18 ms each at 60,000 keys, and has no bound of keys (decision 0001).
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from cachetools import LRUCache
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -56,8 +56,8 @@ class RateLimit:
     """Questions at once."""
     clock: Callable[[], float] = time.monotonic
     """In seconds."""
-    _buckets: OrderedDict[tuple[str, str], tuple[float, float]] = field(
-        default_factory=OrderedDict, init=False
+    _buckets: LRUCache[tuple[str, str], tuple[float, float]] = field(
+        default_factory=lambda: LRUCache(MAX_BUCKETS), init=False
     )
     """By sort and client: what was left, as a share of a full bucket, and when."""
 
@@ -77,8 +77,6 @@ class RateLimit:
         admitted = missing <= 0
         for key, cost in costs.items():
             self._buckets[key] = (filled[key] - cost * admitted, now)
-        while len(self._buckets) > MAX_BUCKETS:
-            self._buckets.popitem(last=False)
         return 0.0 if admitted else missing * self._seconds_to_fill
 
     @property
@@ -86,7 +84,7 @@ class RateLimit:
         return self.burst / self.per_minute * 60
 
     def _filled(self, key: tuple[str, str], now: float) -> float:
-        left, then = self._buckets.pop(key, (1.0, now))
+        left, then = self._buckets.get(key, (1.0, now))
         return min(1.0, left + (now - then) / self._seconds_to_fill)
 
 

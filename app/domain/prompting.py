@@ -13,9 +13,6 @@ from dataclasses import dataclass
 from app.domain.errors import ProviderError
 from app.domain.retrieval.query import Turn
 
-PROMPT_VERSION = "1"
-"""Changes with any text below: recorded answers of another version are not comparable."""
-
 NO_ANSWER = "NOT_IN_BOOK"
 """What a model is told to write, alone, when the documents hold no answer."""
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from threading import Lock
+
+from cachetools import LRUCache
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.retrieval.chunk_terms import ChunkTerms, chunk_terms
@@ -20,19 +23,21 @@ DEPTH = 30
 MOST_TERMS = 64
 """Of a long question: what follows is code or setting, and each new term is a search of its own."""
 
-_REMEMBERED = 5_000
-"""Chunks whose terms are kept, about 30 MB."""
+_CACHED_CHUNKS = 5_000
+"""Chunks whose terms are cached, about 30 MB."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FeatureReranker:
     sparse: SparseEncoder
     ceilings: TermUpperBounds
     """A term that few chunks have says more of what is asked."""
     weights: RescoringWeights = field(default_factory=RescoringWeights)
-    _known: dict[tuple[str, str, str], ChunkTerms] = field(
-        default_factory=dict, compare=False, repr=False
+    _known: LRUCache[tuple[str, str, str], ChunkTerms] = field(
+        default_factory=lambda: LRUCache(_CACHED_CHUNKS), init=False, compare=False, repr=False
     )
+    _lock: Lock = field(default_factory=Lock, init=False, compare=False, repr=False)
+    """Threads of several searches share the cache."""
 
     async def order(self, query: SearchQuery, hits: Sequence[Hit]) -> tuple[Hit, ...]:
         """The first `DEPTH` hits in their new order, then the others below them, in theirs."""
@@ -51,14 +56,14 @@ class FeatureReranker:
         return rescore(hits, terms, asked, self.weights, page_url)
 
     def terms_of(self, chunk: Chunk) -> ChunkTerms:
-        """The terms of a chunk, remembered."""
+        """The terms of a chunk, cached."""
         key = (chunk.book, chunk.book_version, chunk.chunk_id)
-        found = self._known.get(key)
+        with self._lock:
+            found = self._known.get(key)
         if found is None:
             found = chunk_terms(chunk, self.sparse.terms)
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            self._known[key] = found
+            with self._lock:
+                self._known[key] = found
         return found
 
     async def _asked(self, query: SearchQuery, languages: set[str]) -> Mapping[str, AskedTerms]:

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from cachetools import LRUCache
+
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
@@ -22,6 +24,10 @@ from app.domain.retrieval.query import SearchFilter
 from app.services.book_scope import books_asked, require_all
 from app.services.ports import BookManifest, VectorIndex
 
+_CACHED_BOOKS = 50
+_CACHED_PAGES = 2_000
+"""Of each book."""
+
 
 @dataclass(frozen=True, slots=True)
 class PageGlossary:
@@ -32,23 +38,29 @@ class PageGlossary:
 
 @dataclass(slots=True)
 class _Generation:
-    """What is remembered of a book: its terms, and the pages with those that stand on them."""
+    """What is cached of a book: its terms, and those of each page."""
 
     manifest: BookManifest
     finder: TermFinder
     defined: Mapping[str, Sequence[GlossaryTerm]]
     """Page key to the entries that stand there, references followed."""
-    found: dict[str, tuple[TermOnPage, ...]] = field(default_factory=dict)
+    found: LRUCache[str, tuple[TermOnPage, ...]] = field(
+        default_factory=lambda: LRUCache(_CACHED_PAGES)
+    )
     """By page key, once somebody asked."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LookUpTerms:
     """The use case. A glossary is read once for each generation, a page when first asked for."""
 
     index: VectorIndex
-    _read: dict[str, _Generation] = field(default_factory=dict, compare=False)
-    _reading: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False)
+    _read: LRUCache[str, _Generation] = field(
+        default_factory=lambda: LRUCache(_CACHED_BOOKS), init=False, compare=False, repr=False
+    )
+    _reading: asyncio.Lock = field(
+        default_factory=asyncio.Lock, init=False, compare=False, repr=False
+    )
 
     async def on_page(self, page: str, book: BookId | None = None) -> PageGlossary | None:
         """Return the terms on a page, given by URL or path; None if no book has that page.
@@ -87,8 +99,9 @@ class LookUpTerms:
 
     async def _terms(self, generation: _Generation, page: str) -> tuple[TermOnPage, ...] | None:
         """The terms on a page; None if the book has no such page."""
-        if page in generation.found:
-            return generation.found[page]
+        known = generation.found.get(page)
+        if known is not None:
+            return known
         on_page = SearchFilter(books=(generation.manifest.book,), pages=(page,))
         chunks = await self.index.matching(on_page)
         if not chunks:

@@ -6,6 +6,8 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from cachetools import LRUCache
+
 from app.domain.answer import Answer, AnswerEvent, Citation, CitationFound, Finished
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Passage
@@ -15,18 +17,20 @@ from app.domain.retrieval.query import SearchFilter
 from app.services.book_scope import books_asked
 from app.services.ports import BookManifest, VectorIndex
 
-_REMEMBERED = 300
-"""Pages, some 10 MB."""
+_CACHED_PAGES = 300
+"""About 10 MB."""
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LinkQuotes:
     """Reads a page from the index when it is first cited; a failure leaves the link as it was."""
 
     index: VectorIndex
-    _pages: dict[tuple[str, int, str], PageText] = field(default_factory=dict, compare=False)
+    _pages: LRUCache[tuple[str, int, str], PageText] = field(
+        default_factory=lambda: LRUCache(_CACHED_PAGES), init=False, compare=False, repr=False
+    )
 
     async def event(self, event: AnswerEvent) -> AnswerEvent:
         """The event, the links of its citations led to their quotes."""
@@ -52,11 +56,10 @@ class LinkQuotes:
     async def _page(self, book: BookId, file: str) -> PageText:
         (manifest,) = await books_asked(self.index, [book])
         key = (book, manifest.generation, file)
-        if key not in self._pages:
-            if len(self._pages) >= _REMEMBERED:
-                self._pages.clear()
-            self._pages[key] = PageText.of(await self._blocks(manifest, file))
-        return self._pages[key]
+        page = self._pages.get(key)
+        if page is None:
+            page = self._pages[key] = PageText.of(await self._blocks(manifest, file))
+        return page
 
     async def _blocks(self, manifest: BookManifest, file: str) -> Sequence[str]:
         """The texts of a page, each once."""

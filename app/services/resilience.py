@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
+
+from cachetools import LRUCache
 
 from app.domain.answer import AnswerMode
 from app.domain.errors import ProviderError, ProviderRateLimited, ProviderUnavailable
@@ -138,23 +139,23 @@ def _too_slow(what: str, seconds: float) -> ProviderUnavailable:
     return ProviderUnavailable(f"{what} took longer than {seconds:g} s")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GuardedEmbedder:
-    """An `Embedder` whose questions are embedded in time or not at all.
+    """An `Embedder` with a time limit and a circuit breaker for questions; an ingest has neither.
 
-    The latest questions are remembered, since those of a class are often the same: no call is made
-    for them, so they go on while the circuit is open, and tell it nothing. An ingest has its own
-    patience and is left to it.
+    Vectors of recent questions are cached, since a class often asks the same ones: a cached
+    question is answered while the circuit is open, and does not count as a success.
     """
 
     embedder: Embedder
     breaker: CircuitBreaker
     seconds: float
     remembered: int = 1_000
-    """Questions whose vectors are kept; so many take some 6 MB at 1,536 dimensions."""
-    _known: OrderedDict[str, Vector] = field(
-        default_factory=OrderedDict, init=False, compare=False, repr=False
-    )
+    """Questions in the cache: 1,000 take about 6 MB at 1,536 dimensions."""
+    _vectors: LRUCache[str, Vector] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._vectors = LRUCache(self.remembered)
 
     @property
     def model(self) -> str:
@@ -171,16 +172,14 @@ class GuardedEmbedder:
         return self.embedder.embed_batches(texts)
 
     async def embed_query(self, text: str) -> Vector:
-        if text in self._known:
-            self._known.move_to_end(text)
-            return self._known[text]
+        known = self._vectors.get(text)
+        if known is not None:
+            return known
         with self.breaker.call():
             work = self.embedder.embed_query(text)
             vector = await in_time(work, self.seconds, self.breaker.name)
         require_vector(vector, self.model, self.dimension, "a question")
-        self._known[text] = vector
-        if len(self._known) > self.remembered:
-            self._known.popitem(last=False)
+        self._vectors[text] = vector
         return vector
 
 

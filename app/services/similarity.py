@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from math import hypot
 from operator import mul
 
+from cachetools import LRUCache
+
 from app.domain.languages import without_words
 from app.domain.retrieval.query import Vector
 from app.services.ports import Embedder
@@ -35,7 +37,7 @@ _REMEMBERED = 16_000
 """Texts whose vectors are kept, about 25 MB."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SimilarityEncoder:
     """Vectors whose inner product is the likeness of a question and a text, -1 to 1."""
 
@@ -44,10 +46,12 @@ class SimilarityEncoder:
     Asked for with the first question."""
     common_words: Mapping[str, Collection[str]]
     """The function words of each language that is known, in lower case."""
-    _known: dict[tuple[str, str], Vector] = field(default_factory=dict, compare=False, repr=False)
+    _known: LRUCache[tuple[str, str], Vector] = field(
+        default_factory=lambda: LRUCache(_REMEMBERED), init=False, compare=False, repr=False
+    )
     """By language and text."""
-    _shared: dict[str, Vector] = field(default_factory=dict, compare=False, repr=False)
-    """What the texts of a language have in common, of length 1."""
+    _shared: dict[str, Vector] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What the texts of a language have in common, of length 1; as many as `common_words`."""
 
     async def question(self, text: str, language: str) -> Vector:
         embedder = await self.embedder()
@@ -65,8 +69,6 @@ class SimilarityEncoder:
         found = {text: known[language, text] for text in texts if (language, text) in known}
         if missing:
             found.update(zip(missing, await self._embed(missing, language), strict=True))
-            if len(known) >= _REMEMBERED:
-                known.clear()
             known.update({(language, text): found[text] for text in missing})
         return [found[text] for text in texts]
 

@@ -1,7 +1,7 @@
-"""How much each term of a question can add to a BM25 score, asked of the index itself.
+"""Upper bound of what each term of a question can add to a BM25 score, read from the index.
 
-A search for one term alone gives the best score any chunk has by it: high for a rare term, low for
-one that stands everywhere, nothing for one that is not in the book.
+A search for one term alone gives its best score in any chunk: high for a rare term, low for one
+that is everywhere, none for one that is not in the book.
 """
 
 from __future__ import annotations
@@ -10,21 +10,25 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import log
 
+from cachetools import LRUCache
+
 from app.domain.book_id import BookId
 from app.services.ports import BookManifest, SparseEncoder, VectorIndex
 
-_REMEMBERED = 50_000
-"""Terms whose ceilings are kept, a few MB."""
+_CACHED_TERMS = 50_000
+"""A few MB."""
 _UNKNOWN_WEIGHT = 1.3
 """BM25 weight that a term which is in no chunk is taken to have; a term said once or twice has it.
 Of 1.0, 1.3, 1.6 and 2.1 the one that told the dev sets' own and foreign questions apart best."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TermUpperBounds:
     index: VectorIndex
     sparse: SparseEncoder
-    _known: dict[tuple[str, int], float] = field(default_factory=dict, compare=False)
+    _known: LRUCache[tuple[str, int], float] = field(
+        default_factory=lambda: LRUCache(_CACHED_TERMS), init=False, compare=False, repr=False
+    )
 
     def terms(self, text: str, language: str) -> frozenset[int]:
         """The ids of the text's terms, as a search for it would use them."""
@@ -49,8 +53,6 @@ class TermUpperBounds:
         ceilings = {term: self._known.get((scope, term)) for term in terms}
         unseen = [term for term, ceiling in ceilings.items() if ceiling is None]
         found = await self._search(unseen, manifests) if unseen else []
-        if len(self._known) > _REMEMBERED:
-            self._known.clear()
         fresh = dict(zip(unseen, found, strict=True))
         self._known.update({(scope, term): ceiling for term, ceiling in fresh.items()})
         return {term: fresh[term] if known is None else known for term, known in ceilings.items()}

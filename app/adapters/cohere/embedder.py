@@ -99,8 +99,6 @@ class CohereEmbedder:
         self.dimension = dimension
         self.billed_tokens = 0
         """Input tokens that Cohere billed since this object was made."""
-        self.calls_made = 0
-        """Calls that were answered with vectors."""
         self._calls = calls
         self._count_tokens = count_tokens
         self._timeout = timeout_seconds
@@ -222,7 +220,6 @@ class CohereEmbedder:
                 slot.settle(billed)
                 self.billed_tokens += billed
                 self._counted_tokens += tokens
-            self.calls_made += 1
             return self._vectors(response, len(texts))
 
         estimate = math.ceil(tokens * self._billed_per_counted())

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 
 import qdrant_edge as edge
+from cachetools import LRUCache
 
 from app.adapters.qdrant.edge_copy import ShardCopy, copy_if_needed
 from app.adapters.qdrant.edge_shard import count, load_shard, retrieve, storage_errors
@@ -16,11 +18,11 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, IndexUnreadable, StorageError
 from app.services.ports import BookManifest
 
-_REMEMBERED = 2_000
-"""Chunks of an open book, about 15 MB."""
+_CACHED_CHUNKS = 2_000
+"""Of an open book, about 15 MB."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Generation:
     """The engine closes the shard when the last search that holds it lets go."""
 
@@ -29,7 +31,11 @@ class Generation:
     manifest: BookManifest
     copy: ShardCopy | None = None
     """Where the shard is, if its own disk cannot be written."""
-    _known: dict[str, Chunk] = field(default_factory=dict, compare=False, repr=False)
+    _known: LRUCache[str, Chunk] = field(
+        default_factory=lambda: LRUCache(_CACHED_CHUNKS), init=False, compare=False, repr=False
+    )
+    _lock: Lock = field(default_factory=Lock, init=False, compare=False, repr=False)
+    """Threads of several searches share the cache."""
 
     @contextmanager
     def errors(self) -> Iterator[edge.EdgeShard]:
@@ -52,16 +58,14 @@ class Generation:
         return any(path.exists() for path in self.wrong_sizes())
 
     def retrieve(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
-        """Those of the chunks that are here; the last ones are remembered, as pages are asked about
-        again and again.
-        """
-        found = {name: chunk for name in chunk_ids if (chunk := self._known.get(name))}
+        """Those of the chunks that are in this generation, by id, cached."""
+        with self._lock:
+            found = {name: chunk for name in chunk_ids if (chunk := self._known.get(name))}
         missing = [name for name in chunk_ids if name not in found]
         if missing:
             fresh = retrieve(self.shard, missing)
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            self._known.update(fresh)
+            with self._lock:
+                self._known.update(fresh)
             found |= fresh
         return found
 
