@@ -12,7 +12,7 @@ from app.domain.book_id import BookId
 _log = logging.getLogger(__name__)
 
 
-class FileRunMemory:
+class FileLastRunStore:
     """`LastRunStore` in `<folder>/<book>.json`. A file that is lost or torn costs one full run."""
 
     def __init__(self, folder: Path) -> None:

@@ -11,12 +11,12 @@ from app.bootstrap.application import (
     index_only,
     ledger_store,
     migration,
+    storage_warnings,
     verifying,
 )
 from app.bootstrap.chunking import chunk_book, chunk_report, stream_book
 from app.bootstrap.reading import read_identified, read_source, source_stamp, strategy_of
 from app.bootstrap.sample import SAMPLE_BOOK, SAMPLE_BOOK_ID, sample_pages, sample_request
-from app.bootstrap.storage import storage_warnings
 
 __all__ = [
     "SAMPLE_BOOK",

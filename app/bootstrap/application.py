@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -10,9 +11,10 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from app.adapters.bm25 import Bm25Encoder
-from app.adapters.last_run_store import FileRunMemory
+from app.adapters.last_run_store import FileLastRunStore
 from app.adapters.minilm_embedder import MiniLmEmbedder
 from app.adapters.qdrant.edge import EdgeIndex
+from app.adapters.qdrant.edge_copy import disk_fault
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
@@ -28,7 +30,7 @@ from app.bootstrap.providers import (
 )
 from app.bootstrap.reading import read_source, source_stamp
 from app.domain.answering.refusal import RefusalPolicy
-from app.domain.errors import ConfigError
+from app.domain.errors import ConfigError, StorageError
 from app.domain.languages import FUNCTION_WORDS
 from app.services.answer import AnswerQuestion
 from app.services.answerability import AnswerabilityScorer
@@ -159,7 +161,7 @@ async def application(
                 ledgers=ledgers,
                 sparse=sparse,
                 index=index,
-                memory=FileRunMemory(settings.home / "runs"),
+                memory=FileLastRunStore(settings.home / "runs"),
                 count_tokens=count_tokens,
                 clock=time.perf_counter,
                 stamp=partial(source_stamp, state=settings.home),
@@ -230,3 +232,28 @@ async def migration(settings: Settings) -> AsyncIterator[MigrateBooks]:
         raise ConfigError(message)
     async with _server_index(settings, settings.qdrant_url) as server:
         yield MigrateBooks(EdgeIndex(settings.home), server)
+
+
+async def storage_warnings(settings: Settings, index: BookStore) -> list[str]:
+    """Open every book; a line for each that is damaged, and for a disk that cannot be written."""
+    lines = await asyncio.to_thread(_disk, settings)
+    try:
+        await index.check()
+    except StorageError as error:
+        lines.append(f"no book can be answered from: {error}")
+    for book, damage in (await index.damaged()).items():
+        served = "the generation before answers" if damage.answers else "the book is left out"
+        lines.append(f"book {book}: {served}; see `textbook-rag verify`: {damage.reason}")
+    return lines
+
+
+def _disk(settings: Settings) -> list[str]:
+    home = settings.home
+    fault = "" if settings.qdrant_url or not home.is_dir() else disk_fault(home)
+    if not fault:
+        return []
+    line = (
+        f"{home}: the disk is {fault}: nothing can be ingested, and the index is searched in a "
+        f"temporary copy below {tempfile.gettempdir()}"
+    )
+    return [line]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.fingerprints import folder_fingerprint, program_fingerprint
-from app.adapters.last_run_store import FileRunMemory
+from app.adapters.last_run_store import FileLastRunStore
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
 from app.domain.ledger import Ledger, renew
@@ -106,7 +106,7 @@ def test_a_ledgers_revision_changes_when_it_does(tmp_path: Path) -> None:
 
 def test_a_memory_is_kept_by_book_and_may_be_lost(tmp_path: Path) -> None:
     async def scenario() -> None:
-        memory = FileRunMemory(tmp_path / "runs")
+        memory = FileLastRunStore(tmp_path / "runs")
         assert await memory.recall(BookId("lamps")) == ""
         await memory.remember(BookId("lamps"), "first")
         await memory.remember(BookId("lamps"), "Lámparas\n")
@@ -124,5 +124,5 @@ def test_a_memory_that_cannot_be_kept_is_no_error(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "runs").write_text("a file")
-    asyncio.run(FileRunMemory(tmp_path / "runs").remember(BookId("lamps"), "x"))
+    asyncio.run(FileLastRunStore(tmp_path / "runs").remember(BookId("lamps"), "x"))
     assert caplog.messages == ["ingest.not_remembered"]

@@ -15,15 +15,16 @@ from markdown_it.renderer import RendererProtocol
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
+from app.adapters.page_renderer.block_ids import BlockFinder, tag_blocks, tag_included
 from app.adapters.page_renderer.code import code_block
-from app.adapters.page_renderer.pairing import pair_tags, tag_of
-from app.adapters.page_renderer.paragraph_ids import BlockFinder, tag_blocks, tag_included
 from app.adapters.page_renderer.syntax import parser
 from app.adapters.page_renderer.tags import (
     attributes_html,
     closing_html,
     is_component,
     opening_html,
+    pair_tags,
+    tag_of,
 )
 from app.domain.document import Block, Book, Document
 from app.domain.errors import BookError

@@ -1,15 +1,18 @@
-"""HTML and JSX tags in a book's source: which may pass, and what becomes of the components.
+"""HTML and JSX tags in a book's source: which pass, and what becomes of the components.
 
-The allow-list is the whole policy. What is not on it loses its tag and keeps its text, escaped;
-no attribute passes that could run a script or load from elsewhere.
+The allow-list is the whole policy. A tag that is not on it is dropped and its text, escaped, stays;
+no attribute passes that could run a script or load from elsewhere. A tag passes only with its
+partner in the same list item, aside or emphasis: else the page would not nest.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape, unescape
+
+from markdown_it.token import Token
 
 _ATTRIBUTE = r"""\s+(?P<name>[A-Za-z_][\w.:-]*)(?:\s*=\s*(?P<value>"[^"]*"|'[^']*'|\{[^{}]*\}))?"""
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
@@ -116,3 +119,65 @@ def _passes(name: str, value: str) -> bool:
 
 def attributes_html(attributes: dict[str, str]) -> str:
     return "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
+
+
+def tag_of(token: Token) -> Tag | None:
+    tag = token.meta.get("tag")
+    return tag if isinstance(tag, Tag) else None
+
+
+def nesting(token: Token) -> int:
+    """As `Token.nesting`, also for the source's own tags."""
+    tag = tag_of(token)
+    if tag is None:
+        return token.nesting
+    return 0 if tag.empty else -1 if tag.closing else 1
+
+
+def pair_tags(tokens: Sequence[Token]) -> None:
+    """Keep the tags that pass and have their partner, here and in all inline text; drop others."""
+    _pair(tokens, inline=False)
+    for token in tokens:
+        children = token.children or []
+        for child in children:
+            if child.type == "html_inline" and (match := TAG.fullmatch(child.content)):
+                child.meta["tag"] = parse_tag(match)
+        _pair(children, inline=True)
+
+
+def _pair(tokens: Sequence[Token], *, inline: bool) -> None:
+    scopes: list[list[Token]] = [[]]
+    kept: set[int] = set()
+    for token in tokens:
+        tag = tag_of(token)
+        if tag is None:
+            _follow(token.nesting, scopes)
+        elif token.type == "partial" or not passes(tag, inline=inline):
+            continue
+        elif tag.empty:
+            kept.add(id(token))
+        elif not tag.closing:
+            scopes[-1].append(token)
+        elif (opening := _partner(tag.name, scopes[-1])) is not None:
+            kept |= {id(opening), id(token)}
+    for token in tokens:
+        if token.type != "partial" and id(token) not in kept:
+            token.meta.pop("tag", None)
+
+
+def _follow(step: int, scopes: list[list[Token]]) -> None:
+    if step > 0:
+        scopes.append([])
+    elif step < 0 and len(scopes) > 1:
+        scopes.pop()
+
+
+def _partner(name: str, opened: list[Token]) -> Token | None:
+    """Take the nearest opening tag of this name, and those inside it that were never closed."""
+    for position in range(len(opened) - 1, -1, -1):
+        tag = tag_of(opened[position])
+        if tag is not None and tag.name == name:
+            opening = opened[position]
+            del opened[position:]
+            return opening
+    return None
