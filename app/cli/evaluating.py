@@ -21,9 +21,9 @@ from app.cli.output import (
 from app.domain.answering.request import ANSWER_CHUNKS
 from app.domain.answering.thresholds import RefusalCurve
 from app.domain.errors import ConfigError, InputError
-from app.domain.retrieval.paired_bootstrap import CONFIDENCE, Difference, compare_runs
+from app.domain.evaluation.gold_question import Question, fingerprint
+from app.domain.evaluation.paired_bootstrap import CONFIDENCE, Difference, compare_runs
 from app.domain.retrieval.query import SearchMode
-from app.domain.retrieval.question import Question, fingerprint
 from app.services.evaluate import STANDARD_DEPTH, Evaluation, EvaluationRequest
 from app.services.evaluate_answers import AnswerEvaluation, EvaluateAnswers
 from app.settings import Settings

@@ -11,7 +11,7 @@ from app.bootstrap import Curve, bar_charts, curves
 from app.cli.measurements import REFUSAL_SETTING, Run
 from app.cli.output import write_text
 from app.domain.answering.thresholds import RefusalCurve
-from app.domain.retrieval.metrics import NDCG_DEPTH
+from app.domain.evaluation.metrics import NDCG_DEPTH
 from app.services.evaluate import PARAGRAPHS, STANDARD_DEPTH, Evaluation, QuestionResult
 from app.services.evaluate_answers import AnsweredQuestion, AnswerEvaluation
 

@@ -13,9 +13,9 @@ from app.cli.measurements import Run
 from app.cli.output import TerminalProgress, print_json
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
-from app.domain.helpfulness import Helpfulness, Outcome, summary
+from app.domain.evaluation.gold_question import Question, fingerprint
+from app.domain.evaluation.helpfulness import Helpfulness, Outcome, summary
 from app.domain.retrieval.query import SearchMode
-from app.domain.retrieval.question import Question, fingerprint
 from app.services.evaluate import STANDARD_DEPTH
 from app.services.evaluate_helpful import EvaluateHelpful
 from app.settings import Settings

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from app.domain.answering.thresholds import RefusalCurve, RefusalPoint
 from app.domain.errors import InputError
-from app.domain.retrieval.paired_bootstrap import Measured, Share
+from app.domain.evaluation.paired_bootstrap import EvalRun, Share
 from app.services.evaluate import PARAGRAPHS, Evaluation, QuestionResult
 from app.services.evaluate_answers import AnsweredQuestion, AnswerEvaluation
 
@@ -118,7 +118,7 @@ def _rounded(score: float | None) -> float | None:
     return None if score is None else round(score, 6)
 
 
-def read_measurement(path: Path) -> Measured:
+def read_measurement(path: Path) -> EvalRun:
     """Read what `eval --json` printed. InputError when the file is not that."""
     try:
         text = path.read_bytes().decode("utf-8")
@@ -130,7 +130,7 @@ def read_measurement(path: Path) -> Measured:
     try:
         record = json.loads(text)
         run, rows = record["run"], record["questions"]
-        return Measured(
+        return EvalRun(
             name=str(path),
             of=str(run["of"]),
             k=int(run["k"]),

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.english import other_numbers
-from app.domain.retrieval.definitions import referred_to, term_forms
+from app.domain.retrieval.definition_terms import referred_to, term_forms
 
 _WORD = re.compile(r"\w+(?:[-\u2010\u2011]\w+)*")
 _BETWEEN_WORDS = re.compile(r"\s+")

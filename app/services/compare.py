@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.report import Report
 from app.domain.document import Book
-from app.domain.retrieval.question import Question
+from app.domain.evaluation.gold_question import Question
 from app.services.evaluate import Evaluate, EvaluationRequest
 from app.services.ingest import ChunkBook, IngestBook, IngestRequest
 from app.services.phases import Advance, ignore

@@ -12,7 +12,8 @@ from app.domain.answering.request import AskRequest
 from app.domain.answering.thresholds import RefusalCurve, refusal_curve
 from app.domain.book_id import BookId
 from app.domain.document import Span
-from app.domain.retrieval.metrics import (
+from app.domain.evaluation.gold_question import Question
+from app.domain.evaluation.metrics import (
     NDCG_DEPTH,
     RankingScores,
     Retrieved,
@@ -21,7 +22,6 @@ from app.domain.retrieval.metrics import (
     score_ranking,
 )
 from app.domain.retrieval.query import ContextPassage, SearchFilter, SearchMode, SearchQuery
-from app.domain.retrieval.question import Question
 from app.services.retrieve import Retrieve, SearchResult
 
 STANDARD_DEPTH = 5

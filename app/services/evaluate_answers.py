@@ -9,9 +9,9 @@ from app.domain.answer import Answer, AnswerMode, Citation
 from app.domain.answering.request import ANSWER_CHUNKS
 from app.domain.answering.thresholds import RefusalCurve, refusal_curve
 from app.domain.book_id import BookId
-from app.domain.retrieval.metrics import Retrieved, score_ranking
-from app.domain.retrieval.paired_bootstrap import Share
-from app.domain.retrieval.question import Question
+from app.domain.evaluation.gold_question import Question
+from app.domain.evaluation.metrics import Retrieved, score_ranking
+from app.domain.evaluation.paired_bootstrap import Share
 from app.services.answer import AnswerQuestion
 from app.services.evaluate import asked
 

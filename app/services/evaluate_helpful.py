@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
-from app.domain.helpfulness import (
+from app.domain.evaluation.gold_question import Question
+from app.domain.evaluation.helpfulness import (
     Helpfulness,
     finds_gold,
     has_facts,
@@ -15,8 +16,7 @@ from app.domain.helpfulness import (
     shown_text,
     summary,
 )
-from app.domain.retrieval.metrics import Retrieved
-from app.domain.retrieval.question import Question
+from app.domain.evaluation.metrics import Retrieved
 from app.services.answer import AnswerQuestion
 from app.services.evaluate import STANDARD_DEPTH, asked
 from app.services.evaluate_answers import cites_gold

@@ -11,9 +11,9 @@ from cachetools import LRUCache
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.retrieval.chunk_terms import ChunkTerms, chunk_terms
-from app.domain.retrieval.definitions import QUESTION_FRAME_WORDS
+from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
 from app.domain.retrieval.query import Hit, SearchQuery
-from app.domain.retrieval.rescoring import AskedTerms, RescoringWeights, rescore
+from app.domain.retrieval.rescoring import QuestionTerms, RescoringWeights, rescore
 from app.services.ports import SparseEncoder
 from app.services.term_upper_bounds import TermUpperBounds
 
@@ -50,7 +50,7 @@ class FeatureReranker:
         return (*rescored, *(replace(hit, score=min(hit.score, lowest)) for hit in far))
 
     def _rescore(
-        self, hits: Sequence[Hit], asked: Mapping[str, AskedTerms], page_url: str
+        self, hits: Sequence[Hit], asked: Mapping[str, QuestionTerms], page_url: str
     ) -> list[Hit]:
         terms = [self.terms_of(hit.chunk) for hit in hits]
         return rescore(hits, terms, asked, self.weights, page_url)
@@ -66,7 +66,7 @@ class FeatureReranker:
                 self._known[key] = found
         return found
 
-    async def _asked(self, query: SearchQuery, languages: set[str]) -> Mapping[str, AskedTerms]:
+    async def _asked(self, query: SearchQuery, languages: set[str]) -> Mapping[str, QuestionTerms]:
         terms = {
             language: self.sparse.terms(query.question, language)[:MOST_TERMS]
             for language in languages
@@ -74,7 +74,7 @@ class FeatureReranker:
         every = {term for found in terms.values() for term in found}
         weights = await self.ceilings.of(every, query.filter.books)
         return {
-            language: AskedTerms(
+            language: QuestionTerms(
                 found, weights, self.sparse.terms(QUESTION_FRAME_WORDS.get(language, ""), language)
             )
             for language, found in terms.items()

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from app.domain.chunking.chunk import Chunk
-from app.domain.retrieval.chunk_terms import names
-from app.domain.retrieval.definitions import (
+from app.domain.retrieval.chunk_terms import heading_targets
+from app.domain.retrieval.definition_terms import (
     QUESTION_FRAME_WORDS,
     definition_id,
     definition_targets,
@@ -31,7 +31,7 @@ def chunk_vector(chunk: Chunk, sparse: SparseEncoder) -> SparseVector:
     words = sparse.encode_document(chunk.lexical_text, chunk.language)
     forms = {form for one in chunk.passages for term in one.terms for form in term_forms(term)}
     defined = {tuple(sparse.terms(form, chunk.language)) for form in forms}
-    return _with_definitions(words, defined | names(chunk, sparse.terms))
+    return _with_definitions(words, defined | heading_targets(chunk, sparse.terms))
 
 
 def question_vector(question: str, language: str, sparse: SparseEncoder) -> SparseVector:

@@ -15,7 +15,7 @@ from app.domain.errors import (
     ProviderError,
     QuestionError,
 )
-from app.domain.retrieval.assembly import assemble, may_be_parts
+from app.domain.retrieval.context_assembly import assemble, edge_passages
 from app.domain.retrieval.fusion import DENSE_WEIGHT, Fused, Fusion, fuse
 from app.domain.retrieval.query import (
     Candidates,
@@ -93,7 +93,7 @@ class Retrieve:
             raise QuestionError(message)
         books = await self._in_scope(query.filter)
         asked, degraded = await self._standalone(query, books[0].language)
-        query = replace(query, question=asked.words)
+        query = replace(query, question=asked.lexical)
         dense, failed = await self._embed(asked.question, query.mode)
         degraded += failed
         limit = max(self.candidates, query.k)
@@ -123,7 +123,7 @@ class Retrieve:
         A list, a table or the like that the best hits have a part of comes whole if it fits.
         """
         best = sorted(hits, key=lambda hit: -hit.score)[:COMPLETED_HITS]
-        parts = [(part, hit) for hit in best for part in may_be_parts(hit.chunk)]
+        parts = [(part, hit) for hit in best for part in edge_passages(hit.chunk)]
         found = await asyncio.gather(
             *(self.index.find_paragraph(part.paragraph_id, hit.chunk.book) for part, hit in parts)
         )

@@ -23,9 +23,9 @@ from app.adapters.question_file import read_questions
 from app.bootstrap import Application
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind
+from app.domain.evaluation.gold_question import Question
 from app.domain.retrieval.fusion import Fusion
 from app.domain.retrieval.query import SearchMode
-from app.domain.retrieval.question import Question
 from app.domain.retrieval.rescoring import RescoringWeights
 from app.services.evaluate import Evaluate, EvaluationRequest
 from app.services.retrieve import Retrieve

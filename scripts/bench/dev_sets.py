@@ -12,7 +12,7 @@ from app.adapters.question_file import read_questions
 from app.bootstrap import Application, application
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Site
-from app.domain.retrieval.question import Question
+from app.domain.evaluation.gold_question import Question
 from app.services.ingest_report import IngestRequest
 from app.settings import Settings
 

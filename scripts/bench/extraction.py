@@ -25,8 +25,8 @@ from dev_sets import DEV_SETS, dev_sets_parser, indexed
 from app.domain.answer import Answer, Citation
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest
+from app.domain.evaluation.gold_question import GoldSpan
 from app.domain.retrieval.query import SearchFilter
-from app.domain.retrieval.question import GoldSpan
 from app.domain.terms import Terms
 
 Measure: TypeAlias = tuple[str, float]

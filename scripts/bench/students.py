@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from app.adapters.markdown import read_book
 from app.adapters.question_file import read_questions
 from app.bootstrap import Application
-from app.domain.helpfulness import Helpfulness, finds_gold, has_facts, summary
-from app.domain.retrieval.metrics import Retrieved
-from app.domain.retrieval.paired_bootstrap import Difference, Share, paired_bootstrap
-from app.domain.retrieval.question import Question
+from app.domain.evaluation.gold_question import Question
+from app.domain.evaluation.helpfulness import Helpfulness, finds_gold, has_facts, summary
+from app.domain.evaluation.metrics import Retrieved
+from app.domain.evaluation.paired_bootstrap import Difference, Share, paired_bootstrap
 from app.services.evaluate import STANDARD_DEPTH
 from app.services.evaluate_helpful import EvaluateHelpful
 from app.services.ports import Embedder

@@ -58,4 +58,4 @@ def test_late_is_compared_with_an_embedder_of_tokens_alone(
 ) -> None:
     result = run("compare", book, questions, "--strategies", "fixed", "late", RAG_EMBEDDER="local")
     assert result.code == 2
-    assert "'late' needs an embedder that gives a vector for each token" in result.err
+    assert "'late' needs an embedder with a vector for each token" in result.err

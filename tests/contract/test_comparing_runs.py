@@ -11,7 +11,7 @@ import pytest
 
 from app.cli.measurements import read_measurement
 from app.domain.errors import InputError
-from app.domain.retrieval.paired_bootstrap import Measured, Share, compare_runs, paired_bootstrap
+from app.domain.evaluation.paired_bootstrap import EvalRun, Share, compare_runs, paired_bootstrap
 from tests.command_line import runner
 
 
@@ -54,9 +54,9 @@ def test_it_is_repeatable_and_rejects_unpaired_input() -> None:
         paired_bootstrap([], [])
 
 
-def measured(name: str, rows: Mapping[str, Mapping[str, Share]], **changes: Any) -> Measured:
+def measured(name: str, rows: Mapping[str, Mapping[str, Share]], **changes: Any) -> EvalRun:
     facts: dict[str, Any] = {"of": "retrieval", "k": 5, "questions": "f00d", **changes}
-    return Measured(name=name, rows=rows, **facts)
+    return EvalRun(name=name, rows=rows, **facts)
 
 
 ROWS: Mapping[str, Mapping[str, Share]] = {
@@ -87,9 +87,9 @@ def test_a_question_that_one_run_has_nothing_to_measure_of_still_counts_in_the_o
     ("changes", "rows", "reason"),
     [
         ({"of": "answers"}, ROWS, "one measured retrieval, the other answers"),
-        ({}, {"1": {}}, "2 and 1 questions, of which 1 are in one alone, as '2' in a.json"),
-        ({}, {"1": {}, "3": {}, "4": {}}, "3 are in one alone"),
-        ({"questions": "beef"}, ROWS, "other questions or other gold"),
+        ({}, {"1": {}}, "2 and 1 questions; 1 are in one run only, such as '2' in a.json"),
+        ({}, {"1": {}, "3": {}, "4": {}}, "3 are in one run only"),
+        ({"questions": "beef"}, ROWS, "different questions or gold"),
         ({"k": 8}, ROWS, "k is 5 in one and 8 in the other"),
     ],
 )

@@ -16,8 +16,8 @@ import pytest
 from app.adapters.question_file import read_questions
 from app.bootstrap import application
 from app.cli import main
+from app.domain.evaluation.gold_question import Question
 from app.domain.retrieval.query import Hit, SearchFilter, SearchQuery
-from app.domain.retrieval.question import Question
 from app.settings import Settings
 from tests.command_line import KEYS, Run, runner
 

@@ -14,8 +14,8 @@ import pytest
 
 from app.adapters.question_file import read_questions
 from app.domain.errors import InputError
-from app.domain.helpfulness import has_facts
-from app.domain.retrieval.question import Question
+from app.domain.evaluation.gold_question import Question
+from app.domain.evaluation.helpfulness import has_facts
 from tests.command_line import Run
 from tests.conftest import ROOT
 

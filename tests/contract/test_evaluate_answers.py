@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.retrieval.question import GoldSpan, Question
+from app.domain.evaluation.gold_question import GoldSpan, Question
 from app.services.evaluate_answers import EvaluateAnswers
 from tests.answer_fakes import World, passage
 from tests.command_line import runner

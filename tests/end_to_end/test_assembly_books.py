@@ -18,7 +18,7 @@ from app.bootstrap import SAMPLE_BOOK, chunk_book, read_source
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.assembly import SECTION_SHARE, assemble
+from app.domain.retrieval.context_assembly import SECTION_SHARE, assemble
 from app.domain.retrieval.query import ContextPassage, Hit
 from app.services.ingest import IngestRequest
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.assembly import assemble, may_be_parts
+from app.domain.retrieval.context_assembly import assemble, edge_passages
 from app.domain.retrieval.query import ContextPassage, Hit
 
 
@@ -95,9 +95,9 @@ def test_a_part_of_a_table_makes_room_for_the_whole_of_it_within_the_budget(
 
 def test_only_what_begins_or_ends_a_chunk_may_be_a_part_and_only_of_some_kinds() -> None:
     inner = passage("x", 50, kind=BlockKind.TABLE)
-    assert may_be_parts(chunk(FOUR, inner, ROWS[0])) == (ROWS[0],)
-    assert may_be_parts(chunk(ROWS[0])) == (ROWS[0],)
-    assert may_be_parts(chunk(ONE, inner, SIX)) == ()
+    assert edge_passages(chunk(FOUR, inner, ROWS[0])) == (ROWS[0],)
+    assert edge_passages(chunk(ROWS[0])) == (ROWS[0],)
+    assert edge_passages(chunk(ONE, inner, SIX)) == ()
 
 
 def test_a_paragraph_that_two_chunks_share_comes_once_with_the_best_score_and_both_hits() -> None:

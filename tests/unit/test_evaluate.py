@@ -14,8 +14,8 @@ import pytest
 from app.adapters.question_file import read_questions
 from app.domain.answering.request import AskRequest
 from app.domain.errors import InputError
+from app.domain.evaluation.gold_question import GoldSpan, Question, fingerprint
 from app.domain.retrieval.query import Turn
-from app.domain.retrieval.question import GoldSpan, Question, fingerprint
 from app.services.evaluate import Evaluate, Evaluation, EvaluationRequest
 from app.services.retrieve import Retrieve
 from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk

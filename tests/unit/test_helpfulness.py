@@ -10,7 +10,8 @@ import pytest
 
 from app.domain.answer import Answer, AnswerMode
 from app.domain.errors import InputError
-from app.domain.helpfulness import (
+from app.domain.evaluation.gold_question import GoldSpan, Question, fingerprint
+from app.domain.evaluation.helpfulness import (
     METRICS,
     Failure,
     Helpfulness,
@@ -20,8 +21,7 @@ from app.domain.helpfulness import (
     shown_text,
     summary,
 )
-from app.domain.retrieval.metrics import Retrieved
-from app.domain.retrieval.question import GoldSpan, Question, fingerprint
+from app.domain.evaluation.metrics import Retrieved
 from app.services.evaluate_helpful import EvaluateHelpful, HelpfulEvaluation
 from tests.answer_fakes import World, passage
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.retrieval.metrics import (
+from app.domain.evaluation.gold_question import GoldSpan, Question
+from app.domain.evaluation.metrics import (
     MIN_OVERLAP,
     Retrieved,
     merge,
@@ -16,7 +17,6 @@ from app.domain.retrieval.metrics import (
     recall,
     score_ranking,
 )
-from app.domain.retrieval.question import GoldSpan, Question
 
 
 def question(*spans: tuple[int, int], kind: str = "factual", gold_file: str = "") -> Question:

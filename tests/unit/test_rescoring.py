@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import chunk_terms
-from app.domain.retrieval.definitions import definition_targets, term_forms
+from app.domain.retrieval.definition_terms import definition_targets, term_forms
 from app.domain.retrieval.query import Hit
-from app.domain.retrieval.rescoring import AskedTerms, RescoringWeights, rescore
+from app.domain.retrieval.rescoring import QuestionTerms, RescoringWeights, rescore
 from tests.retrieval_fakes import make_chunk
 
 NOTHING = RescoringWeights(*[0] * len(fields(RescoringWeights)))
@@ -34,7 +34,7 @@ def order(
     rare: str = "",
     page_url: str = "",
 ) -> list[str]:
-    asked = AskedTerms(
+    asked = QuestionTerms(
         terms_of(question), dict.fromkeys(terms_of(rare), 5.0), frozenset(terms_of(frame_words))
     )
     terms = [chunk_terms(hit.chunk, terms_of) for hit in hits]
@@ -226,7 +226,7 @@ def test_no_hit_is_lost_and_scores_stay_from_0_to_1_and_never_rise(
     hits: list[Hit], question: str
 ) -> None:
     terms = [chunk_terms(hit.chunk, terms_of) for hit in hits]
-    asked = {"en": AskedTerms(terms_of(question))}
+    asked = {"en": QuestionTerms(terms_of(question))}
     found = rescore(hits, terms, asked, RescoringWeights())
     assert sorted(hit.chunk.chunk_id for hit in found) == sorted(h.chunk.chunk_id for h in hits)
     scores = [hit.score for hit in found]

@@ -6,10 +6,10 @@ import pytest
 
 from app.domain.retrieval.query import SparseVector, Turn
 from app.domain.retrieval.standalone import (
+    ANTECEDENT_WEIGHT,
     ASSISTANT_WEIGHT,
-    BEFORE_THAT,
-    INDEPENDENT,
-    LEANT_ON,
+    EARLIER_WEIGHT,
+    INDEPENDENT_FACTOR,
     blend,
     standalone,
 )
@@ -32,8 +32,8 @@ def test_a_question_that_leans_on_the_last_one_is_embedded_with_it() -> None:
     found = standalone("Why is it slow?", HISTORY, lambda _: 1, "en")
     assert found.question == "And a queue?\nWhy is it slow?"
     assert found.background == (
-        ("And a queue?", LEANT_ON),
-        ("What is a stack?", BEFORE_THAT),
+        ("And a queue?", ANTECEDENT_WEIGHT),
+        ("What is a stack?", EARLIER_WEIGHT),
         ("First in, first out.", ASSISTANT_WEIGHT),
     )
 
@@ -56,14 +56,14 @@ def test_what_the_last_question_leans_on_is_leant_on_as_well(
 
     found = standalone("What else?", [Turn("user", one) for one in asked], count_terms, "en")
     assert found.question == f"{in_front}What else?"
-    assert dict(found.background)[asked[-1]] == LEANT_ON
+    assert dict(found.background)[asked[-1]] == ANTECEDENT_WEIGHT
 
 
 def test_an_independent_question_is_embedded_alone_and_its_background_counts_less() -> None:
     question = "Which sorting algorithm compares neighbouring elements?"
     found = standalone(question, HISTORY, lambda _: 5, "en")
     assert found.question == question
-    assert found.background[0] == ("And a queue?", INDEPENDENT * LEANT_ON)
+    assert found.background[0] == ("And a queue?", INDEPENDENT_FACTOR * ANTECEDENT_WEIGHT)
 
 
 @pytest.mark.parametrize(

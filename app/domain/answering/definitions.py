@@ -12,7 +12,7 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.glossary import definition_in
 from app.domain.retrieval.chunk_terms import ChunkTerms
-from app.domain.retrieval.definitions import heading_forms, referred_to, term_forms
+from app.domain.retrieval.definition_terms import heading_forms, referred_to, term_forms
 from app.domain.retrieval.query import Hit
 from app.domain.terms import Terms, words
 

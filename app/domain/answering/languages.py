@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.domain.languages import COMMON_WORDS, LANGUAGES, without_words
-from app.domain.retrieval.definitions import QUESTION_FRAME_WORDS
+from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
 from app.domain.terms import words
 
 _REFUSALS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from app.domain.english import other_numbers, verb_stem
-from app.domain.retrieval.definitions import term_forms
+from app.domain.retrieval.definition_terms import term_forms
 from app.domain.terms import words
 
 Name: TypeAlias = tuple[str, ...]

@@ -192,15 +192,9 @@ def _could_take(given: CheckInput, chunk: Chunk, other: Chunk) -> bool:
     """Whether a short chunk has room for its whole neighbour, or for the neighbour's edge block."""
     if other.file != chunk.file:
         return False
-    shared = shared_spans(chunk, other)
-    blocks = [
-        block
-        for start, end in other.spans
-        for block in given.inside(other.file, start, end)
-        if (block.start, block.end) not in shared and _separate_kind(block.kind) is None
-    ]
     follows = other.char_start > chunk.char_start
-    edge = blocks[0] if follows else blocks[-1]
+    pair = _edge_blocks(given, chunk, other, follows)
+    edge = pair[0] if follows else pair[-1]
     if edge.heading_path not in {passage.heading_path for passage in chunk.passages}:
         return False
     room = given.config.maximum - chunk.token_count - _GAP_TOKENS
@@ -209,8 +203,19 @@ def _could_take(given: CheckInput, chunk: Chunk, other: Chunk) -> bool:
     minimum, tokens = given.config.minimum, given.tokens(edge)
     stays_above_minimum = other.token_count - other.overlap_start - tokens >= minimum
     helps = minimum - chunk.token_count <= tokens <= room
-    pair = blocks[:2] if follows else blocks[-2:]
     return helps and stays_above_minimum and not (len(pair) == 2 and _belong_together(*pair))
+
+
+def _edge_blocks(given: CheckInput, chunk: Chunk, other: Chunk, follows: bool) -> list[Block]:
+    """Return the (at most) two blocks of `other` nearest to `chunk`, without overlap."""
+    shared = shared_spans(chunk, other)
+    blocks = [
+        block
+        for start, end in other.spans
+        for block in given.inside(other.file, start, end)
+        if (block.start, block.end) not in shared and _separate_kind(block.kind) is None
+    ]
+    return blocks[:2] if follows else blocks[-2:]
 
 
 def _belong_together(before: Block, block: Block) -> bool:

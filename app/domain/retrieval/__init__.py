@@ -1,1 +1,1 @@
-"""Finding passages: queries, score fusion, and the assembly of hits into context."""
+"""Retrieval: queries, score fusion, reranking by features, and context assembly."""

@@ -1,4 +1,4 @@
-"""A chunk as the second stage sees it: the terms of its sentences, headings and definitions."""
+"""Terms of a chunk's sentences, headings and definitions, for the feature reranker."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeAlias
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.fast_dataclass import fast_dataclass
-from app.domain.retrieval.definitions import (
+from app.domain.retrieval.definition_terms import (
     QUESTION_FRAME_WORDS,
     definition_targets,
     heading_forms,
@@ -17,10 +17,10 @@ from app.domain.retrieval.definitions import (
 )
 
 TermsOf: TypeAlias = Callable[[str, str], Sequence[int]]
-"""(text, language) -> its term ids in order, repeats kept, stop words left out."""
+"""(text, language) -> term ids in order, with repeats and without stop words."""
 
-# Good enough to score by; never used to cut text that is shown.
-# All three kinds of end begin with one character class, which is four times as fast to look for.
+# Approximate: used for scores only, never to cut text that is shown.
+# One character class in front makes the search four times as fast.
 _SENTENCE_END = re.compile(r"[.!?。！？\n](?:(?<=[.!?])\s+|(?<=[。！？])|(?<=\n)\n*)")
 
 
@@ -28,7 +28,7 @@ _SENTENCE_END = re.compile(r"[.!?。！？\n](?:(?<=[.!?])\s+|(?<=[。！？])|(
 class Sentence:
     terms: tuple[int, ...]
     defines: bool
-    """Whether a term that the author marks as defined stands in it."""
+    """Whether it contains a term that the author marks as defined."""
 
 
 @fast_dataclass(frozen=True, slots=True)
@@ -36,15 +36,15 @@ class ChunkTerms:
     sentences: tuple[Sentence, ...]
     heading: tuple[int, ...]
     defined: frozenset[tuple[int, ...]]
-    """Every form of every term that the author defines in the chunk."""
+    """All forms of the terms that the author defines in the chunk."""
     glossary: frozenset[tuple[int, ...]]
-    """Those of them that have an entry of the glossary in the chunk."""
-    named: frozenset[tuple[int, ...]] = frozenset()
-    """What the headings of the sections that begin in the chunk name."""
+    """Those with a glossary entry in the chunk."""
+    headed: frozenset[tuple[int, ...]] = frozenset()
+    """Terms named by the headings of sections that begin in the chunk."""
 
 
 def chunk_terms(chunk: Chunk, terms_of: TermsOf) -> ChunkTerms:
-    told: list[Sentence] = []
+    found: list[Sentence] = []
     defined: set[tuple[int, ...]] = set()
     glossary: set[tuple[int, ...]] = set()
     for passage in chunk.passages:
@@ -56,26 +56,26 @@ def chunk_terms(chunk: Chunk, terms_of: TermsOf) -> ChunkTerms:
         defined |= marked
         if passage.kind is BlockKind.GLOSSARY_ENTRY:
             glossary |= marked
-        told += [
+        found += [
             Sentence(terms, bool(marked) and any(map(set(terms).issuperset, marked)))
             for text in sentences(passage)
             if (terms := tuple(terms_of(text, chunk.language)))
         ]
     heading = tuple(terms_of(" ".join(chunk.heading_path), chunk.language))
     return ChunkTerms(
-        tuple(told),
+        tuple(found),
         heading,
         frozenset(defined),
         frozenset(glossary),
-        names(chunk, terms_of),
+        heading_targets(chunk, terms_of),
     )
 
 
-def names(chunk: Chunk, terms_of: TermsOf) -> frozenset[tuple[int, ...]]:
-    """The headings of sections that begin in the chunk, without "what is" and the like."""
+def heading_targets(chunk: Chunk, terms_of: TermsOf) -> frozenset[tuple[int, ...]]:
+    """Return the terms in headings of sections that begin here, without question-frame words."""
     headings = [one.text for one in chunk.passages if one.kind is BlockKind.HEADING]
     if not chunk.overlap_start and chunk.passages:
-        # What a chunk begins with is not among its passages; it repeats nothing then.
+        # Headings above the first passage are in its path only.
         path = chunk.passages[0].heading_path
         headings += path if chunk.chunk_index == 0 else path[-1:]
     if not headings:
@@ -91,7 +91,7 @@ def names(chunk: Chunk, terms_of: TermsOf) -> frozenset[tuple[int, ...]]:
 
 
 def sentences(passage: Passage) -> list[str]:
-    """Its sentences, roughly; code is one, a heading none."""
+    """Split approximately into sentences; code is one sentence, a heading has none."""
     if passage.kind is BlockKind.HEADING:
         return []
     if passage.kind is BlockKind.CODE:

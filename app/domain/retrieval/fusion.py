@@ -1,8 +1,7 @@
-"""One ranking from two: dense and sparse result lists fused by score or by rank.
+"""Fusion of the dense and the sparse result list into one ranking, by score or by rank.
 
-All methods give scores from 0 to 1 and break ties by (book, chunk_id), so that the same
-candidates always give the same order. A list that is empty takes no part: the other one then has
-all the weight.
+All methods give scores from 0 to 1 and break ties by (book, chunk_id), so the order is
+deterministic. If one list is empty, the other one has all the weight.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from app.domain.retrieval.query import Candidates, ScoredId
 _Key: TypeAlias = tuple[BookId, str]
 
 DENSE_WEIGHT = 0.3
-"""With the static local model; from 0.2 to 0.4 the development sets hardly differ."""
+"""For the static local model; results on the development sets are flat from 0.2 to 0.4."""
 RRF_K = 60
 """Cormack, Clarke and Buettcher, "Reciprocal Rank Fusion outperforms Condorcet", SIGIR 2009."""
 
@@ -28,14 +27,14 @@ class Fusion(StrEnum):
     WEIGHTED = "weighted"
     """w * minmax(dense) + (1 - w) * sparse / max(sparse)."""
     RRF = "rrf"
-    """w / (RRF_K + rank), ranks from 1, scaled so that first in every list is 1."""
+    """w / (RRF_K + rank), ranks from 1, scaled so that rank 1 in every list gives 1."""
     DBSF = "dbsf"
-    """Scores put on [mean - 3 sd, mean + 3 sd] -> [0, 1] per list, as in Qdrant; then weighted."""
+    """Each list mapped from [mean - 3 sd, mean + 3 sd] to [0, 1], as in Qdrant; then weighted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """A candidate with its fused score and the raw scores of the lists that hold it."""
+    """A candidate with its fused score and its raw score in each list, None if absent."""
 
     book: BookId
     chunk_id: str
@@ -47,7 +46,7 @@ class Fused:
 def fuse(
     candidates: Candidates, method: Fusion = Fusion.WEIGHTED, dense_weight: float = DENSE_WEIGHT
 ) -> list[Fused]:
-    """Union of both lists by descending fused score; `dense_weight` from 0 to 1."""
+    """Return the union of both lists by descending fused score; `dense_weight` is 0 to 1."""
     dense_share = _share(candidates, dense_weight)
     dense = _DENSE[method](candidates.dense)
     sparse = _SPARSE[method](candidates.sparse)

@@ -1,4 +1,4 @@
-"""What a search asks for and what an index gives back."""
+"""Search queries and results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SearchMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SearchFilter:
-    """Which chunks may answer; an empty tuple means no restriction. Fields are combined by AND."""
+    """Restricts the chunks searched. Fields are combined by AND; an empty tuple allows all."""
 
     books: tuple[BookId, ...] = ()
     files: tuple[str, ...] = ()
@@ -40,13 +40,13 @@ class SearchFilter:
     content_types: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
-    """By their keys, see `app.domain.links.page_key`."""
+    """Page keys, see `app.domain.links.page_key`."""
     kinds: tuple[BlockKind, ...] = ()
-    """Chunks that hold a passage of one of these."""
+    """Chunks with a passage of one of these kinds."""
     paragraph_ids: tuple[str, ...] = ()
-    """Chunks that hold one of these paragraphs, or a part of it."""
+    """Chunks with one of these paragraphs or a part of it."""
     max_position: int | None = None
-    """Nothing from documents after this place in the reading order."""
+    """Only documents up to this position in the reading order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk that was found. `score` is the fused (or reranked) one, 0 to 1."""
+    """A retrieved chunk. `score` is the fused or reranked score, 0 to 1."""
 
     chunk: Chunk
     score: float
@@ -78,7 +78,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class ContextPassage:
-    """A paragraph in the assembled context: each source character at most once."""
+    """A paragraph in the assembled context, where each source character occurs at most once."""
 
     passage: Passage
     book: BookId
@@ -86,14 +86,14 @@ class ContextPassage:
     chapter: str
     section: str
     score: float
-    """The best score of the hits that brought it."""
+    """Best score of the hits it comes from."""
     chunk_ids: tuple[str, ...]
     tokens: int
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of the conversation so far."""
+    """One turn of the conversation."""
 
     role: str
     """"user" or "assistant"."""
@@ -102,7 +102,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """A question as the use cases take it."""
+    """A question with its search options."""
 
     question: str
     k: int = 5
@@ -110,7 +110,7 @@ class SearchQuery:
     filter: SearchFilter = field(default_factory=SearchFilter)
     history: Sequence[Turn] = ()
     rewrite: bool = True
-    """Whether a model may be asked to make the question one that stands alone."""
+    """Whether a model may rewrite a follow-up as a standalone question."""
     rerank: bool = True
     page_url: str = ""
-    """The page the reader is on: preferred, but never to the exclusion of a better answer."""
+    """The page the reader is on; its chunks get a small bonus."""

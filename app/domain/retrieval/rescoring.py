@@ -1,10 +1,9 @@
-"""The second stage: look into the best candidates' sentences, and spread them over pages.
+"""Reranking of the best candidates by sentence, heading, definition and page features.
 
-The first stage weighs a chunk as a bag of words. This one asks of each of the best chunks: does one
-of its sentences hold what is asked, does the author define a term there, do the question's words
-stand side by side, do the headings name them, and do other chunks of its page match too? All
-features are from 0 to 1 and are added to the fused score with fixed weights, found on the
-development sets (`scripts/bench/ablation.py`); the optimum is flat.
+The first stage scores a chunk as a bag of words. The features, each 0 to 1, measure term overlap
+with single sentences and headings, adjacent terms, marked definitions, and other matches on the
+same page. They are added to the fused score with fixed weights, fitted on the development sets by
+`scripts/bench/ablation.py`; the optimum is flat.
 """
 
 from __future__ import annotations
@@ -17,54 +16,54 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from app.domain.retrieval.chunk_terms import ChunkTerms
-from app.domain.retrieval.definitions import definition_targets
+from app.domain.retrieval.definition_terms import definition_targets
 from app.domain.retrieval.query import Hit
 
 _Page: TypeAlias = tuple[str, str]
 
 _PAGE_DEPTH = 3
-"""Chunks of a page that speak for it."""
+"""Number of best chunks whose scores make up the page score."""
 
-_DESCRIPTION = 3
-"""Terms from which on a question may be the description of a term, rather than its name."""
+_MIN_DESCRIPTION_TERMS = 3
+"""Least number of distinct terms in a question that describes a term without naming it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RescoringWeights:
-    """How much each feature adds, where the fused score has weight 1."""
+    """Weights of the features; the fused score has weight 1."""
 
     sentence: float = 0.5
-    """Share of the question's term weight that the chunk's best sentence holds."""
+    """Share of the question's term weight in the best sentence."""
     definition: float = 0.4
-    """The same of its best sentence that holds a term the author marks as defined."""
+    """The same for the best sentence with a term marked as defined."""
     pairs: float = 0.25
-    """Share of the question's pairs of neighbours that are neighbours in a sentence."""
+    """Share of the question's adjacent term pairs that are adjacent in a sentence."""
     heading: float = 0.25
-    """Share of the question's term weight that the heading path holds."""
+    """Share of the question's term weight in the heading path."""
     defined: float = 1.0
-    """1 if the chunk defines just what is asked: "What is TERM?"."""
+    """1 if the chunk defines the term asked for: "What is TERM?"."""
     glossary: float = 0.5
-    """1 if it does so in the glossary: the shortest answer goes first."""
+    """1 if it defines the term in the glossary, the shortest answer."""
     named: float = 0.5
-    """1 if a section that begins in the chunk has just what is asked as its heading."""
+    """1 if a section that begins in the chunk has the term asked for as its heading."""
     opening: float = 0.25
-    """1 if one of its sentences begins with just what is asked: "Osmosis is the ..."."""
+    """1 if a sentence begins with the term asked for: "Osmosis is the ..."."""
     page: float = 0.4
-    """Sum of the page's best three scores, as a share of the best page's."""
+    """Page score relative to the best page; see `_PAGE_DEPTH`."""
     here: float = 0.2
-    """1 if the chunk is on the page that the reader has open."""
+    """1 if the chunk is on the page that the reader is on."""
     crowding: float = 0.16
-    """Taken off for each chunk of the same page that ranks higher."""
+    """Penalty for each higher-ranked chunk of the same page."""
 
     @property
     def total(self) -> float:
-        """The most that a chunk can have."""
+        """Highest possible score of a chunk."""
         found = self.sentence + self.definition + self.pairs + self.heading
-        asked = self.defined + self.glossary + self.named + self.opening
-        return 1 + found + asked + self.page + self.here
+        definition = self.defined + self.glossary + self.named + self.opening
+        return 1 + found + definition + self.page + self.here
 
 
-class AskedTerms:
+class QuestionTerms:
     """A question's terms in one language, with the weight of each."""
 
     def __init__(
@@ -73,27 +72,27 @@ class AskedTerms:
         weights: Mapping[int, float] | None = None,
         frame_words: Collection[int] = (),
     ) -> None:
-        """`terms` in order, weight 1 by default; `frame_words` as in `definition_targets`."""
+        """`terms` are in order, of weight 1 by default; `frame_words`: see `definition_targets`."""
         weights = weights or {}
         self._weights = {term: weights.get(term, 1.0) for term in terms}
         self._distinct = frozenset(terms)
-        self._whole = sum(self._weights.values()) or 1.0
+        self._total = sum(self._weights.values()) or 1.0
         self._pairs = {(a, b): self._weights[a] + self._weights[b] for a, b in pairwise(terms)}
         self._all_pairs = sum(self._pairs.values()) or 1.0
         self.definition_targets = definition_targets(terms, frame_words)
-        self.describes = len(self._distinct) >= _DESCRIPTION
+        self.describes = len(self._distinct) >= _MIN_DESCRIPTION_TERMS
 
     def opens(self, terms: tuple[int, ...]) -> bool:
-        """Whether a sentence of these terms begins with just what is asked."""
-        return any(terms[: len(focus)] == focus for focus in self.definition_targets)
+        """Whether a sentence of these terms begins with a definition target."""
+        return any(terms[: len(target)] == target for target in self.definition_targets)
 
     def share(self, terms: Iterable[int]) -> float:
-        """Of the question's weight, the part that these terms hold, 0 to 1."""
+        """Return the share of the question's term weight in `terms`, 0 to 1."""
         held = self._distinct.intersection(terms)
-        return sum([self._weights[term] for term in held]) / self._whole if held else 0.0
+        return sum([self._weights[term] for term in held]) / self._total if held else 0.0
 
     def pairs(self, terms: Sequence[int]) -> set[tuple[int, int]]:
-        """The question's pairs of neighbours that are neighbours here."""
+        """Return the question's adjacent pairs that are adjacent in `terms`."""
         return self._pairs.keys() & set(pairwise(terms))
 
     def pair_share(self, pairs: Iterable[tuple[int, int]]) -> float:
@@ -103,17 +102,17 @@ class AskedTerms:
 def rescore(
     hits: Sequence[Hit],
     terms: Sequence[ChunkTerms],
-    asked: Mapping[str, AskedTerms],
+    question: Mapping[str, QuestionTerms],
     weights: RescoringWeights,
     page_url: str = "",
 ) -> list[Hit]:
-    """The same hits in their new order, with scores from 0 to 1 that never rise.
+    """Return the hits reordered, with new scores from 0 to 1, descending.
 
-    `terms` are those of the hits' chunks; `asked` has the question in each language of a chunk;
-    `page_url` is the page that the reader has open.
+    `terms[i]` belongs to `hits[i]`; `question` maps each chunk language to the question's terms;
+    `page_url` is the page the reader is on.
     """
     scores = [
-        hit.score + _evidence(of_chunk, asked[hit.chunk.language], weights)
+        hit.score + _feature_score(of_chunk, question[hit.chunk.language], weights)
         for hit, of_chunk in zip(hits, terms, strict=True)
     ]
     pages = _page_scores(hits, scores)
@@ -133,27 +132,27 @@ def _scored(hit: Hit, score: float) -> Hit:
     return Hit(hit.chunk, score, hit.dense_score, hit.sparse_score)
 
 
-def _evidence(chunk: ChunkTerms, asked: AskedTerms, weights: RescoringWeights) -> float:
+def _feature_score(chunk: ChunkTerms, question: QuestionTerms, weights: RescoringWeights) -> float:
     sentence = definition = 0.0
     opening = False
     pairs: set[tuple[int, int]] = set()
     for one in chunk.sentences:
-        share = asked.share(one.terms)
+        share = question.share(one.terms)
         if not share:
             continue
         sentence = max(sentence, share)
-        if one.defines and asked.describes:
+        if one.defines and question.describes:
             definition = max(definition, share)
-        pairs |= asked.pairs(one.terms)
-        opening = opening or asked.opens(one.terms)
+        pairs |= question.pairs(one.terms)
+        opening = opening or question.opens(one.terms)
     return (
         weights.sentence * sentence
         + weights.definition * definition
-        + weights.pairs * asked.pair_share(pairs)
-        + weights.heading * asked.share(chunk.heading)
-        + weights.defined * (not asked.definition_targets.isdisjoint(chunk.defined))
-        + weights.glossary * (not asked.definition_targets.isdisjoint(chunk.glossary))
-        + weights.named * (not asked.definition_targets.isdisjoint(chunk.named))
+        + weights.pairs * question.pair_share(pairs)
+        + weights.heading * question.share(chunk.heading)
+        + weights.defined * (not question.definition_targets.isdisjoint(chunk.defined))
+        + weights.glossary * (not question.definition_targets.isdisjoint(chunk.glossary))
+        + weights.named * (not question.definition_targets.isdisjoint(chunk.headed))
         + weights.opening * opening
     )
 
@@ -163,12 +162,12 @@ def _page(hit: Hit) -> _Page:
 
 
 def _address(url: str) -> str:
-    """Without fragment, query and closing slash."""
+    """Return the URL without fragment, query and trailing slash."""
     return url.partition("#")[0].partition("?")[0].rstrip("/")
 
 
 def _page_scores(hits: Sequence[Hit], scores: Sequence[float]) -> dict[_Page, float]:
-    """Sum of each page's best scores."""
+    """Return the sum of each page's best scores."""
     by_page: dict[_Page, list[float]] = {}
     for hit, score in zip(hits, scores, strict=True):
         by_page.setdefault(_page(hit), []).append(score)
@@ -178,7 +177,7 @@ def _page_scores(hits: Sequence[Hit], scores: Sequence[float]) -> dict[_Page, fl
 def _spread(
     pages: Sequence[_Page], scores: Sequence[float], crowding: float
 ) -> Iterator[tuple[int, float]]:
-    """(position, score less what its page's higher chunks take off), best first."""
+    """Yield (position, score minus the crowding penalty), best first."""
     waiting = list(scores)
     taken: Counter[_Page] = Counter()
     left = set(range(len(waiting)))

@@ -1,9 +1,9 @@
-"""A question within a conversation, made to stand alone by rule.
+"""Follow-up questions made standalone by rules.
 
-"And why is it slower?" says little without the turns before it. The terms of the last turns are
-searched for as well, at a lower weight; where the question leans on them (it has a pronoun or the
-like, or hardly any term of its own), the last question is put in front of it for the embedding; and
-where that points back itself, the one before it.
+"And why is it slower?" depends on the turns before it. Terms of the last turns are searched for
+too, with a lower weight. If the question depends on them (it has an anaphor or few terms), the
+previous question is put in front of it for the embedding; if that one depends on its predecessor,
+so is that, and so on.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from dataclasses import dataclass
 from app.domain.retrieval.query import SparseVector, Turn
 
 FEW_TERMS = 3
-LONGEST_CHAIN = 3
-"""Questions that may lean one on the other: what it is, what its price is, what else there is."""
-LEANT_ON = 0.4
-"""Weight of the terms of the questions leant on, where the question's own have 1."""
-BEFORE_THAT = 0.2
-"""Of those of the question before them."""
+MAX_CHAIN = 3
+"""Most questions in a chain of follow-ups: "What is it?", "Its price?", "What else?"."""
+ANTECEDENT_WEIGHT = 0.4
+"""Weight of the antecedent questions' terms; the question's own have weight 1."""
+EARLIER_WEIGHT = 0.2
+"""Weight of the terms of the question before the antecedents."""
 ASSISTANT_WEIGHT = 0.15
-INDEPENDENT = 0.3
-"""Factor on these weights when the question does not lean on the turns before it."""
+"""Weight of the terms of the last answer."""
+INDEPENDENT_FACTOR = 0.3
+"""Factor on these weights if the question does not depend on earlier turns."""
 
-# Words that point back; left out are those that also serve as articles.
+# Anaphora by language, without words that are also articles.
 _ANAPHORA = {
     "en": "it its itself they them their theirs he him his she her hers this these those there"
     " one ones same such so then else other others another more",
@@ -43,7 +44,7 @@ _POINTING_THAT = (
     r"(?:^|(?:about|after|and|are|as|at|before|but|by|can|could|did|do|does|for|from|how|if|in|into"
     r"|is|like|of|on|or|than|to|was|were|when|why|will|with|would)\s)\W*that"
 )
-_LEANING = {
+_ANAPHOR_PATTERNS = {
     language: re.compile(
         rf"\b(?:{'|'.join([*words.split(), *([_POINTING_THAT] if language == 'en' else [])])})\b",
         re.IGNORECASE,
@@ -55,61 +56,60 @@ _LEANING = {
 @dataclass(frozen=True, slots=True)
 class Standalone:
     question: str
-    """What is embedded and reranked by."""
-    words: str
-    """What is searched for by its words, whole."""
+    """Text for embedding and reranking."""
+    lexical: str
+    """Text for lexical search, with full weight."""
     background: tuple[tuple[str, float], ...] = ()
-    """Earlier turns, with the weight that their terms have in the search."""
+    """(text, weight) of earlier turns for lexical search."""
 
     @classmethod
     def of(cls, question: str) -> Standalone:
-        """A question without a history."""
+        """Return a question without history."""
         return cls(question, question)
 
 
 def standalone(
     question: str, history: Sequence[Turn], count_terms: Callable[[str], int], language: str
 ) -> Standalone:
-    """`count_terms` gives the number of distinct terms of a text, stop words left out."""
-    asked = [turn.content for turn in history if turn.role == "user" and turn.content.strip()]
-    said = [turn.content for turn in history if turn.role != "user"]
-    leaning = count_terms(question) <= FEW_TERMS or _leans(question, language)
-    factor = 1.0 if leaning else INDEPENDENT
-    meant = _leant_on(asked, count_terms, language)
-    rest = asked[: len(asked) - len(meant)]
-    background = [(turn, LEANT_ON) for turn in reversed(meant)]
-    background += [(turn, BEFORE_THAT) for turn in rest[-1:]]
-    background += [(turn, ASSISTANT_WEIGHT) for turn in said[-1:]]
+    """Make `question` standalone; `count_terms` counts distinct terms without stop words."""
+    questions = [turn.content for turn in history if turn.role == "user" and turn.content.strip()]
+    answers = [turn.content for turn in history if turn.role != "user"]
+
+    def is_dependent(text: str, most_terms: int) -> bool:
+        return _has_anaphor(text, language) or count_terms(text) <= most_terms
+
+    # A chain of follow-ups: each depends on the one before it.
+    first = max(0, len(questions) - 1)
+    earliest = max(0, len(questions) - MAX_CHAIN)
+    while first > earliest and is_dependent(questions[first], 0):
+        first -= 1
+    antecedents = questions[first:]
+    background = [
+        *((text, ANTECEDENT_WEIGHT) for text in reversed(antecedents)),
+        *((text, EARLIER_WEIGHT) for text in questions[:first][-1:]),
+        *((text, ASSISTANT_WEIGHT) for text in answers[-1:]),
+    ]
+    dependent = is_dependent(question, FEW_TERMS)
+    factor = 1.0 if dependent else INDEPENDENT_FACTOR
     return Standalone(
-        "\n".join([*meant, question]) if leaning else question,
+        "\n".join([*antecedents, question]) if dependent else question,
         question,
-        tuple((turn, factor * weight) for turn, weight in background),
+        tuple((text, factor * weight) for text, weight in background),
     )
 
 
-def _leant_on(
-    asked: Sequence[str], count_terms: Callable[[str], int], language: str
-) -> Sequence[str]:
-    """The last question; before one that itself says nothing alone, the one before it, too."""
-    first = max(0, len(asked) - 1)
-    earliest = max(0, len(asked) - LONGEST_CHAIN)
-    while first > earliest and (_leans(asked[first], language) or not count_terms(asked[first])):
-        first -= 1
-    return asked[first:]
-
-
 def rewritten_by_model(rewritten: str, question: str) -> Standalone:
-    """Search for what the model wrote, and for the reader's own words as well."""
+    """Search for the model's question, and for the terms of the reader's own as well."""
     return Standalone(rewritten, rewritten, ((question, 1.0),))
 
 
-def _leans(question: str, language: str) -> bool:
-    pattern = _LEANING.get(language)
+def _has_anaphor(question: str, language: str) -> bool:
+    pattern = _ANAPHOR_PATTERNS.get(language)
     return pattern is not None and pattern.search(question) is not None
 
 
 def blend(question: SparseVector, background: Iterable[tuple[SparseVector, float]]) -> SparseVector:
-    """The question's terms as they are, and each other term at the greatest weight it has."""
+    """Add background terms, each with its highest weight; the question's own keep theirs."""
     weights: dict[int, float] = {}
     for vector, weight in background:
         for term, value in zip(vector.indices, vector.values, strict=True):

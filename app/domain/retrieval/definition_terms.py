@@ -1,8 +1,7 @@
-"""Questions that ask what a term is: "What is osmosis?", "define osmosis", "Was heißt Osmose?".
+"""Definition questions: "What is osmosis?", "define osmosis", "Was heißt Osmose?".
 
-Stop words take most of such a question away; with the words of this list gone too, only the term
-is left. So no pattern of a question is needed: a question whose terms are just those of a defined
-term asks for its definition.
+No question patterns are needed. Without stop words and `QUESTION_FRAME_WORDS`, only the term is
+left; if it equals a defined term, the question asks for its definition.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ QUESTION_FRAME_WORDS = {
     "it": "definire definisci definizione significa significato termine parola concetto spiega"
     " funziona funzionano serve servono idea introduzione",
 }
-"""By language; what stands round the term in a question for it, and in a heading that names it."""
+"""By language: words that frame a term in a question or a heading."""
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)*[.:)]?\s+")
-_MOTTO = re.compile(r":\s+|\s+[\u2013\u2014-]\s+")
+_SUBTITLE = re.compile(r":\s+|\s+[\u2013\u2014-]\s+")
 _REFERS = re.compile(
     r"\W*(?:see|cf|siehe|véase|ver|voir|vedi)\b\.?(?: (?:also|auch|también|aussi|anche)\b)?:?"
     r" (?P<term>[^\s.!?]\S*?(?: [^\s.!?]\S*?){0,5}?)\W*",
@@ -42,10 +41,10 @@ _ALSO = re.compile(r"\s*(?:also|or)\b,?\s*", re.IGNORECASE)
 
 
 def term_forms(term: str) -> tuple[str, ...]:
-    """The ways to say a term: "deoxyribonucleic acid (DNA)" goes by either name, too.
+    """Return the forms of a term: "deoxyribonucleic acid (DNA)" gives each name, too.
 
-    "Frontal (coronal) plane" is either plane. Of "cortex (animal)" the word in brackets is no name,
-    but tells which cortex.
+    "Frontal (coronal) plane" gives both planes. In "cortex (animal)" the word in brackets only
+    disambiguates and is dropped.
     """
     match = _BRACKETED.fullmatch(term)
     if match is None:
@@ -59,16 +58,18 @@ def term_forms(term: str) -> tuple[str, ...]:
 
 
 def heading_forms(heading: str) -> tuple[str, ...]:
-    """What a heading may be the name of: its words without number, a call without arguments, and
-    "Closures: Anonymous Functions" without the motto.
+    """Return the terms a heading may name.
+
+    Section numbers and call arguments are dropped. "Closures: Anonymous Functions" also gives
+    "Closures".
     """
     name = _NUMBER.sub("", heading, count=1) if heading[:1].isdigit() else heading
-    before = _MOTTO.split(name, maxsplit=1)[0]
+    before = _SUBTITLE.split(name, maxsplit=1)[0]
     return term_forms(name) if before == name else (*term_forms(name), *term_forms(before))
 
 
 def referred_to(definition: str) -> str:
-    """The term that a definition only refers to, "See lock file."; "" where it says something."""
+    """Return "lock file" for the definition "See lock file."; "" for any other definition."""
     match = _REFERS.fullmatch(definition) if len(definition) <= _LONGEST_REFERENCE else None
     return match["term"] if match else ""
 
@@ -76,12 +77,12 @@ def referred_to(definition: str) -> str:
 def definition_targets(
     terms: Sequence[int], frame_words: Collection[int]
 ) -> frozenset[tuple[int, ...]]:
-    """What the question may ask the definition of: all its terms, or all but the frame_words."""
+    """Return the terms whose definition may be asked: all terms, and all but `frame_words`."""
     bare = tuple(term for term in terms if term not in frame_words)
-    return frozenset(focus for focus in (tuple(terms), bare) if focus)
+    return frozenset(target for target in (tuple(terms), bare) if target)
 
 
 def definition_id(terms: Sequence[int]) -> int:
-    """The term of a sparse vector that says "here this is defined": 32 bits, unsigned."""
+    """Return the sparse-vector term that marks a definition of `terms`: unsigned 32 bits."""
     text = " ".join(map(str, terms))
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big")

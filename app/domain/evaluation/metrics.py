@@ -1,9 +1,8 @@
-"""How good a ranking of chunks or paragraphs is, in characters of the source.
+"""Metrics of a ranking of chunks or paragraphs, in characters of the source.
 
-A *retrieved* chunk is its file and source spans; a *gold* span is found by a chunk that shares at
-least `MIN_OVERLAP` code points with it (or all of it, if it is shorter): touching it at a line end
-is not finding it. A question without gold spans is answered by its gold file: any chunk of that
-file (or folder) finds it.
+A retrieved chunk is a file and source spans. It finds a gold span if it shares at least
+`MIN_OVERLAP` code points with it, or the whole span if that is shorter. For a question without
+gold spans, any chunk of its gold file or folder is a hit.
 """
 
 from __future__ import annotations
@@ -13,15 +12,16 @@ from dataclasses import dataclass
 from math import ceil, fsum, log2
 
 from app.domain.document import Span
-from app.domain.retrieval.question import GoldSpan, Question
+from app.domain.evaluation.gold_question import GoldSpan, Question
 
 MIN_OVERLAP = 16
+"""Code points."""
 NDCG_DEPTH = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """Where a retrieved chunk lies; `spans` ascending and disjoint."""
+    """The source of a retrieved chunk or paragraph; `spans` are ascending and disjoint."""
 
     file: str
     spans: tuple[Span, ...]
@@ -33,22 +33,22 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class RankingScores:
-    """One question's scores. `precision` and `iou` are None without gold spans."""
+    """Scores of one question. `precision` and `iou` are None without gold spans."""
 
     recall: float
-    """Share of the gold's characters that the first k chunks cover. Where gold spans are
-    alternatives, of the best covered one; by gold file, 1 or 0."""
+    """Share of the gold characters that the first k chunks cover: of the best covered span if spans
+    are alternatives. 1 or 0 for a gold file."""
     first_hit: int
-    """Rank of the first chunk that finds a gold, from 1, within all that was retrieved; or 0."""
+    """Rank of the first chunk that finds a gold span, from 1; 0 if none does."""
     ndcg: float
     precision: float | None
-    """Gold characters in the first k chunks, each once, over all characters of those chunks,
-    repeats counted: as in Smith and Troynikov, "Evaluating Chunking Strategies for Retrieval",
-    Chroma 2024, but for characters instead of tokens and always k chunks."""
+    """Distinct gold characters in the first k chunks, divided by all characters of those chunks,
+    repeats included. As in Smith and Troynikov, "Evaluating Chunking Strategies for Retrieval",
+    Chroma 2024, but with characters instead of tokens and k chunks."""
     iou: float | None
-    """The same, with the gold characters that were not found added to the denominator (ibid.)."""
+    """The same with missed gold characters added to the denominator (ibid.)."""
     first_page_hit: int
-    """Rank of the first chunk of a file that answers, wherever in it; or 0."""
+    """Rank of the first chunk of a gold file, from 1; 0 if there is none."""
 
     def hit(self, k: int) -> float:
         return float(0 < self.first_hit <= k)
@@ -62,30 +62,37 @@ class RankingScores:
 
 
 def score_ranking(question: Question, ranking: Sequence[Retrieved], k: int) -> RankingScores:
-    """Score a ranking, best first. Give at least NDCG_DEPTH chunks, where there are as many."""
+    """Score a ranking, best first. Pass at least NDCG_DEPTH chunks if that many were retrieved."""
     if not question.gold:
         return _score_by_file(question.gold_file, ranking, k)
     found = [_found(question.gold, retrieved) for retrieved in ranking]
     first_hit = next((rank for rank, golds in enumerate(found, 1) if golds), 0)
-    retrieved_length = sum(retrieved.length for retrieved in ranking[:k])
-    # Golds may overlap (a table row given twice): count characters of their union.
-    union = [GoldSpan(file, *span) for file, span in _union(question.gold)]
-    union_covered = sum(coverage(union, ranking[:k]))
-    missed = sum(gold.end - gold.start for gold in union) - union_covered
+    precision, iou = _precision_and_iou(question.gold, ranking[:k])
     return RankingScores(
         recall=recall(question, ranking[:k]),
         first_hit=first_hit,
-        ndcg=_ndcg_any(first_hit)
-        if question.alternatives
-        else _ndcg_parts(found, len(question.gold)),
-        precision=union_covered / retrieved_length if retrieved_length else 0.0,
-        iou=union_covered / (retrieved_length + missed) if retrieved_length else 0.0,
+        ndcg=_ndcg(question, found, first_hit),
+        precision=precision,
+        iou=iou,
         first_page_hit=_first_page_hit(question, ranking),
     )
 
 
+def _precision_and_iou(
+    golds: Sequence[GoldSpan], retrieved: Sequence[Retrieved]
+) -> tuple[float, float]:
+    length = sum(one.length for one in retrieved)
+    if not length:
+        return 0.0, 0.0
+    # Gold spans may overlap, so characters of their union are counted.
+    union = [GoldSpan(file, *span) for file, span in _union(golds)]
+    covered = sum(coverage(union, retrieved))
+    missed = sum(gold.end - gold.start for gold in union) - covered
+    return covered / length, covered / (length + missed)
+
+
 def recall(question: Question, retrieved: Sequence[Retrieved]) -> float:
-    """Share of the gold's characters that lie in what was retrieved, 0 to 1."""
+    """Return the share of the gold characters in the retrieved spans, 0 to 1."""
     if not question.gold:
         return float(any(_in_gold_file(question.gold_file, one.file) for one in retrieved))
     covered = coverage(question.gold, retrieved)
@@ -96,7 +103,7 @@ def recall(question: Question, retrieved: Sequence[Retrieved]) -> float:
 
 
 def coverage(golds: Sequence[GoldSpan], ranking: Sequence[Retrieved]) -> list[int]:
-    """Characters of each gold span that lie in the union of the retrieved spans."""
+    """Count the characters of each gold span in the union of the retrieved spans."""
     spans_by_file: dict[str, list[Span]] = {gold.file: [] for gold in golds}
     for retrieved in ranking:
         if retrieved.file in spans_by_file:
@@ -106,7 +113,7 @@ def coverage(golds: Sequence[GoldSpan], ranking: Sequence[Retrieved]) -> list[in
 
 
 def merge(spans: Sequence[Span]) -> list[Span]:
-    """Their union as disjoint spans that do not touch, ascending."""
+    """Return the union as ascending spans that neither overlap nor touch."""
     merged: list[Span] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
@@ -157,18 +164,24 @@ def _first_page_hit(question: Question, ranking: Sequence[Retrieved]) -> int:
     return next((rank for rank, one in enumerate(ranking, 1) if one.file in files), 0)
 
 
+def _ndcg(question: Question, found: Sequence[frozenset[int]], first_hit: int) -> float:
+    if question.alternatives:
+        return _ndcg_any(first_hit)
+    return _ndcg_parts(found, len(question.gold))
+
+
 def _ndcg_any(first_hit: int) -> float:
-    """nDCG@10 where one answer is enough: the ideal has it at rank 1."""
+    """nDCG@10 if one answer is enough: the ideal ranking has it at rank 1."""
     return 1 / log2(1 + first_hit) if 0 < first_hit <= NDCG_DEPTH else 0.0
 
 
 def _ndcg_parts(found: Sequence[frozenset[int]], golds: int) -> float:
-    """nDCG@10 where a chunk is relevant if it finds a gold that none before it found.
+    """nDCG@10 where a chunk is relevant if it finds a gold span that no earlier one found.
 
-    Gain 1 for such a chunk, however many golds it finds; the ideal ranking has as many relevant
-    chunks at the top as there were, and one more for each gold that was not found. (Clarke et
-    al., "Novelty and Diversity in Information Retrieval Evaluation", SIGIR 2008, with alpha 1 and
-    binary gain: repeats of the same passage by overlap earn nothing.)
+    A relevant chunk has gain 1, however many gold spans it finds. The ideal ranking has all
+    relevant chunks on top, and one more for each gold span not found. This is alpha-nDCG (Clarke
+    et al., "Novelty and Diversity in Information Retrieval Evaluation", SIGIR 2008) with alpha 1
+    and binary gain: a passage repeated by overlap has no gain.
     """
     seen: frozenset[int] = frozenset()
     relevant: list[int] = []
@@ -185,7 +198,7 @@ def _dcg(ranks: Iterable[int]) -> float:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The nearest-rank percentile: the smallest value that `share` of all do not exceed."""
+    """Return the nearest-rank percentile; `share` is 0 to 1. 0 for no values."""
     if not values:
         return 0.0
     return sorted(values)[max(0, ceil(share * len(values)) - 1)]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from app.domain.answer import Answer
-from app.domain.retrieval.metrics import Retrieved, score_ranking
-from app.domain.retrieval.paired_bootstrap import Share
-from app.domain.retrieval.question import Question
+from app.domain.evaluation.gold_question import Question
+from app.domain.evaluation.metrics import Retrieved, score_ranking
+from app.domain.evaluation.paired_bootstrap import Share
 
 
 class Outcome(StrEnum):

@@ -1,9 +1,9 @@
-"""The context: hits cut back into paragraphs, each source character once, within a token budget.
+"""Context assembly: hits split into paragraphs, each source character once, within a budget.
 
-Passages are taken hit by hit, best first, and merged by source interval: what a kept passage
-already holds is not taken again, a passage that holds kept pieces takes their place, and pieces of
-one paragraph that follow on each other become one. A passage is taken whole or not at all. Where
-room is left, the rest of a list, a table or an exercise follows of which a hit has only a part.
+Passages are taken from the best hit down and merged by source interval. A passage inside a kept
+one is skipped; one that contains kept parts replaces them; adjacent parts of a paragraph become
+one. A passage is taken whole or not at all. Remaining room goes to whole lists, tables or
+exercises of which a hit holds only a part.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from app.domain.retrieval.query import ContextPassage, Hit
 _Section: TypeAlias = tuple[str, str, tuple[str, ...]]
 
 SECTION_SHARE = 0.5
-"""Of the budget, what one section may use beyond its first passage while other sections wait."""
+"""Share of the budget that one section may use before all other sections had their turn."""
 
-COMPLETED = frozenset(
+COMPLETED_KINDS = frozenset(
     {
         BlockKind.LIST,
         BlockKind.TABLE,
@@ -32,34 +32,34 @@ COMPLETED = frozenset(
         BlockKind.CODE,
     }
 )
-"""Kinds whose part may say little without the rest."""
+"""Kinds whose parts say little alone."""
 
 _RUNNING_TEXT = frozenset({BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.FOOTNOTE})
 
 
-def may_be_parts(chunk: Chunk) -> tuple[Passage, ...]:
-    """The passages of the chunk that may go on in the chunk before it or after it."""
+def edge_passages(chunk: Chunk) -> tuple[Passage, ...]:
+    """Return the first and last passage that may continue in a neighbouring chunk."""
     ends = {passage.start: passage for passage in (chunk.passages[:1] + chunk.passages[-1:])}
-    return tuple(passage for passage in ends.values() if passage.kind in COMPLETED)
+    return tuple(passage for passage in ends.values() if passage.kind in COMPLETED_KINDS)
 
 
 def assemble(
     hits: Sequence[Hit],
     token_budget: int,
     count_tokens: Callable[[str], int],
-    wholes: Sequence[tuple[Passage, Hit]] = (),
+    whole_blocks: Sequence[tuple[Passage, Hit]] = (),
 ) -> tuple[ContextPassage, ...]:
-    """Return the passages of `hits` that fit, in reading order within a section.
+    """Return the passages of `hits` that fit into the budget.
 
-    `wholes` are blocks of which a hit has a part, each with that hit: they take the parts' places
-    if the budget allows.
+    `whole_blocks` are (block, hit) for hits with a part of the block; a block replaces its parts if
+    there is room.
 
-    Sections (of one file, by heading path) come by their best hit. The sum of `tokens` over the
-    result is at most `token_budget`, counted over the passages' own text. The order of `hits`
-    does not matter, only their scores. Headings are left out: the heading path carries them.
+    Sections (file and heading path) are ordered by their best hit, passages within one by reading
+    order. The sum of `tokens`, counted over the passages' text, is at most `token_budget`. The
+    order of `hits` has no effect. Headings are left out: they are in the heading path.
     """
     ordered = sorted(hits, key=_by_score)
-    context = _Context(token_budget, count_tokens, _joints(ordered))
+    context = _Context(token_budget, count_tokens, _part_boundaries(ordered))
     offers = [
         (passage, hit)
         for hit in ordered
@@ -68,7 +68,7 @@ def assemble(
     ]
     share = int(token_budget * SECTION_SHARE)
     left_out = [each for each in offers if not context.offer(*each, share)]
-    for passage, hit in (*left_out, *wholes):
+    for passage, hit in (*left_out, *whole_blocks):
         context.offer(passage, hit, token_budget)
     return _in_reading_order(
         context.kept(), {hit.chunk.chunk_id: hit.chunk.chunk_index for hit in hits}
@@ -83,7 +83,7 @@ def _by_score(hit: Hit) -> tuple[float, str, int, int, str]:
 def _in_reading_order(
     passages: Iterable[ContextPassage], chunk_index: Mapping[str, int]
 ) -> tuple[ContextPassage, ...]:
-    """Text that an include pulled in has one place for all its pieces: chunks tell their order."""
+    """Sort by section and span; included text has one span, so its chunks give the order."""
     listed = list(passages)
     best: dict[_Section, float] = {}
     for one in listed:
@@ -91,8 +91,8 @@ def _in_reading_order(
 
     def key(one: ContextPassage) -> tuple[float, _Section, int, int, int]:
         first_chunk = min(chunk_index[chunk_id] for chunk_id in one.chunk_ids)
-        place = (one.passage.start, one.passage.end, first_chunk)
-        return (-best[_section(one)], _section(one), *place)
+        position = (one.passage.start, one.passage.end, first_chunk)
+        return (-best[_section(one)], _section(one), *position)
 
     return tuple(sorted(listed, key=key))
 
@@ -101,8 +101,8 @@ def _section(one: ContextPassage) -> _Section:
     return (one.book, one.file, one.passage.heading_path)
 
 
-def _joints(hits: Sequence[Hit]) -> frozenset[tuple[str, str, int, int]]:
-    """Return (book, file, end, start) where a piece of a paragraph ends and its next one starts."""
+def _part_boundaries(hits: Sequence[Hit]) -> frozenset[tuple[str, str, int, int]]:
+    """Return (book, file, end, start) of each two consecutive parts of a paragraph."""
     return frozenset(
         (hit.chunk.book, hit.chunk.file, piece.end, following.start)
         for hit in hits
@@ -113,11 +113,11 @@ def _joints(hits: Sequence[Hit]) -> frozenset[tuple[str, str, int, int]]:
 
 @dataclass(slots=True)
 class _Context:
-    """What has been kept so far, by file; passages of a file never overlap."""
+    """Passages kept so far, by file; those of a file never overlap."""
 
     budget: int
     count_tokens: Callable[[str], int]
-    joints: frozenset[tuple[str, str, int, int]]
+    boundaries: frozenset[tuple[str, str, int, int]]
     used: int = 0
     by_file: dict[tuple[str, str], list[ContextPassage]] = field(default_factory=dict)
     by_section: dict[_Section, int] = field(default_factory=dict)
@@ -126,25 +126,31 @@ class _Context:
         return (one for passages in self.by_file.values() for one in passages)
 
     def offer(self, passage: Passage, hit: Hit, section_budget: int) -> bool:
-        """Keep what is new of the passage, if it fits both budgets; tell whether it is kept now."""
+        """Keep the passage if it fits both budgets; return whether it is in the context."""
         offered = _offered(passage, hit)
         kept = self.by_file.setdefault((hit.chunk.book, hit.chunk.file), [])
         for at, holder in enumerate(kept):
-            if _holds(holder.passage, passage):
-                kept[at] = _brought_by(holder, offered)
+            if _contains(holder.passage, passage):
+                kept[at] = _with_hits_of(holder, offered)
                 return True
         related = [one for one in kept if self._related(one, offered)]
         merged = self._merge(offered, related)
         if merged is None:
             return False
-        growth = merged.tokens - sum(one.tokens for one in related)
+        return self._keep(merged, related, section_budget)
+
+    def _keep(
+        self, merged: ContextPassage, replaced: Sequence[ContextPassage], section_budget: int
+    ) -> bool:
+        growth = merged.tokens - sum(one.tokens for one in replaced)
         before = self.by_section.get(_section(merged), 0)
         in_section = before + growth
-        # A share too small for even one paragraph must not keep the best one out.
+        # The first passage of a section may exceed its share, or the best one could be left out.
         if self.used + growth > self.budget or (before and in_section > section_budget):
             return False
-        self.by_file[(hit.chunk.book, hit.chunk.file)] = sorted(
-            [one for one in kept if one not in related] + [merged],
+        kept = self.by_file[(merged.book, merged.file)]
+        self.by_file[(merged.book, merged.file)] = sorted(
+            [one for one in kept if one not in replaced] + [merged],
             key=lambda one: one.passage.start,
         )
         self.by_section[_section(merged)] = in_section
@@ -152,27 +158,27 @@ class _Context:
         return True
 
     def _related(self, one: ContextPassage, other: ContextPassage) -> bool:
-        """Whether the two are pieces of one paragraph that overlap or have nothing between them."""
+        """Whether both are parts of one paragraph that overlap or are adjacent."""
         if one.passage.paragraph_id != other.passage.paragraph_id:
             return False
         first, second = sorted((one.passage, other.passage), key=lambda piece: piece.start)
-        if _same_place(first, second):
+        if _same_span(first, second):
             return first.text in second.text or second.text in first.text
         if second.start < first.end:
             return True
-        joint = (one.book, one.file, first.end, second.start)
-        return second.start - first.end <= 1 or joint in self.joints
+        boundary = (one.book, one.file, first.end, second.start)
+        return second.start - first.end <= 1 or boundary in self.boundaries
 
     def _merge(
         self, offered: ContextPassage, related: Sequence[ContextPassage]
     ) -> ContextPassage | None:
-        """One passage out of all; None if they overlap in a way that no text can be made for."""
+        """Merge all into one passage; None if the text of their overlap is not known."""
         merged: ContextPassage = offered
         for one in related:
             passage = _union(one.passage, merged.passage)
             if passage is None:
                 return None
-            merged = replace(_brought_by(one, merged), passage=passage)
+            merged = replace(_with_hits_of(one, merged), passage=passage)
         return replace(merged, tokens=self.count_tokens(merged.passage.text))
 
 
@@ -189,7 +195,7 @@ def _offered(passage: Passage, hit: Hit) -> ContextPassage:
     )
 
 
-def _brought_by(one: ContextPassage, other: ContextPassage) -> ContextPassage:
+def _with_hits_of(one: ContextPassage, other: ContextPassage) -> ContextPassage:
     return replace(
         one,
         score=max(one.score, other.score),
@@ -197,24 +203,25 @@ def _brought_by(one: ContextPassage, other: ContextPassage) -> ContextPassage:
     )
 
 
-def _same_place(one: Passage, other: Passage) -> bool:
+def _same_span(one: Passage, other: Passage) -> bool:
     return (one.start, one.end) == (other.start, other.end)
 
 
-def _holds(outer: Passage, inner: Passage) -> bool:
-    """Text from an included file has the directive's span, or an empty one, for every piece.
+def _contains(outer: Passage, inner: Passage) -> bool:
+    """Whether `inner` is part of `outer`.
 
-    So paragraphs that came with one include stand at one place, whatever their texts share.
+    Parts of included text all have the directive's span or an empty one. So equal spans are
+    compared by text.
     """
     if outer.paragraph_id != inner.paragraph_id:
         return False
-    if _same_place(outer, inner):
+    if _same_span(outer, inner):
         return inner.text in outer.text
     return inner.start < inner.end and outer.start <= inner.start and inner.end <= outer.end
 
 
 def _union(one: Passage, other: Passage) -> Passage | None:
-    if _holds(other, one):
+    if _contains(other, one):
         return other
     first, second = sorted((one, other), key=lambda piece: piece.start)
     overlap = first.end - second.start

@@ -1,4 +1,4 @@
-"""A question with a known answer, as evaluation uses it."""
+"""Questions with known answers, for evaluation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.domain.retrieval.query import Turn
 
 @dataclass(frozen=True, slots=True)
 class GoldSpan:
-    """`source[start:end]` of this file answers the question; code points."""
+    """`source[start:end]` of the file answers the question; code points."""
 
     file: str
     start: int
@@ -26,12 +26,12 @@ class Question:
     question: str
     kind: str
     answerable: bool = True
-    """False: the right reply is that the corpus does not say."""
+    """False: the book does not answer it; the right reply is a refusal."""
     gold: tuple[GoldSpan, ...] = ()
     gold_file: str = ""
-    """The file that answers; with a "/" at the end a folder, any file in it counts."""
+    """The file with the answer; any file of a folder if it ends with "/"."""
     filter_file: str = ""
-    """Ask within this file only."""
+    """Search this file only."""
     history: tuple[Turn, ...] = ()
     language: str = "en"
     book: BookId | None = None
@@ -45,19 +45,19 @@ class Question:
 
     @property
     def alternatives(self) -> bool:
-        """Whether each gold span is a whole answer, rather than one part of the answer."""
+        """Whether each gold span is a whole answer, not a part of one."""
         return self.kind in {"term", "definition"} or self.kind.startswith("multi-turn")
 
     @property
     def gold_files(self) -> tuple[str, ...]:
-        """The files that answer, as far as they are named: no folder."""
+        """The named gold files, without folders."""
         named = [gold.file for gold in self.gold] or [self.gold_file]
         return tuple(dict.fromkeys(file for file in named if not file.endswith("/") and file))
 
 
 def fingerprint(questions: Sequence[Question]) -> str:
-    """Sixteen hex digits that change with any question or gold, not with a release of ours."""
-    told = [
+    """Return 16 hex digits that depend on questions and gold only, not on the program's version."""
+    facts = [
         [
             one.id,
             one.question,
@@ -71,4 +71,4 @@ def fingerprint(questions: Sequence[Question]) -> str:
         ]
         for one in questions
     ]
-    return sha256(json.dumps(told).encode("ascii")).hexdigest()[:16]
+    return sha256(json.dumps(facts).encode("ascii")).hexdigest()[:16]

@@ -1,0 +1,1 @@
+"""Evaluation: questions with gold spans, metrics, and the comparison of two runs."""
