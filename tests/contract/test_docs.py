@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -83,3 +84,20 @@ def test_every_error_code_stands_in_the_table_with_its_exit_code_and_status(
     assert row, f"{error.code} is missing"
     assert row[1] == str(error.exit_code)
     assert row[2] == str(rule_of(error.__new__(error)).status)
+
+
+DOCUMENTS = [
+    *ROOT.glob("*.md"),
+    *(ROOT / "specs").rglob("*.md"),
+    ROOT / "tests/attacks/README.md",
+]
+
+
+@pytest.mark.parametrize(
+    "document", DOCUMENTS, ids=lambda document: str(document.relative_to(ROOT))
+)
+def test_every_path_that_a_document_names_is_there(document: Path) -> None:
+    named = re.findall(
+        r"`((?:app|tests|scripts|specs)/[\w./-]*\w)", document.read_text(encoding="utf-8")
+    )
+    assert [path for path in named if not (ROOT / path).exists()] == []

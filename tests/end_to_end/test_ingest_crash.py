@@ -166,6 +166,7 @@ async def points(home: Path) -> list[IndexPoint]:
     return [point async for page in EdgeIndex(home).points(BookId(BOOK)) for point in page]
 
 
+@pytest.mark.timeout(600)  # two minutes on a busy machine
 def test_fifty_kills_lose_nothing_and_cost_nothing_twice(
     home: Path, tmp_path: Path, double: CohereDouble
 ) -> None:
