@@ -103,7 +103,9 @@ def outcome_of(answer: Answer) -> Outcome:
 
 def shown_text(answer: Answer) -> str:
     """The text that is read as the answer: "" in a refusal."""
-    return "" if answer.refused else answer.answer
+    if answer.refused:
+        return ""
+    return "\n\n".join(one.text for one in answer.passages) or answer.answer
 
 
 def has_facts(text: str, key_facts: Sequence[str]) -> bool:
