@@ -49,7 +49,7 @@ SAMPLE = DevSet(BookId("sample"), str(ROOT / "app/sample_book"), "sample", site=
 """The book that comes with the program; its own questions are in `tests/data`."""
 
 
-class _Silent:
+class Silent:
     def start(self, phase: str, total: int, unit: str) -> None: ...
 
     def advance(self, phase: str, amount: int) -> None: ...
@@ -77,7 +77,7 @@ async def indexed(
             request = IngestRequest(
                 data / one.folder, book=one.book, site=one.site, exclude_kinds=one.exclude
             )
-            await app.ingest.run(request, _Silent())
+            await app.ingest.run(request, Silent())
         yield app
 
 

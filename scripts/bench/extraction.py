@@ -5,7 +5,8 @@
 A line for each question set, over up to 250 of its answerable questions, none refused: words of
 the answer; precision, the share of citations to a gold paragraph; the share of answers with such a
 citation; the share of the gold sentences that are quoted (clapnq, xquad); and how many of the known
-answer's words, in its best wording, the answer has.
+answer's words, in its best wording, the answer has. With --ablate what the passages show,
+with every rule alone and without it (see `answer_ablation.py`).
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from dev_sets import DEV_SETS, dev_sets_parser, indexed
+from answer_ablation import Asked, questions, students, table
+from dev_sets import DEV_SETS, Silent, dev_sets_parser, indexed
 
+from app.bootstrap import sample_request
 from app.domain.answer import Answer, Citation
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest
@@ -121,9 +124,26 @@ async def run(data: Path, home: Path) -> None:
             print(f"{one.questions:20}" + "".join(cells), flush=True)
 
 
+async def ablate(data: Path, home: Path) -> None:
+    every: dict[str, list[Asked]] = defaultdict(list)
+    async with indexed(data, home) as app:
+        async for name, asked in questions(app, data):
+            every[name].append(asked)
+    books = [
+        replace(one, exclude=frozenset()) for one in DEV_SETS if one.folder.startswith("books")
+    ]
+    async with indexed(data, home / "students", books) as app:
+        await app.ingest.run(sample_request(app.settings), Silent())
+        async for name, asked in students(app):
+            every[name].append(asked)
+    table(every)
+
+
 def main() -> None:
-    options = dev_sets_parser(__doc__).parse_args()
-    asyncio.run(run(options.data, options.home))
+    parser = dev_sets_parser(__doc__)
+    parser.add_argument("--ablate", action="store_true", help="measure every rule by itself")
+    options = parser.parse_args()
+    asyncio.run((ablate if options.ablate else run)(options.data, options.home))
 
 
 if __name__ == "__main__":

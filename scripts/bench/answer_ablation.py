@@ -1,0 +1,226 @@
+"""What each rule of the offline answer gains: with it alone, and with all rules but it.
+
+Called by `extraction.py --ablate`. A figure is the mean over a set's questions of how much of the
+known answer is in the text that is shown, in percent: of a student's question 100 if all key facts
+are there; of xquad, clapnq and chroma the share of the gold text's runs of five words; of the others
+the share of the known answer's terms. Differences to all rules come with 95 % intervals of a paired
+bootstrap. Exercises and solutions count in no baseline.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import TypeAlias
+
+from dev_sets import DEV_SETS
+
+from app.adapters.sentences import split_sentences
+from app.bootstrap import Application
+from app.domain.answering.extraction_input import ExtractionInput
+from app.domain.answering.extractive import extract, quotable
+from app.domain.answering.refusal import RefusalPolicy
+from app.domain.answering.request import AskRequest
+from app.domain.answering.rules import ALL_RULES, Rule
+from app.domain.answering.units import NEVER_QUOTED, Unit
+from app.domain.book_id import BookId
+from app.domain.helpfulness import has_facts
+from app.domain.retrieval.paired_bootstrap import paired_bootstrap
+from app.domain.retrieval.query import ContextPassage, SearchFilter, Turn
+from app.domain.terms import Terms, words
+
+SAMPLE = 200
+RUN = 5
+"""Words of the runs that a gold text is compared by."""
+WINDOW_WORDS = 100
+SETS = ("xquad-en", "clapnq-dev", "chroma-dev", "openstax-biology", "rust-book-quizzes",
+        "hf-course-quizzes")  # fmt: skip
+STUDENTS = Path(__file__).resolve().parents[2] / "tests/data/student_questions.jsonl"
+
+Shown: TypeAlias = Sequence[str]
+System: TypeAlias = Callable[["Asked"], Shown]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with what was found for it, and how much of its answer a text shows."""
+
+    given: ExtractionInput
+    units: Sequence[Unit]
+    similarities: Sequence[float]
+    chunks: Sequence[Shown]
+    score: Callable[[Shown], float]
+
+
+def _runs(text: str, length: int = RUN) -> set[tuple[str, ...]]:
+    said = tuple(words(text))
+    length = min(length, len(said))
+    return {said[at : at + length] for at in range(len(said) - length + 1)} - {()}
+
+
+def _share_of(golds: Sequence[str], shown: Shown) -> float:
+    shares = []
+    for gold in golds:
+        wanted = _runs(gold)
+        length = min(RUN, len(tuple(words(gold))))
+        held = set(chain.from_iterable(_runs(text, length) for text in shown))
+        shares.append(len(wanted & held) / len(wanted) if wanted else 0.0)
+    return sum(shares) / len(shares)
+
+
+def _known_terms(answers: Sequence[str], terms: Terms, shown: Shown) -> float:
+    held = terms("\n".join(shown))
+    return max(len(terms(one) & held) / (len(terms(one)) or 1) for one in answers)
+
+
+async def questions(app: Application, data: Path) -> AsyncIterator[tuple[str, Asked]]:
+    for one in DEV_SETS:
+        if one.questions not in SETS:
+            continue
+        records = _lines(data / "qa" / one.questions / "questions.jsonl")
+        usable = [
+            record
+            for record in records
+            if record["answerable"] and not record.get("history") and record["kind"] != "definition"
+        ]
+        for record in random.Random(5).sample(usable, min(SAMPLE, len(usable))):
+            request = AskRequest(record["question"], SearchFilter(books=(one.book,)))
+            yield one.questions, await _asked(app, request, record, data / one.folder)
+
+
+async def students(app: Application) -> AsyncIterator[tuple[str, Asked]]:
+    """Only the half that rules may be chosen by."""
+    for record in _lines(STUDENTS):
+        if record["answerable"] and record["half"] == "development":
+            history = tuple(Turn(turn["role"], turn["content"]) for turn in record["history"])
+            name = "small-book-of-search" if record["book"] == "sample" else record["book"]
+            request = AskRequest(
+                record["question"], SearchFilter(books=(BookId(name),)), history=history
+            )
+            yield "students", await _asked(app, request, record, Path())
+
+
+def _lines(path: Path) -> list[dict]:  # type: ignore[type-arg] - each set has its own keys
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
+
+
+async def _asked(app: Application, request: AskRequest, record: dict, folder: Path) -> Asked:  # type: ignore[type-arg]
+    consult = replace(app.answer.consult, refusal=RefusalPolicy(0.0))
+    read = await consult.read(request)
+    analysis = read.analysis
+    terms = cache(analysis.terms)
+    given = ExtractionInput(
+        analysis.question,
+        read.context,
+        analysis.weights,
+        terms,
+        split_sentences,
+        analysis.language,
+    )
+    found = quotable(given)
+    cosines = await consult.judge.likeness(
+        analysis.standalone, [unit.text for unit in found], analysis.language
+    )
+    chunks = [
+        [one.text for one in hit.chunk.passages if one.kind not in NEVER_QUOTED]
+        for hit in read.found.hits[:3]
+    ]
+    return Asked(given, found, cosines, chunks, _score(record, folder, terms))
+
+
+def _score(record: dict, folder: Path, terms: Terms) -> Callable[[Shown], float]:  # type: ignore[type-arg]
+    if "key_facts" in record:
+        return lambda shown: float(has_facts("\n\n".join(shown), record["key_facts"]))
+    spans = record.get("gold_fine") or ([] if record.get("answer") else record["gold"])
+    if folder.name == "corpus" and not spans:
+        spans = record["gold"]
+    if spans:
+        golds = [
+            (folder / one["file"]).read_bytes().decode("utf-8")[one["start"] : one["end"]]
+            for one in spans
+        ]
+        if folder.parent.name == "xquad-en":
+            return lambda shown: max(_share_of([gold], shown) for gold in golds)
+        return lambda shown: _share_of(golds, shown)
+    answers = [record["answer"]] if isinstance(record["answer"], str) else record["answer"]
+    return lambda shown: _known_terms(answers, terms, shown)
+
+
+def _passages(rules: Set[Rule]) -> System:
+    def shown(asked: Asked) -> Shown:
+        answer = extract(asked.given, asked.units, asked.similarities, rules)
+        return [one.text for one in answer.passages]
+
+    return shown
+
+
+def _marked(asked: Asked) -> Shown:
+    return [extract(asked.given, asked.units, asked.similarities).text]
+
+
+def _windows(asked: Asked) -> Shown:
+    """The three runs of blocks of one section, up to 100 words each, with most of the question."""
+    context, weights = asked.given.context, asked.given.weights
+    total = sum(weights.values()) or 1.0
+    found: list[tuple[float, int, set[int], str]] = []
+    for first in range(len(context)):
+        last = first
+        while _fits(context, first, last + 1):
+            last += 1
+        text = "\n\n".join(one.passage.text for one in context[first : last + 1])
+        held = asked.given.terms(text)
+        share = sum(weight for term, weight in weights.items() if term in held) / total
+        found.append((-share - context[first].score, first, {*range(first, last + 1)}, text))
+    shown: list[str] = []
+    taken: set[int] = set()
+    for _, _, places, text in sorted(found, key=lambda one: one[:2]):
+        if len(shown) < 3 and not taken & places:
+            taken |= places
+            shown.append(text)
+    return shown
+
+
+def _fits(context: Sequence[ContextPassage], first: int, last: int) -> bool:
+    if last >= len(context):
+        return False
+    one, other = context[first].passage, context[last].passage
+    size = sum(len(each.passage.text.split()) for each in context[first : last + 1])
+    return one.heading_path == other.heading_path and size <= WINDOW_WORDS
+
+
+BASELINES: Mapping[str, System] = {
+    "top chunk": lambda asked: [*chain(*asked.chunks[:1])],
+    "top three chunks": lambda asked: [*chain(*asked.chunks)],
+    "three windows": _windows,
+    "marked sentences": _marked,
+}
+
+
+def table(every: Mapping[str, Sequence[Asked]]) -> None:
+    systems: dict[str, System] = {**BASELINES, "passages": _passages(ALL_RULES)}
+    systems |= {f"without {rule}": _passages(ALL_RULES - {rule}) for rule in Rule}
+    systems["no rule"] = _passages(frozenset())
+    systems |= {f"{rule} alone": _passages(frozenset({rule})) for rule in Rule}
+    print("\n" + " " * 30 + "".join(f"{name:>26}" for name in every))
+    against: dict[str, list[float]] = {}
+    for name in ("passages", *(one for one in systems if one != "passages")):
+        cells = []
+        for where, asked in every.items():
+            shown = [systems[name](one) for one in asked]
+            values = [one.score(text) for one, text in zip(asked, shown, strict=True)]
+            size = sum(len(" ".join(text).split()) for text in shown) / len(shown)
+            against.setdefault(where, values)
+            change = paired_bootstrap(
+                [(value, 1.0) for value in against[where]], [(value, 1.0) for value in values]
+            )
+            low, high = 100 * change.low, 100 * change.high
+            interval = "" if name == "passages" else f" [{low:+.1f} {high:+.1f}]"
+            cells.append(f"{100 * change.b:8.1f}{interval:>13}{size:5.0f}")
+        print(f"{name:30}" + "".join(cells), flush=True)
+        sys.stdout.flush()
