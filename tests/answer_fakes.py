@@ -189,7 +189,7 @@ def answering_over(
     judge = AnswerabilityScorer(
         SimilarityEncoder(local_embedder, STOP_WORDS),
         ceilings,
-        FeatureReranker(sparse, ceilings).terms_of,
+        FeatureReranker(ceilings).terms_of,
     )
     extractive = ExtractiveGenerator(split_sentences, judge)
     return AnswerQuestion(

@@ -99,7 +99,7 @@ async def application(
         count_tokens = await asyncio.to_thread(token_counter)
         ledgers = ledger_store(settings)
         ceilings = TermUpperBounds(index, sparse)
-        feature_reranker = FeatureReranker(sparse, ceilings)
+        feature_reranker = FeatureReranker(ceilings)
         retrieve = Retrieve(
             embedder=asked_in_time(settings, embedder),
             sparse=sparse,

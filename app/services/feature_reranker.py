@@ -1,4 +1,4 @@
-"""The second stage of a search without a reranker: the best candidates, looked into."""
+"""The second stage of a search without a reranker: the best candidates are rescored by features."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from app.domain.retrieval.chunk_terms import ChunkTerms, chunk_terms
 from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
 from app.domain.retrieval.query import Hit, SearchQuery
 from app.domain.retrieval.rescoring import QuestionTerms, RescoringWeights, rescore
-from app.services.ports import SparseEncoder
 from app.services.term_upper_bounds import TermUpperBounds
 
 DEPTH = 30
-"""Candidates that are looked into; 20 do nearly as well, 50 no better."""
+"""Candidates that are rescored; 20 do nearly as well, 50 no better."""
 
 MOST_TERMS = 64
-"""Of a long question: what follows is code or setting, and each new term is a search of its own."""
+"""Terms of a long question that count: the rest is code or setting, and each costs a search."""
 
 _CACHED_CHUNKS = 5_000
 """Chunks whose terms are cached, about 30 MB."""
@@ -29,9 +28,8 @@ _CACHED_CHUNKS = 5_000
 
 @dataclass(slots=True)
 class FeatureReranker:
-    sparse: SparseEncoder
     ceilings: TermUpperBounds
-    """A term that few chunks have says more of what is asked."""
+    """Terms, and their weights: a rare term says more about what is asked."""
     weights: RescoringWeights = field(default_factory=RescoringWeights)
     _known: LRUCache[tuple[str, str, str], ChunkTerms] = field(
         default_factory=lambda: LRUCache(_CACHED_CHUNKS), init=False, compare=False, repr=False
@@ -61,21 +59,21 @@ class FeatureReranker:
         with self._lock:
             found = self._known.get(key)
         if found is None:
-            found = chunk_terms(chunk, self.sparse.terms)
+            found = chunk_terms(chunk, self.ceilings.ordered_terms)
             with self._lock:
                 self._known[key] = found
         return found
 
     async def _asked(self, query: SearchQuery, languages: set[str]) -> Mapping[str, QuestionTerms]:
-        terms = {
-            language: self.sparse.terms(query.question, language)[:MOST_TERMS]
-            for language in languages
-        }
+        ordered = self.ceilings.ordered_terms
+        terms = {language: ordered(query.question, language)[:MOST_TERMS] for language in languages}
         every = {term for found in terms.values() for term in found}
         weights = await self.ceilings.of(every, query.filter.books)
         return {
             language: QuestionTerms(
-                found, weights, self.sparse.terms(QUESTION_FRAME_WORDS.get(language, ""), language)
+                found,
+                weights,
+                ordered(QUESTION_FRAME_WORDS.get(language, ""), language),
             )
             for language, found in terms.items()
         }

@@ -1,9 +1,9 @@
-"""How like texts are in meaning, by the local model, whatever their language.
+"""Similarity of texts in meaning, by the local model, in any language.
 
-The model has learnt English. What it makes of another language is mostly that language: two texts
-have a cosine of 0.6 whatever they say. So of another language the function words are left out, and
-of each vector what it shares with theirs, after "All-but-the-top" (Mu and Viswanath, ICLR 2018),
-which takes from all vectors the directions that they have in common.
+The model was trained on English. Two texts in another language have a cosine of about 0.6 whatever
+they say. So the function words of another language are left out, and the component that a vector
+shares with them is removed, after "All-but-the-top" (Mu and Viswanath, ICLR 2018), which removes
+from all vectors their common directions.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ from app.domain.retrieval.query import Vector
 from app.services.ports import Embedder
 
 LEARNT = "en"
-"""The language, as an ISO 639-1 code, that the model is at home in."""
+"""The language that the model was trained on, as an ISO 639-1 code."""
 OTHERWISE = 0.9
-"""Length of a question's vector in another language, so that its cosines are that much smaller:
-with it own and foreign questions of xquad-es come out as those of xquad-en do."""
+"""Length of a question's vector in another language, which scales its cosines. With it answerable
+and out-of-domain questions of xquad-es score as those of xquad-en do."""
 UNKNOWN = 0.57
-"""The same in a language whose function words are not known, so that the words themselves decide:
-Spanish without them refuses nearly as it does with them."""
+"""The same in a language whose function words are not known, so that BM25 decides: Spanish without
+its list refuses nearly as it does with it."""
 
 BY_CHARACTERS = frozenset({"zh", "ja", "ko", "th", "lo", "km", "my"})
-"""Languages that the index reads by pairs of characters, most of which say nothing alone: how many
-of a question's are found tells less there, so likeness counts whole, and less is refused."""
+"""Languages indexed by character bigrams. BM25 says less there: similarity is not scaled down."""
 
 _REMEMBERED = 16_000
 """Texts whose vectors are kept, about 25 MB."""
@@ -39,11 +38,11 @@ _REMEMBERED = 16_000
 
 @dataclass(slots=True)
 class SimilarityEncoder:
-    """Vectors whose inner product is the likeness of a question and a text, -1 to 1."""
+    """Vectors whose inner product is the similarity of a question and a text, -1 to 1."""
 
     embedder: Callable[[], Awaitable[Embedder]]
-    """Gives the local model, even where another one searches: cosines of two models do not compare.
-    Asked for with the first question."""
+    """Loads the local model with the first question. It is used even if another model searches:
+    cosines of two models do not compare."""
     common_words: Mapping[str, Collection[str]]
     """The function words of each language that is known, in lower case."""
     _known: LRUCache[tuple[str, str], Vector] = field(
@@ -51,7 +50,7 @@ class SimilarityEncoder:
     )
     """By language and text."""
     _shared: dict[str, Vector] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """What the texts of a language have in common, of length 1; as many as `common_words`."""
+    """The common direction of a language's texts, of length 1; as many as `common_words`."""
 
     async def question(self, text: str, language: str) -> Vector:
         embedder = await self.embedder()
@@ -103,7 +102,7 @@ class SimilarityEncoder:
 
 
 def _without(direction: Vector, vector: Vector, length: float = 1.0) -> Vector:
-    """What of the vector is square to the direction, made so long; zeros if nothing is."""
+    """The vector's component orthogonal to the direction, scaled to this length; zeros if none."""
     along = sum(map(mul, direction, vector))
     rest = [value - along * part for value, part in zip(vector, direction, strict=True)]
     return _scaled(rest, length / (hypot(*rest) or 1.0))

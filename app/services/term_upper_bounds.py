@@ -18,8 +18,8 @@ from app.services.ports import BookManifest, SparseEncoder, VectorIndex
 _CACHED_TERMS = 50_000
 """A few MB."""
 _UNKNOWN_WEIGHT = 1.3
-"""BM25 weight that a term which is in no chunk is taken to have; a term said once or twice has it.
-Of 1.0, 1.3, 1.6 and 2.1 the one that told the dev sets' own and foreign questions apart best."""
+"""BM25 weight of a term that is in no chunk: that of a term which occurs once or twice. Of 1.0,
+1.3, 1.6 and 2.1 it separated answerable and out-of-domain questions of the dev sets best."""
 
 
 @dataclass(slots=True)
@@ -44,9 +44,9 @@ class TermUpperBounds:
         return sum(one.chunks for one in manifests if not books or one.book in books)
 
     async def of(self, terms: Collection[int], books: Sequence[BookId] = ()) -> dict[int, float]:
-        """Each term's ceiling in these books, or in all; StorageError if the index fails.
+        """Each term's upper bound in these books, or in all; StorageError if the index fails.
 
-        A term that is in no book gets what the rarest possible term would have.
+        A term that is in no book gets that of the rarest possible term.
         """
         manifests = [one for one in await self.index.books() if not books or one.book in books]
         scope = "/".join(f"{one.book}@{one.book_version}.{one.generation}" for one in manifests)
@@ -58,7 +58,7 @@ class TermUpperBounds:
         return {term: fresh[term] if known is None else known for term, known in ceilings.items()}
 
     async def missing(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> set[int]:
-        """Those that no chunk of these books has, or of all. StorageError if the index fails."""
+        """The terms that no chunk of these books, or of any, has; StorageError if it fails."""
         scores = await self.index.best_scores(terms, books)
         return {term for term, score in zip(terms, scores, strict=True) if not score}
 

@@ -71,7 +71,7 @@ def retrieve(
         index,
         reranker,
         lambda text: len(text.split()),
-        feature_reranker=FeatureReranker(sparse, TermUpperBounds(index, sparse))
+        feature_reranker=FeatureReranker(TermUpperBounds(index, sparse))
         if feature_reranker
         else None,
         rerank_seconds=rerank_seconds,

@@ -4,15 +4,16 @@ score = 1 / (1 + exp(-sum)), where sum = TITLE * title + SIZE * size + BIAS
 + the greatest, over the hits, of PARAGRAPH * paragraph + SENTENCE * sentence + SHARE * share
 + PHRASES * phrases + DEFINED * defined
 
-`title` is the greatest cosine between the question and a hit's title. The others must be one hit's,
-since an answer stands in one place: the cosines of its likest paragraph (under its title) and of
-the likest sentence in that; `share`, its BM25 score as a part of the most that the question's
-`RAREST` rarest terms could give: low when what is asked for is not in the book or not in one place;
-`phrases`, how much of the question stands word beside word; `defined`, how much of it is one term
-that the author defines there. Cosines are by the local model whatever model searched: so the score
-and its thresholds hold for every embedder. `size` is the logarithm of the number of chunks: the
-best of many is good by chance. Weights: logistic regression on the dev sets and readers' questions,
-each book's own against those about the other books (`scripts/bench/refusal.py`).
+`title` is the greatest cosine similarity of the question and a hit's title. The other features are
+of one hit, since an answer stands in one place: the cosine of its most similar paragraph (under its
+title) and of the most similar sentence in it; `share`, its BM25 score divided by the upper bound of
+the question's `RAREST` rarest terms, which is low when the terms are not in the book or not in one
+place; `phrases`, the weight of the word pairs that question and hit share; `defined`, the share of
+the question that is one term defined there. The local model makes all cosines, whatever model
+searched, so one threshold holds for every embedder. `size` is the logarithm of the number of
+chunks: the best of many scores well by chance. The weights are a logistic regression on the dev
+sets and readers' questions, answerable against out-of-domain ones (`scripts/bench/refusal.py`,
+`specs/decisions/0008-refusal.md`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from app.domain.retrieval.chunk_terms import ChunkTerms
 RAREST = 8
 """Terms of a long question that count: the rest is its setting, or code."""
 FEWEST_CHUNKS = 100
-"""A smaller book counts as one of this size: none was there to learn from."""
+"""A smaller book counts as one of this size: the development sets have none."""
 
 TITLE, PARAGRAPH, SENTENCE = 2.2, 8.8, 3.9
 SHARE, DEFINED, SIZE, BIAS = 7.2, 5.4, -0.76, -4.56
@@ -38,12 +39,12 @@ PHRASES = 1.5
 THRESHOLD = 0.4
 """Below it an extractive answer is refused."""
 GENERATOR_THRESHOLD = 0.1
-"""Below it a generator is not even asked; above it the generator reads and decides."""
+"""With a model, refuse only below this: it may find an answer that the features miss."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefusalPolicy:
-    """Which questions are refused before anything is written, by answerability from 0 to 1."""
+    """Which questions are refused before an answer is written, by answerability from 0 to 1."""
 
     threshold: float = THRESHOLD
     """Below it there is no extractive answer."""
@@ -52,11 +53,11 @@ class RefusalPolicy:
 
     @property
     def rephrases(self) -> bool:
-        """Whether a question is tried in other words first: a model understands it as it is."""
+        """Whether abbreviations and misspellings are resolved first; a model needs no such help."""
         return self.model_threshold is None
 
     def refuses(self, answerability: float, *, in_book_language: bool) -> bool:
-        """A model may read what the words of another language than the book's do not lead to."""
+        """With a model, a question in another language is never refused before it is read."""
         if self.model_threshold is None:
             return answerability < self.threshold
         return in_book_language and answerability < self.model_threshold
@@ -64,8 +65,8 @@ class RefusalPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """What speaks for one hit. Cosines go from -1 to 1, `phrases` from 0 to about 4, the others
-    from 0 to 1.
+    """The features of one hit. Cosines are from -1 to 1, `phrases` from 0 to about 4, `share` and
+    `defined` from 0 to 1.
     """
 
     paragraph: float
@@ -76,8 +77,8 @@ class Support:
 
     @property
     def weight(self) -> float:
-        likeness = PARAGRAPH * self.paragraph + SENTENCE * self.sentence
-        return likeness + SHARE * self.share + PHRASES * self.phrases + DEFINED * self.defined
+        similarity = PARAGRAPH * self.paragraph + SENTENCE * self.sentence
+        return similarity + SHARE * self.share + PHRASES * self.phrases + DEFINED * self.defined
 
 
 @dataclass(frozen=True, slots=True)
