@@ -47,10 +47,10 @@ class Settings(BaseSettings):
     """The kind of key: which rate limits calls keep to."""
     cohere_timeout_seconds: float = 30.0
     cohere_batch_tokens: int = 48_000
-    """Most tokens, by our own count, in one embed call (beside at most 96 texts)."""
+    """Most tokens, by this program's count, in one embed call (at most 96 texts)."""
 
     cohere_embed_inputs_per_minute: int | None = Field(None, ge=1)
-    """This and the next three: what the key allows where it differs from others of its tier."""
+    """This and the next three: limits of the key that differ from those of its tier."""
     cohere_embed_calls_per_minute: int | None = Field(None, ge=1)
     cohere_embed_tokens_per_minute: int | None = Field(None, ge=1)
     cohere_calls_per_month: int | None = Field(None, ge=1)
@@ -69,70 +69,70 @@ class Settings(BaseSettings):
     """For each piece of an answer, the first included."""
 
     embed_timeout_seconds: float = Field(5.0, gt=0)
-    """For a question's vector; after that BM25 alone searches."""
+    """For a question's vector; after that the search uses BM25 alone."""
     rerank_timeout_seconds: float = Field(3.0, gt=0)
-    """After that the search's own order stands."""
+    """After that the order of the search is kept."""
     rewrite_timeout_seconds: float = Field(5.0, gt=0)
-    """For a follow-up question, made to stand alone by the generator; then a rule does it."""
+    """For the generator to make a follow-up question stand alone; after that a rule does it."""
     first_token_timeout_seconds: float = Field(20.0, gt=0)
-    """For Cohere to begin an answer; after that the answer is extractive."""
+    """Until Cohere's first token; after that the answer is extractive."""
     answer_timeout_seconds: float = Field(180.0, gt=0)
-    """For a whole answer, search included; after that it ends with an error."""
+    """For a whole answer, including the search; after that it ends with an error."""
     breaker_failures: int = Field(3, ge=1)
-    """Failures of a provider in a row after which it is left alone."""
+    """Consecutive failures of a provider after which its circuit opens."""
     breaker_seconds: float = Field(30.0, gt=0)
-    """For how long; then one call tries it again."""
+    """How long a circuit stays open; then one call is a trial."""
 
     qdrant_url: str | None = Field(None, validation_alias="QDRANT_URL")
     qdrant_api_key: SecretStr | None = Field(None, validation_alias="QDRANT_API_KEY")
     qdrant_collection_prefix: str = Field("textbook", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
     qdrant_shards: int = Field(1, ge=1)
-    """Of each collection; this and what follows counts for collections made from now on."""
+    """Shards of each collection. This and the following apply to new collections."""
     qdrant_replicas: int = Field(1, ge=1)
     """Copies of each shard on different nodes."""
     qdrant_write_consistency: int = Field(1, ge=1)
-    """Copies that must have taken a write before it counts."""
+    """Copies that must confirm a write."""
     qdrant_quantization: Literal["none", "int8"] = "none"
     qdrant_on_disk_vectors: bool = False
     qdrant_strict_mode: bool = True
 
     strategy: str = "structure"
     fusion: Fusion = Fusion.WEIGHTED
-    """How the dense and the BM25 list become one ranking."""
+    """How the dense and the BM25 ranking are fused."""
     dense_weight: float = Field(DENSE_WEIGHT, ge=0.0, le=1.0)
     """Share of the dense score in the fused one; the rest is BM25's."""
     context_tokens: int = Field(3_000, ge=200)
     """Token budget of the paragraphs given to the generator."""
     history_tokens: int = Field(1_000, ge=0)
-    """Of the conversation so far, what is kept of its latest turns."""
+    """Token budget of the latest turns of the conversation."""
     max_question_chars: int = 4_000
     refusal_threshold: float = Field(THRESHOLD, ge=0.0, le=1.0)
-    """Answerability below which an extractive answer is refused; `eval` suggests one."""
+    """Answerability score below which an extractive answer is refused; `eval` suggests a value."""
     solutions: Literal["hide", "hint", "show"] = "hint"
-    """What a reader gets who asks an exercise of the book, unless the request says otherwise."""
+    """Answer to an exercise of the book, unless the request says otherwise."""
     allowed_origins: str = ""
     """Comma-separated origins that may call the API from a browser; empty: same origin only."""
     allowed_hosts: str = ""
-    """Comma-separated names that requests may be addressed to, `*.example` for all below one;
-    empty: any, since no answer repeats the name."""
+    """Comma-separated host names that requests may name, `*.example` for all subdomains; empty:
+    any, since no answer repeats the name."""
     trusted_proxies: str = ""
-    """Comma-separated addresses or networks of the proxies in front; only what comes from them is
-    believed to be for another client (`X-Forwarded-For`)."""
+    """Comma-separated addresses or networks of trusted proxies: only their `X-Forwarded-For` is
+    used."""
     questions_per_minute: int = Field(120, ge=0)
-    """From one address, on average; a search is half a question, what needs no search less.
+    """Questions from one address a minute, on average; a search counts half, other requests less.
     0: no limit."""
     questions_burst: int = Field(300, ge=1)
-    """From one address within a moment."""
+    """Questions from one address at once."""
     answers_at_once: int = Field(256, ge=2)
-    """Being sent; one address has half of them at most."""
+    """Responses being sent at a time; one address has at most half of them."""
     searches_at_once: int = Field(64, ge=2)
-    """Of these, and of searches, those that take the processor or wait for it."""
+    """Answers and searches that use the processor, or wait for it, at a time."""
     max_connections: int = Field(1_000, ge=2)
-    """Open connections, half of them from one address at most; also no more than half of the
-    descriptors that the system allows the process."""
+    """Open connections, at most half of them from one address, and at most half of the file
+    descriptors that the process may open."""
     shutdown_seconds: float = Field(20.0, ge=0)
-    """For the answers under way when the server is stopped; then they end with an error."""
+    """For running answers when the server is stopped; then they end with an error."""
 
     def embed_price(self, model: str) -> float | None:
-        """US dollars per million tokens; None when it is not known."""
+        """US dollars per million tokens; None if not known."""
         return {**EMBED_PRICES, **self.embed_prices}.get(model)

@@ -33,13 +33,13 @@ class BookSettings:
     tables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def of(self, strategy: str) -> Mapping[str, str]:
-        """What is set for this strategy."""
+        """The settings of this strategy."""
         top = self.top if self.strategy in {None, strategy} else {}
         return {**top, **self.tables.get(strategy, {})}
 
 
 def read_book_settings(folder: Path) -> BookSettings:
-    """Read the file; nothing is set without one. BookError if it is unsound."""
+    """Read the file; empty settings if there is none. BookError if it is not valid."""
     try:
         data = file_inside(folder.resolve(), NAME).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -66,6 +66,6 @@ def read_book_settings(folder: Path) -> BookSettings:
 
 def _text(key: str, value: object) -> str:
     if not isinstance(value, str | int | float):
-        message = f"{key}: has not one value"
+        message = f"{key}: must be a single value"
         raise BookError(message, NAME)
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""Hashes that tell whether a run could come out otherwise: of a book's folder, of this program."""
+"""Hashes of a book's folder and of this program: if both are equal, an ingest changes nothing."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _MEDIA = frozenset(
     ".avif .bmp .gif .gz .ico .jpeg .jpg .mov .mp3 .mp4 .ogg .otf .pdf .png .tif .tiff .ttf .wav "
     ".webm .webp .woff .woff2 .zip".split()
 )
-"""No text of these is indexed, so their names are enough."""
+"""Their content is not indexed, so only their names are hashed."""
 
 
 def folder_fingerprint(folder: Path, state: Path) -> str:
-    """Hash of the names and bytes of every file below `folder`, and of its own name.
+    """Hash of the folder's name and of the names and bytes of all files below it.
 
-    "" for a book of one file, and where something cannot be read. `state` is the program's own
-    folder, which may lie inside.
+    "" for a book of one file, or if something cannot be read. `state` is the folder of this
+    program's state, which may be inside and is left out.
     """
     if not folder.is_dir():
         return ""
@@ -43,7 +43,7 @@ def folder_fingerprint(folder: Path, state: Path) -> str:
 
 
 def _is_of(book: Path, name: str) -> bool:
-    """False for a link that leads out of the book: nothing of that is read, its name is enough."""
+    """False for a link out of the book: its target is never read, so only its name is hashed."""
     try:
         file_inside(book, name)
     except BookError:

@@ -1,4 +1,4 @@
-"""Recursive splitting by `langchain-text-splitters`, with the exact place of each piece."""
+"""Recursive splitting by `langchain-text-splitters`, with the exact span of each piece."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def _separators(separators: Separators, language: str) -> list[str]:
 
 
 class _PlacingSplitter(RecursiveCharacterTextSplitter):
-    """Notes where each chunk stands, as its pieces are merged.
+    """Records the span of each chunk while its pieces are merged.
 
-    LangChain's own `add_start_index` looks for a chunk from where it would begin if an overlap of
-    n tokens were n characters, and so finds repeated text in the wrong place or not at all. Every
-    piece of the text is merged once, in order, and no character is dropped between two.
+    LangChain's `add_start_index` searches for a chunk from where it would begin if an overlap of n
+    tokens were n characters, and so finds repeated text in the wrong place or not at all. Each
+    piece is merged once, in order, and no character between two is dropped.
     """
 
     def __init__(
@@ -77,9 +77,9 @@ class _PlacingSplitter(RecursiveCharacterTextSplitter):
         )
         self.spans: list[Span] = []
         self._at = 0
-        """Where the piece begins that is merged next."""
+        """Start of the piece that is merged next."""
         self._current = 0
-        """Characters of the piece in hand, which the chunk being joined does not have yet."""
+        """Length of the current piece, which the chunk does not include yet."""
 
     def _merge_splits(self, splits: Iterable[str], separator: str) -> list[str]:
         return super()._merge_splits(self._noted(splits), separator)

@@ -1,4 +1,4 @@
-"""What the last ingest of each book saw and said: one file a book."""
+"""Fingerprint and report of the last ingest of each book: one file a book."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 
 
 class FileLastRunStore:
-    """`LastRunStore` in `<folder>/<book>.json`. A file that is lost or torn costs one full run."""
+    """`LastRunStore` in `<folder>/<book>.json`. A lost or damaged file costs one full run."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

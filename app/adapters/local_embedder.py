@@ -69,7 +69,7 @@ class LocalEmbedder:
     async def embed_batches(
         self, texts: Sequence[str]
     ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
-        """Yield (position of the first text, vectors) as batches are done."""
+        """Yield (position of the first text, vectors) for each finished batch."""
         for start in range(0, len(texts), _BATCH):
             yield start, await asyncio.to_thread(self._embed, texts[start : start + _BATCH])
 
@@ -89,7 +89,7 @@ class LocalEmbedder:
         return [encoding.ids for encoding in encodings]
 
     def _vector(self, ids: list[int]) -> Vector:
-        """The mean has no padding in it, so a text's vector does not depend on its batch."""
+        """Padding is left out of the mean, so a text's vector does not depend on its batch."""
         if not ids:
             return array("f", bytes(4 * DIMENSION))
         mean = self._token_vectors[ids].mean(axis=0)

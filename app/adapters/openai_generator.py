@@ -48,9 +48,10 @@ from app.services.ports import (
 
 logger = logging.getLogger(__name__)
 
-# One event holds a few tokens; more than this without a line's end is no event stream.
+# One event holds a few tokens: more bytes without a line end are no event stream.
 _LONGEST_LINE = 1_048_576
-# An answer holds its connection while it is written: of httpx's 100 the 101st would fail.
+# Each answer holds a connection while it is written: with httpx's limit of 100 the 101st would
+# fail.
 _CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
 _ENDED_EARLY = "the model server could not answer: the stream ended before the answer did"
 
@@ -62,7 +63,7 @@ async def open_server(
     """Open a client for the server at `base_url`, which ends with its version: ".../v1"."""
     headers = {"Authorization": f"Bearer {api_key.strip()}"} if api_key else {}
     if not all(value.isascii() and value.isprintable() for value in headers.values()):
-        message = "the key of the model server has characters that no key has"
+        message = "the key of the model server has invalid characters"
         raise ConfigError(message)
     async with httpx.AsyncClient(
         base_url=base_url, headers=headers, timeout=timeout_seconds, limits=_CONNECTIONS
@@ -106,7 +107,7 @@ class OpenAIGenerator:
             yield item
 
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
-        """Return the standalone question. ProviderError when there is none in time."""
+        """Return the standalone question. ProviderError if there is none in time."""
         body = self._request(rewrite_messages(question, history), MAX_QUESTION_TOKENS)
         text = ""
         async with aclosing(self._events(body)) as events:
@@ -151,7 +152,7 @@ class OpenAIGenerator:
 
 
 class _Answer:
-    """The answer as it comes in, in the port's events."""
+    """Converts the stream of an answer to events of the port."""
 
     def __init__(self, context: Sequence[ContextPassage]) -> None:
         self._paragraph_ids = [item.passage.paragraph_id for item in context]
@@ -216,11 +217,11 @@ def _server_errors() -> Iterator[None]:
         message = "the address of the model server is no http(s) URL: check RAG_OPENAI_BASE_URL"
         raise ConfigError(message) from error
     except httpx.HTTPError as error:
-        # Not its text: that of a protocol error may hold the request's headers, key included.
+        # Without the error's text, which may hold the request's headers, key included.
         message = f"the model server could not answer: {type(error).__name__} (RAG_OPENAI_BASE_URL)"
         raise ProviderUnavailable(message) from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        message = "the model server could not answer: it sent what is no chat completion"
+        message = "the model server could not answer: it did not send a chat completion"
         raise ProviderUnavailable(message) from error
 
 

@@ -17,7 +17,7 @@ Curve: TypeAlias = Sequence[tuple[float, float]]
 
 
 def require_plots() -> None:
-    """Raise ConfigError unless charts can be drawn: before hours of work, not after."""
+    """Raise ConfigError unless charts can be drawn. Call it before the work, not after."""
     if find_spec("matplotlib") is None:
         message = "charts need matplotlib: pip install 'textbook-rag[plots]'"
         raise ConfigError(message)
@@ -77,7 +77,7 @@ def _drawn(path: Path, width: float, height: float) -> Iterator[Figure]:
     import matplotlib as mpl  # noqa: PLC0415 - an optional extra
     from matplotlib.figure import Figure  # noqa: PLC0415
 
-    # Text as text in one font: drawn as paths, or with a list of fonts each, it is most bytes.
+    # Text stays text, in one font: as paths, or with a list of fonts, it would be most of the file.
     with mpl.rc_context(
         {
             "svg.hashsalt": "textbook-rag",

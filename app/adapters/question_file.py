@@ -47,7 +47,7 @@ def read_questions(path: Path) -> list[Question]:
 
 
 class _Fault(Exception):
-    """What is wrong with one line."""
+    """A fault of one line."""
 
 
 def _at(path: Path, line: int, what: str) -> InputError:

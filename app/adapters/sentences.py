@@ -33,7 +33,7 @@ def split_sentences(text: str, language: str) -> list[Span]:
     for start, end, piece in _pieces(text, language):
         has_word = bool(_WORD.search(piece))
         if spans and (not worded or not has_word or _CONTINUES.match(piece)):
-            # Two letters may be parted by the cut between the pieces.
+            # The cut between the pieces may separate two letters.
             worded = worded or has_word or bool(_WORD.search(text, start - 1, start + 1))
             spans[-1] = (spans[-1][0], end)
         else:
@@ -53,7 +53,7 @@ def _pieces(text: str, language: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _segments(text: str, language: str) -> Iterator[str]:
-    """The library's pieces; of a long text window by window, each begun at a piece's start."""
+    """The library's pieces; a long text goes in windows, each from the start of a piece."""
     at = 0
     unfinished = ""
     while at < len(text):

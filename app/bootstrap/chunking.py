@@ -1,4 +1,4 @@
-"""A book chunked with this program's tokenizer and sentence splitter."""
+"""Chunk a book with this program's tokenizer and sentence splitter."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ EmbedTexts: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 
 
 def embed_from_thread(embedder: Embedder) -> EmbedTexts:
-    """Let chunking, which runs in a thread, embed through the loop that owns the client."""
+    """Return a function by which chunking, in a thread, embeds on the event loop that owns the
+    client.
+    """
     loop = asyncio.get_running_loop()
 
     def embed(texts: Sequence[str]) -> Sequence[Sequence[float]]:

@@ -1,4 +1,4 @@
-"""What embeds, generates and reranks: by a provider's key, or offline."""
+"""Choose and build embedder, generator and reranker: a provider's, or offline ones."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ OwnEmbedder: TypeAlias = CohereEmbedder | LocalEmbedder | MiniLmEmbedder
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """One model's two tasks: answers, and questions made to stand alone."""
+    """One model's two tasks: to write answers, and to make questions stand alone."""
 
     generator: Generator
     rewriter: QuestionRewriter
@@ -55,7 +55,7 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class _Cohere:
-    """What a Cohere key brings; a part that the settings turn off is None."""
+    """Cohere's adapters; None for a part that the settings turn off."""
 
     embedder: CohereEmbedder | None
     writer: Writer | None
@@ -128,7 +128,7 @@ def _writer(
 
 
 def asked_in_time(settings: Settings, embedder: OwnEmbedder) -> Embedder:
-    """The embedder as a question meets it; an ingest waits as long as it takes."""
+    """The embedder for questions, with a time limit; an ingest has none."""
     if not isinstance(embedder, CohereEmbedder):
         return embedder
     breaker = _breaker(settings, "Cohere's embed")
@@ -142,7 +142,7 @@ def _breaker(settings: Settings, name: str) -> CircuitBreaker:
 
 
 def _limits(settings: Settings, endpoint: Endpoint) -> RateLimits:
-    """The tier's, but for what the settings say otherwise."""
+    """The limits of the tier, overridden by the settings."""
     limits = default_limits(settings.cohere_tier, endpoint)
     own = {"calls_per_month": settings.cohere_calls_per_month}
     if endpoint == "embed":
@@ -172,7 +172,7 @@ async def pick_embedder(
 
 
 async def local_embedder(embedder: Embedder | None = None) -> LocalEmbedder:
-    """The one in use, if it is local, or another: answers are judged by it in any case."""
+    """The embedder in use if it is the local one, else a new one: answerability always needs it."""
     if isinstance(embedder, LocalEmbedder):
         return embedder
     if _load_once.cache_info().currsize:
@@ -181,7 +181,7 @@ async def local_embedder(embedder: Embedder | None = None) -> LocalEmbedder:
 
 
 def _local_model() -> LocalEmbedder:
-    with _loading:  # the first questions may come all at once
+    with _loading:  # the first questions may come at the same time
         return _load_once()
 
 
@@ -190,20 +190,20 @@ _load_once = cache(LocalEmbedder.load)
 
 
 async def _is_late(index: BookStore, strategy: str | None) -> bool:
-    """Whether a book is to be late-chunked, or all that can be asked were embedded for that."""
+    """Whether the strategy is late chunking; without one, whether all indexed books use it."""
     if strategy is not None:
         return strategy == StrategyName.LATE
     try:
         books = await index.books()
     except StorageError:
-        return False  # whatever is asked of the index will say so
+        return False  # the first use of the index raises it again
     return bool(books) and all(book.model == MINILM for book in books)
 
 
 async def pick_writer(
     settings: Settings, cohere: _Cohere | None, stack: AsyncExitStack
 ) -> Writer | None:
-    """Return what writes answers; None when they are extracted."""
+    """Return the model that writes answers; None if they are extractive."""
     if settings.generator != "openai":
         return cohere.writer if cohere else None
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None

@@ -1,4 +1,4 @@
-"""A book read from its folder, with this program's reader and its author's settings."""
+"""Read a book from its folder with its author's settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.settings import Settings
 
 
 def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
-    """Read a book's folder, or one file; the paragraph ids are those of the texts alone."""
+    """Read a book's folder, or one file; paragraph ids are hashes, without the ledger."""
     book = read_book(
         request.folder,
         book_id=request.book,
@@ -31,7 +31,7 @@ def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
 
 
 def source_stamp(request: IngestRequest, state: Path) -> str:
-    """Hash a book's folder and the program that reads it; "" where that cannot tell all."""
+    """Hash of a book's folder and of this program; "" if the folder has no fingerprint."""
     folder = folder_fingerprint(request.folder, state)
     return f"{folder} {program_fingerprint()}" if folder else ""
 

@@ -23,7 +23,7 @@ SAMPLE_BOOK_ID = BookId("small-book-of-search")
 async def sample_pages(app: Application) -> tuple[Book, Mapping[str, str]]:
     """Read the sample book as its ingest does; return it with its pages as HTML, by file.
 
-    Its address is the index's: another port may be served than the one that was ingested for.
+    Its base URL is that of the index: the server's port may differ from the one at ingest.
     """
     book = await read_identified(sample_request(app.settings), app.settings)
     try:

@@ -46,7 +46,9 @@ def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     ingest.add_argument("--strategy", metavar="NAME", help="chunking strategy (structure)")
     ingest.add_argument("--exclude-kinds", type=_kinds, default=frozenset(), metavar="KIND,...")
-    ingest.add_argument("--dry-run", action="store_true", help="say what would change and its cost")
+    ingest.add_argument(
+        "--dry-run", action="store_true", help="print what would change and what it costs"
+    )
     ingest.add_argument(
         "--force", action="store_true", help="write the index anew, though nothing changed"
     )
@@ -76,7 +78,7 @@ def _asking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
     ask = commands.add_parser("ask", help="answer a question with citations")
     _question(ask)
-    ask.set_defaults(k=8)  # what refusal and extraction are calibrated with
+    ask.set_defaults(k=8)  # refusal and extraction are calibrated with 8
     ask.set_defaults(run=questions.ask)
 
 
@@ -105,7 +107,7 @@ def _measuring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         action="store_true",
         help="let the model that writes answers make the questions of conversations stand alone",
     )
-    command.add_argument("--json", action="store_true", help="means and a row a question")
+    command.add_argument("--json", action="store_true", help="print means and rows as JSON")
     command.add_argument(
         "--report", type=Path, metavar="FILE.md", help="write a report, its plots beside it"
     )
@@ -146,7 +148,7 @@ def _keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     remove.add_argument("--json", action="store_true")
     remove.set_defaults(run=index_commands.remove)
 
-    rollback = commands.add_parser("rollback", help="go back to a book's generation before")
+    rollback = commands.add_parser("rollback", help="go back to a book's previous generation")
     rollback.add_argument("book", type=BookId, metavar="BOOK")
     rollback.add_argument("--json", action="store_true")
     rollback.set_defaults(run=index_commands.rollback)
@@ -158,7 +160,7 @@ def _keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     verify.add_argument(
         "--repair",
         action="store_true",
-        help="let readers see the generation before one that is damaged",
+        help="switch readers from a damaged generation to the previous one",
     )
     verify.add_argument("--json", action="store_true")
     verify.set_defaults(run=index_commands.verify)
@@ -191,13 +193,13 @@ def _keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def _ledger(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    ledger = commands.add_parser("ledger", help="carry a book's paragraph ids elsewhere")
+    ledger = commands.add_parser("ledger", help="export or import a book's paragraph ids")
     actions = ledger.add_subparsers(metavar="ACTION", required=True)
     export = actions.add_parser("export", help="write the ids as JSON lines")
     export.add_argument("book", type=BookId, metavar="BOOK")
     export.add_argument("file", metavar="FILE", nargs="?", type=Path, help="stdout when left out")
     export.set_defaults(run=index_commands.export_ledger)
-    load = actions.add_parser("import", help="take over ids that were exported")
+    load = actions.add_parser("import", help="import exported ids")
     load.add_argument("book", type=BookId, metavar="BOOK")
     load.add_argument("file", metavar="FILE", type=Path)
     load.set_defaults(run=index_commands.import_ledger)
@@ -205,7 +207,7 @@ def _ledger(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 def _source(command: argparse.ArgumentParser, name: str) -> None:
     command.add_argument("path", type=Path, metavar=name)
-    command.add_argument("--site", type=Site, choices=Site, help="found out from the folder")
+    command.add_argument("--site", type=Site, choices=Site, help="detected from the folder")
     command.add_argument(
         "--base-url",
         type=checked_base_url,
@@ -246,7 +248,7 @@ def _positive(text: str) -> int:
 
 def _kinds(text: str) -> frozenset[BlockKind]:
     try:
-        # The specification's short names stand beside the kinds' own.
+        # Short names of the specification are accepted too.
         return frozenset(
             BlockKind.GLOSSARY_ENTRY if name == "glossary" else BlockKind(name)
             for name in (part.strip() for part in text.split(","))

@@ -45,7 +45,7 @@ async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
     if arguments.svg is not None:
         require_plots()
     questions = read_questions(arguments.questions)
-    # One embedder for all, or the comparison would be of embedders.
+    # One embedder for all strategies: else the comparison would be of embedders.
     embedded_for = StrategyName.LATE if StrategyName.LATE in arguments.strategies else ""
     request = IngestRequest(
         arguments.path,
@@ -70,10 +70,10 @@ async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
         )
         with TerminalProgress() as progress:
             rows = await use_case.run(request, questions, arguments.strategies, progress)
-    _tell(arguments, rows)
+    _write_rows(arguments, rows)
 
 
-def _tell(arguments: argparse.Namespace, rows: list[StrategyResult]) -> None:
+def _write_rows(arguments: argparse.Namespace, rows: list[StrategyResult]) -> None:
     if arguments.json:
         print(json.dumps([asdict(row) for row in rows]))
     else:
@@ -101,7 +101,7 @@ def _table(rows: list[StrategyResult]) -> str:
 
 
 def _cell(value: float) -> str:
-    """Three digits are what a figure is worth."""
+    """About three significant digits."""
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:.{3 if value < 1 else 2 if value < 10 else 0}f}"

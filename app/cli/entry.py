@@ -20,9 +20,9 @@ from app.settings import Settings
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. Every error of ours is one line on stderr."""
+    """Run one command. A RagError is printed as one line on stderr."""
     if isinstance(sys.stdout, TextIOWrapper):
-        # A terminal that cannot show a letter is no reason to fail; JSON has the same escapes.
+        # A character that the terminal cannot show is escaped, as JSON does.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         arguments = parser().parse_args(argv)
@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"textbook-rag: {line}", file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
-        # The reader of our output (head, less) has gone: that is its right.
+        # The reader of the output (head, less) may stop early.
         sys.stderr.close()
         return 0
     except KeyboardInterrupt:
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _require_text(arguments: argparse.Namespace) -> None:
-    """Raise InputError for a text that is not UTF-8; the name of a file may be any bytes."""
+    """Raise InputError for a text that is not UTF-8; a file name may be any bytes."""
     for value in vars(arguments).values():
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, str) and not is_well_formed(one) and not Path(one).exists():

@@ -1,4 +1,4 @@
-"""The command that measures on questions with known answers, and compares two measurements."""
+"""The command `eval`: measure on questions with known answers, or compare two measurements."""
 
 from __future__ import annotations
 

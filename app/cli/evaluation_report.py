@@ -1,4 +1,4 @@
-"""A measurement as a page for people: Markdown, with plots as SVG beside it."""
+"""A measurement as a Markdown report, with plots as SVG beside it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.services.evaluate_answers import AnsweredQuestion, AnswerEvaluation
 _Row: TypeAlias = tuple[str | float, ...]
 
 _LISTED = 20
-"""Questions of one sort that are shown."""
+"""Questions listed under one heading."""
 
 _RETRIEVAL_NOTES = f"""\
 A chunk, or a paragraph of the context, finds a gold passage when it shares 16 characters with it,
@@ -62,7 +62,7 @@ def write_report(
 
 
 class _Pictures:
-    """Where the plots of a report go: `report.md` has `report-ranks.svg` beside it."""
+    """Paths of a report's plots: `report.md` has `report-ranks.svg` beside it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -118,7 +118,7 @@ def _retrieval(found: Evaluation, pictures: _Pictures) -> Iterator[str]:
 
 
 def _ranks(results: Sequence[QuestionResult], measure: str) -> list[float]:
-    """1 over the rank of each answerable question's first find; 0 for none."""
+    """Reciprocal rank of the first hit of each answerable question; 0 for none."""
     return [one.measures[measure] for one in results if one.question.answerable]
 
 
@@ -209,7 +209,7 @@ def _listed(title: str, found: Sequence[QuestionResult] | Sequence[AnsweredQuest
 
 
 def _where(one: QuestionResult | AnsweredQuestion) -> str:
-    """Its id, where the gold is, and what was found instead."""
+    """A question's id, its gold passage, and what was found instead."""
     files = dict.fromkeys(gold.file for gold in one.question.gold)
     gold = ", ".join(files) or one.question.gold_file or "no gold"
     parts = [_plain(one.question.id), _plain(gold)]
@@ -230,5 +230,5 @@ def _cell(value: str | float) -> str:
 
 
 def _plain(text: str) -> str:
-    """Questions come from strangers: text, never mark-up."""
+    """Escape Markdown: questions come from strangers."""
     return re.sub(r"([\\`*_{}\[\]<>#|~$!&])", r"\\\1", " ".join(text.split()))

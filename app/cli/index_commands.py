@@ -37,7 +37,7 @@ _NAMED_FAULTS = 5
 
 
 def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestRequest:
-    """Read what the commands that take a book's folder have in common."""
+    """Build the request of a command that takes a book's folder."""
     return IngestRequest(
         folder=arguments.path,
         book=getattr(arguments, "book", None),
@@ -125,7 +125,7 @@ def _price(usd: float | None) -> str:
 
 @asynccontextmanager
 async def naming_the_books(index: VectorIndex) -> AsyncIterator[None]:
-    """Let a BookNotFound of this block say which books there are."""
+    """Add the indexed books to the message of a BookNotFound from this block."""
     try:
         yield
     except BookNotFound as error:
@@ -162,7 +162,7 @@ async def remove(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 async def rollback(arguments: argparse.Namespace, settings: Settings) -> None:
-    """Switch readers to the generation before; once more switches forth again."""
+    """Switch readers to the previous generation; a second rollback switches back."""
     async with index_only(settings) as index, naming_the_books(index):
         manifest = await index.rollback(arguments.book)
     if arguments.json:
@@ -175,7 +175,7 @@ async def rollback(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 async def verify(arguments: argparse.Namespace, settings: Settings) -> int:
-    """Check everything stored; exit code 1 while something is damaged."""
+    """Check everything stored; exit code 1 if something is damaged."""
     async with verifying(settings) as use_case:
         found = await use_case.run(arguments.books, repair=arguments.repair)
     for one in found:
@@ -225,7 +225,7 @@ async def export_ledger(arguments: argparse.Namespace, settings: Settings) -> No
 
 
 async def import_ledger(arguments: argparse.Namespace, settings: Settings) -> None:
-    """Take the place of the book's ledger; the next ingest goes on from it."""
+    """Replace the book's ledger; the next ingest continues from it."""
     ledger = from_lines(_read(arguments.file).splitlines(), str(arguments.file))
     await ledger_store(settings).save(arguments.book, ledger)
     remark(f"{len(ledger.entries)} paragraph ids of {arguments.book} imported")

@@ -24,12 +24,12 @@ from app.services.evaluate_answers import AnsweredQuestion, AnswerEvaluation
 Json: TypeAlias = dict[str, object]
 
 REFUSAL_SETTING = "RAG_REFUSAL_THRESHOLD"
-"""What takes the suggested threshold."""
+"""The setting for the suggested threshold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What was measured, and how."""
+    """What was measured, and with which options."""
 
     of: str
     """"retrieval", "answers" or "helpful"."""
@@ -59,7 +59,7 @@ def measurement_json(found: Evaluation | AnswerEvaluation, run: Run) -> Json:
 
 
 def _nested(summary: Mapping[str, float]) -> Json:
-    """Metrics of paragraphs get an object of their own."""
+    """Metrics of paragraphs go into an object of their own."""
     paragraphs = {
         name.removeprefix(PARAGRAPHS): value
         for name, value in summary.items()
@@ -119,7 +119,7 @@ def _rounded(score: float | None) -> float | None:
 
 
 def read_measurement(path: Path) -> EvalRun:
-    """Read what `eval --json` printed. InputError when the file is not that."""
+    """Read the output of `eval --json`. InputError if the file is something else."""
     try:
         text = path.read_bytes().decode("utf-8")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What the commands print: JSON on stdout alone, progress and remarks on stderr."""
+"""Output of the commands: results on stdout, progress and remarks on stderr."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ from rich.text import Text
 from app.domain.errors import InputError
 
 _LISTED = 20
-"""Lines of one sort; a book may have thousands of the same warning."""
+"""Most lines printed of one kind; a book may have thousands of the same warning."""
 
 _EVERY_SECONDS = 10.0
 
 
 def print_json(value: Mapping[str, object]) -> None:
-    """One object, one line, on stdout."""
+    """Print one object as one line on stdout."""
     print(json.dumps(value, ensure_ascii=False))
 
 
 def require_folder(path: Path) -> None:
-    """Raise InputError if a file of this name could not be written: before the work, not after."""
+    """Raise InputError unless the file's folder exists. Call it before the work, not after."""
     if not path.parent.is_dir():
         message = f"{path}: there is no folder {path.parent}"
         raise InputError(message)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file the caller named. InputError when that cannot be done."""
+    """Write a file. InputError if it cannot be written."""
     try:
         path.write_text(text, "utf-8")
     except OSError as error:
@@ -68,7 +68,7 @@ def remark_each(prefix: str, lines: Sequence[str]) -> None:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as a person says them."""
+    """Seconds as "1.5 s", "12 min" or "2.0 h"."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     if seconds < 3600:
@@ -78,7 +78,7 @@ def duration(seconds: float) -> str:
 
 @dataclass(slots=True)
 class _Phase:
-    """`total` is 0 when it is not known."""
+    """`total` is 0 if it is not known."""
 
     task: TaskID
     total: int
@@ -104,7 +104,7 @@ class _Phase:
 
 
 class TerminalProgress(AbstractContextManager["TerminalProgress"]):
-    """Bars on a terminal; elsewhere a line a finished phase and every ten seconds; or quiet."""
+    """Progress bars on a terminal; elsewhere a line every ten seconds and after each phase."""
 
     def __init__(self, *, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         console = Console(stderr=True, quiet=quiet)
@@ -136,7 +136,7 @@ class TerminalProgress(AbstractContextManager["TerminalProgress"]):
         self._bars.stop()
 
     def start(self, phase: str, total: int, unit: str) -> None:
-        """`total` 0 means that it is not known yet."""
+        """`total` is 0 if it is not known yet."""
         now = self._clock()
         task = self._bars.add_task(phase, total=total or None, unit=unit)
         self._phases[phase] = _Phase(task, total, unit, started=now, said=now)

@@ -34,7 +34,7 @@ async def demo(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 async def _serve(settings: Settings, *, sample: bool = False) -> None:
-    # Half a second of start-up, which the other commands should not pay.
+    # Importing these takes half a second, which other commands should not pay.
     from app.api import book_list, demo  # noqa: PLC0415
     from app.api.connections import server  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415

@@ -1,7 +1,7 @@
-"""Abbreviations, as a book introduces them.
+"""Detect abbreviations and their long forms.
 
-"Reciprocal rank fusion (RRF)" and "RRF (reciprocal rank fusion)" introduce one. Which words before
-or within the parentheses belong to it is told by its letters, after Schwartz and Hearst, "A simple
+"Reciprocal rank fusion (RRF)" and "RRF (reciprocal rank fusion)" introduce one. Its letters decide
+which words before or within the parentheses are the long form, after Schwartz and Hearst, "A simple
 algorithm for identifying abbreviation definitions in biomedical text", PSB 2003.
 """
 
@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable
 
 LONGEST = 10
-"""Characters of an abbreviation."""
+"""Most characters of an abbreviation."""
 
 _WORD = re.compile(r"\w[\w'\u2019-]*")
 _BRACKETED = re.compile(r"\(([^()\n]{2,120})\)")
@@ -19,8 +19,8 @@ _WORD_BEFORE = re.compile(r"(\w[\w-]*)\s*$")
 
 
 def written_out(question: str, words: Collection[str], near: Iterable[str]) -> str:
-    """The question with each of `words`, its abbreviations, after what the texts in `near` say it
-    is short for.
+    """The question with the long form before each abbreviation in `words`, from the texts in
+    `near`.
     """
     asked = {singular(word).casefold() for word in words}
     known: dict[str, str] = {}
@@ -38,13 +38,13 @@ def written_out(question: str, words: Collection[str], near: Iterable[str]) -> s
 
 
 def short_words(question: str) -> list[str]:
-    """The words that may be abbreviations, each once."""
+    """The distinct words that may be abbreviations."""
     found = dict.fromkeys(_WORD.findall(question))
     return [word for word in found if _may_be_short(singular(word))]
 
 
 def singular(word: str) -> str:
-    """The abbreviation of which the word is the plural: ANN of "ANNs", but "SaaS" itself."""
+    """The abbreviation without a plural s: ANN for "ANNs"; "SaaS" stays."""
     plural = re.fullmatch(r"(.*[A-Z])(?:['\u2019]?s)", word)
     return plural[1] if plural else word
 
@@ -80,7 +80,7 @@ def abbreviated(term: str, text: str) -> str:
 def long_form(short: str, before: str) -> str:
     """The words at the end of `before` that `short` abbreviates, or "".
 
-    Its letters stand in them in their order, the first at the beginning of a word.
+    They contain its letters in order, the first one at the start of a word.
     """
     words = [match.start() for match in _WORD.finditer(before)]
     most = min(len(short) + 5, 2 * len(short))
@@ -89,7 +89,7 @@ def long_form(short: str, before: str) -> str:
     letters = [letter for letter in short.casefold() if letter.isalnum()]
     lower = before.casefold()
     if len(lower) != len(before):
-        return ""  # a letter that folds into two
+        return ""  # case folding changed the length
     for place in range(len(letters) - 1, -1, -1):
         at = lower.rfind(letters[place], first, at)
         while at >= 0 and place == 0 and at and lower[at - 1].isalnum():

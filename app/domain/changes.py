@@ -1,4 +1,4 @@
-"""What a new version of a book changes in its index."""
+"""Differences between a new version of a book and its index."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Changes:
 
     added: int = 0
     changed: int = 0
-    """Took the place of an old one: some of the same paragraphs, other text or another file."""
+    """Replaced an old chunk: it shares paragraphs, but has other text or another file."""
     removed: int = 0
 
 
 def compare(before: Mapping[str, tuple[str, ...]], chunks: Sequence[Chunk]) -> Changes:
-    """Compare by chunk id; a new chunk that holds a paragraph of a gone one changes it.
+    """Compare by chunk id; a new chunk with a paragraph of a removed one replaces it.
 
     `before` maps the ids of the indexed chunks to their paragraph ids.
     """
@@ -38,7 +38,7 @@ def compare(before: Mapping[str, tuple[str, ...]], chunks: Sequence[Chunk]) -> C
 def _free(
     paragraphs: Iterable[str], holders: Mapping[str, list[str]], replaced: Set[str]
 ) -> Iterator[str]:
-    """Those that hold the paragraphs and are not replaced yet; others are dropped for good."""
+    """Holders of the paragraphs that are not replaced yet; the others leave the lists."""
     for paragraph in paragraphs:
         held = holders.get(paragraph, [])
         while held:
@@ -48,7 +48,7 @@ def _free(
 
 
 def _holders(chunks: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
-    """Paragraph id to the chunks that hold it, those last that do not merely repeat it."""
+    """Paragraph id to the chunks that contain it; those that only repeat it come first."""
     places = sorted(
         (place, chunk_id, paragraph)
         for chunk_id, held in chunks.items()
@@ -62,9 +62,9 @@ def _holders(chunks: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
 
 
 def fingerprint(chunks: Iterable[Chunk], *settings: object) -> str:
-    """Hash all that decides what is stored: equal fingerprints mean nothing to do.
+    """Hash of everything that decides what is stored: equal fingerprints mean nothing to do.
 
-    `settings` are the model, the encoder and whatever else makes vectors of texts.
+    `settings` are the model, the encoder and whatever else determines vectors.
     """
     digest = hashlib.sha256(repr(settings).encode())
     for chunk in chunks:

@@ -1,4 +1,4 @@
-"""What it takes to embed texts with a provider: calls, minutes at its rate limits, money."""
+"""Cost of embedding texts with a provider: calls, minutes at its rate limits, money."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How an embedder packs texts into calls, and how many of them a minute lets through.
+    """How an embedder packs texts into calls, and its rate limits.
 
     None means no limit. The defaults are those of a model in this process.
     """
@@ -17,7 +17,7 @@ class Pace:
     texts_per_call: int | None = None
     tokens_per_call: int | None = None
     tokens_per_text: int | None = None
-    """What is longer is cut at its end."""
+    """Longer texts are cut at the end."""
     calls_per_minute: int | None = None
     inputs_per_minute: int | None = None
     tokens_per_minute: int | None = None
@@ -25,7 +25,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Tariff:
-    """`usd_per_million_tokens` is None when no price is known for the model."""
+    """`usd_per_million_tokens` is None if the model's price is not known."""
 
     pace: Pace = Pace()
     usd_per_million_tokens: float | None = 0.0
@@ -37,7 +37,7 @@ class Tariff:
         return tokens * self.usd_per_million_tokens / 1e6
 
     def estimate(self, counts: Sequence[int]) -> Cost:
-        """Of texts with so many tokens each."""
+        """Estimate for texts with these token counts."""
         pace, tokens = self.pace, sum(counts)
         batches = sum(1 for _ in pack(counts, pace.texts_per_call, pace.tokens_per_call))
         limits = (
@@ -59,9 +59,9 @@ class Cost:
     tokens: int
     batches: int
     minutes: float
-    """At the tightest of the provider's rate limits; its own time to answer is not in it."""
+    """Minutes at the tightest rate limit, without the provider's response time."""
     usd: float | None
-    """None when no price is known."""
+    """None if the price is not known."""
 
 
 def pack(

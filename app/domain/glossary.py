@@ -1,4 +1,4 @@
-"""A book's glossary, and which of its terms stand on a page."""
+"""A book's glossary: its entries, and its terms on a page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SIGNS = re.compile(r"(?P<before>[-.@#$%&/+!~^]*).*?(?P<after>[+#!]*)", re.DOTAL
 
 Words: TypeAlias = tuple[str, ...]
 _Sought: TypeAlias = tuple[str, Words, str]
-"""Signs, folded words, signs: "--lib" is "--", ("lib",), "" and "C++" is "", ("c",), "++"."""
+"""(signs, folded words, signs): "--lib" is "--", ("lib",), "" and "C++" is "", ("c",), "++"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ _Named: TypeAlias = tuple[str, GlossaryTerm]
 class TermOnPage:
     entry: GlossaryTerm
     forms: tuple[str, ...]
-    """As it stands on the page, capitals and plural, each once."""
+    """The distinct forms on the page, with capitals and plurals."""
 
 
 def glossary_terms(passage: Passage) -> Iterator[GlossaryTerm]:
@@ -57,7 +57,7 @@ def definition_in(passage: Passage) -> str:
     text, at = passage.text, 0
     for term in passage.terms:
         folded = term.casefold()
-        # Folded, no text is shorter: so much of it is enough.
+        # Case folding never shortens a text, so this prefix is enough.
         if text[at : at + len(folded)].casefold().startswith(folded):
             after = _AFTER_TERM.match(text, at + len(term))
             at = after.end() if after else len(text)
@@ -65,7 +65,7 @@ def definition_in(passage: Passage) -> str:
 
 
 def with_references(terms: Sequence[GlossaryTerm]) -> dict[GlossaryTerm, GlossaryTerm]:
-    """Each term as it is to be explained: one that only says "See posting." as posting is."""
+    """Term to explanation: an entry that only says "See posting." gets that of posting."""
     named: dict[str, GlossaryTerm] = {}
     for entry in terms:
         for name in term_forms(entry.term):
@@ -82,28 +82,28 @@ def _followed(entry: GlossaryTerm, named: Mapping[str, GlossaryTerm]) -> Glossar
 
 @dataclass(frozen=True, slots=True)
 class TermFinder:
-    """Finds terms as whole words, the longest at each place, the English plural included; of
-    "rank fusion (RF)" either name.
+    """Finds terms as whole words, also in the English plural; the longest match wins.
 
-    Capitals do not matter, but for a name without a small letter: "IT" is not "it". Signs before
-    and after it do: "-a" is not "a", nor "C++" what "C" is.
+    "rank fusion (RF)" is found by either name. Case does not matter, except for names without a
+    lower-case letter: "IT" is not "it". Signs before and after a term matter: "-a" is not "a",
+    "C++" is not "C".
     """
 
     _by_words: Mapping[Words, _Signed] = field(repr=False)
     _lengths: Mapping[str, Sequence[int]] = field(repr=False)
-    """By first word, how many words the terms have that begin with it; the most first."""
+    """First word to the lengths, in words, of the terms that begin with it, descending."""
 
     @classmethod
     def of(cls, terms: Iterable[GlossaryTerm]) -> TermFinder:
-        """Of entries with the same term the first counts; one with just this term before one with
-        its plural.
+        """Build the finder. Of entries with one term the first counts; exact terms come before
+        plurals.
         """
         found: dict[Words, dict[tuple[str, str], _Named]] = {}
         named = [
             (name, entry)
             for entry in terms
             for name in term_forms(entry.term)
-            if len(name) > 1 or name == entry.term  # of "entropy (S)" the S is in any text
+            if len(name) > 1 or name == entry.term  # the S of "entropy (S)" is in any text
         ]
         for numbers in (_as_it_is, other_numbers):
             for name, entry in named:
@@ -118,9 +118,9 @@ class TermFinder:
         )
 
     def find(self, passages: Iterable[Passage]) -> list[TermOnPage]:
-        """Return the terms in the passages' texts, in the order in which they first appear.
+        """Return the terms in the passages' texts, in the order of their first appearance.
 
-        That an entry of the glossary names its own term does not count.
+        A term in its own glossary entry does not count.
         """
         forms: dict[GlossaryTerm, dict[str, None]] = {}
         for passage in passages:
@@ -152,12 +152,12 @@ class TermFinder:
 
 @dataclass(frozen=True, slots=True)
 class _Signed:
-    """Terms of the same words, told apart by the signs before and after them."""
+    """Terms of the same words, distinguished by the signs before and after them."""
 
     by_signs: Mapping[tuple[str, str], tuple[int, _Named]]
-    """With its place among them."""
+    """The terms with their positions."""
     sizes: Sequence[tuple[int, int]]
-    """How many signs stand before and after; the most first."""
+    """Numbers of signs before and after, descending."""
 
     @classmethod
     def of(cls, terms: Mapping[tuple[str, str], _Named]) -> _Signed:
@@ -166,7 +166,7 @@ class _Signed:
         return cls(placed, sorted(sizes, key=sum, reverse=True))
 
     def at(self, text: str, start: int, end: int) -> tuple[GlossaryTerm, str] | None:
-        """The term whose words stand there, with most of its signs, and its form in the text."""
+        """The term at this place with the most signs, and its form in the text."""
         found: tuple[int, int, GlossaryTerm, str] | None = None
         for before, after in self.sizes:
             if found and before + after < found[0]:

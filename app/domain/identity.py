@@ -17,14 +17,14 @@ _ID_BITS = 50
 _NOT_ALPHANUMERIC = bytes(code for code in range(128) if not chr(code).isalnum())
 _NOT_WORD = re.compile(r"[\W_]+")
 _NOT_ASCII = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
-"""With the character before it, which a combining mark may join."""
+"""Includes the preceding character, which may combine with a mark."""
 _COMMON_PUNCTUATION = "’‘“”–—…"
 
 
 def norm(text: str) -> str:
     """NFKC, lower case, letters and digits only (Unicode categories L and N)."""
     if not text.isascii():
-        # Most prose is ASCII but for these, and ASCII needs no normalisation.
+        # Most prose is ASCII except for these, and ASCII needs no normalisation.
         for character in _COMMON_PUNCTUATION:
             text = text.replace(character, " ")
         if not text.isascii():
@@ -60,9 +60,9 @@ def _encode(key: str) -> str:
 def assign_ids(texts: Iterable[tuple[str, str]]) -> list[str]:
     """Ids for a whole book's `(text, author's id)` pairs in reading order.
 
-    The second and later paragraphs with the same text get `-2`, `-3` and so on. An author's own
-    id wins where it is the only one of its kind in the book; one that is repeated (`{#summary}`
-    on every page) cannot name a paragraph, so those keep their content hash.
+    The second and later paragraphs with the same text get `-2`, `-3` and so on. An author's id wins
+    if it is unique in the book; a repeated one (`{#summary}` on every page) cannot name a
+    paragraph, so those keep their content hash.
     """
     pairs = list(texts)
     authored = Counter(author_id for _, author_id in pairs if author_id)

@@ -28,8 +28,8 @@ GRAM = 5
 SAME_PAGE_DICE = 0.5
 SAME_HEADING_BONUS = 0.03
 ANYWHERE_DICE = 0.6
-# A 5-gram shared by more paragraphs than this tells nothing about which one was edited, and
-# following it would make matching quadratic in the size of the book.
+# A 5-gram shared by more paragraphs does not identify an edited one, and comparing them all would
+# make matching quadratic in the size of the book.
 COMMON_GRAM = 40
 
 
@@ -38,7 +38,7 @@ class Paragraph:
     """A paragraph as the ledger sees it."""
 
     content_id: str
-    """The id its text alone would get."""
+    """The hash id of its text."""
     text: str
     """Normalised: see `app.domain.identity`."""
     file: str
@@ -54,7 +54,7 @@ class Entry:
     paragraph_id: str
     paragraph: Paragraph
     order: int
-    """Place in the book's reading order when it was last seen."""
+    """Position in the book's reading order when it was last seen."""
     live: bool = True
 
 
@@ -70,7 +70,7 @@ class Alias:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """What a ledger knows of one paragraph; `nearest` is a live entry near a tombstone."""
+    """Result of a look-up; `nearest` is a live entry near a tombstone."""
 
     entry: Entry
     nearest: Entry | None = None
@@ -91,7 +91,7 @@ class Ledger:
         return entry
 
     def locate(self, paragraph_id: str) -> Located | None:
-        """Where a paragraph is now, or what is nearest to where it was."""
+        """Where a paragraph is now, or the entry nearest to its last place."""
         entry = self.resolve(paragraph_id)
         if entry is None:
             return None
@@ -221,7 +221,7 @@ def _take_similar(
 def _similar(
     news: Iterable[tuple[int, Paragraph]], olds: Sequence[Entry], threshold: float
 ) -> Iterator[tuple[float, int, Entry]]:
-    """Yield (score, new, entry) of the pairs that share a telling 5-gram and score enough."""
+    """Yield (score, new, entry) for pairs that share a rare 5-gram and reach the threshold."""
     if not olds:
         return
     holders, sizes = _holders(olds)
@@ -247,7 +247,7 @@ def _similar(
 
 
 def _holders(entries: Sequence[Entry]) -> tuple[dict[str, list[int]], list[int]]:
-    """By 5-gram the places of the entries that have it; and how many each entry has."""
+    """5-gram to the positions of its entries, and the number of 5-grams of each entry."""
     holders: dict[str, list[int]] = defaultdict(list)
     sizes: list[int] = []
     for place, entry in enumerate(entries):
@@ -308,7 +308,7 @@ def _identify(
         return match[0].paragraph_id, score
     base = paragraph_id = paragraph.content_id
     while paragraph_id in reserved:
-        # What is reserved stays so: all lower numbers are taken.
+        # Lower numbers stay taken.
         repeats[base] = repeats.get(base, 1) + 1
         paragraph_id = f"{base}-{repeats[base]}"
     return paragraph_id, score
@@ -323,7 +323,7 @@ def to_lines(ledger: Ledger) -> Iterator[str]:
 
 
 def from_lines(lines: Iterable[str], name: str) -> Ledger:
-    """Read what `to_lines` wrote. InputError names the line that is not of that form."""
+    """Read the lines of `to_lines`. InputError names the line that is not of that form."""
     entries: dict[str, Entry] = {}
     aliases: dict[str, Alias] = {}
     for number, line in enumerate(lines, 1):
@@ -331,7 +331,7 @@ def from_lines(lines: Iterable[str], name: str) -> Ledger:
             continue
         try:
             row = json.loads(line)
-            json.dumps(row, ensure_ascii=False).encode()  # fails for half of a surrogate pair
+            json.dumps(row, ensure_ascii=False).encode()  # raises for half of a surrogate pair
             if "alias" in row:
                 aliases[row["alias"]] = Alias(**row)
             else:

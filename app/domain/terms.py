@@ -1,4 +1,4 @@
-"""What texts are compared by: terms, words, numbers and names."""
+"""Words, numbers and names of a text, by which texts are compared."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 Terms: TypeAlias = Callable[[str], frozenset[int]]
-"""Text to the ids of its terms, as the index has them: stems, without function words."""
+"""Text to the ids of its index terms: stems, without stop words."""
 
 # Python's \w leaves out the vowel signs of Arabic and of the scripts of South and South-East Asia.
 _LETTER = (
@@ -45,9 +45,9 @@ def _plain_number(figure: str) -> str:
 
 
 def names(text: str) -> set[str]:
-    """Words, in lower case, that are written as names: NASA, McCulloch, "the Nile".
+    """Words written as names, in lower case: NASA, McCulloch, "the Nile".
 
-    A capital inside the word, or at its beginning where no sentence begins.
+    They have a capital inside the word, or at its start where no sentence starts.
     """
     found: set[str] = set()
     for match in _NAME.finditer(text):

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.attack("damages")
 
 
 class Books:
-    """The two books, whole; what they answer, and what the generation before answers."""
+    """The two books, whole; what they answer, and what the previous generation answers."""
 
     def __init__(self, home: Path) -> None:
         self.home = home

@@ -36,7 +36,7 @@ _STEMMERS = {
     "sv": "swedish", "ta": "tamil", "tr": "turkish",
 }  # fmt: skip
 
-# Written without spaces between words: Han, kana, Hangul, Thai, Lao, Khmer, Burmese.
+# Scripts without spaces between words: Han, kana, Hangul, Thai, Lao, Khmer, Burmese.
 _UNSPACED = (
     "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f"
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff"
@@ -48,7 +48,7 @@ _ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _INVISIBLE = dict.fromkeys([0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF])
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc\u00b4`", "'") | {"\u2010": "-"})
 
-# Of `O(n log n)` what follows the letter: a search that begins at a bracket is 30 times as fast.
+# The part of `O(n log n)` after the letter: a search that starts at a bracket is 30 times as fast.
 _SPACED_CALL = re.compile(
     r"\((?<=[^\W\d_]\()(?<![^\W\d_]{2}\()(?:[^()\n]|\([^()\n]{0,24}\)){1,24}\)"
 )
@@ -58,7 +58,7 @@ _JOINT = re.compile(r"[._&-]|::")
 _HUMP = re.compile(r"[^\W\d_A-Z][A-Z]|[A-Z]{2}[^\W\d_A-Z]")
 _CAMEL = re.compile(r"[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 _PLAIN = re.compile(r"""["(\[{]*([A-Za-z]?[a-z]+|[A-Z]+|[0-9]+)[])}",;]*[.:?!]?[])}",;]*""")
-"""A word of running text or a number, in which there is nothing but its stem to find."""
+"""A word of prose or a number: its only term is its stem."""
 _PLURAL_ACRONYM = re.compile(r"[A-Za-z]*[A-Z]{2}s")
 
 _UNFOLDED = str.maketrans(
@@ -68,16 +68,16 @@ _UNFOLDED = str.maketrans(
 
 
 _REMEMBERED_WORDS = 65_536
-"""A new token is most often a known word with other punctuation, or an identifier made of some."""
+"""Words in the cache: a new token is mostly a known word with other punctuation."""
 
 
 def is_spaced(text: str) -> bool:
-    """Whether white space alone parts the text's tokens, so that `text.split()` gives them."""
+    """Whether only white space separates the text's tokens, so that `text.split()` yields them."""
     return text.isascii() or _ANY_UNSPACED.search(text) is None
 
 
 def tokens(text: str) -> Iterator[tuple[str, list[str] | None]]:
-    """Runs between white space as (run, None); unspaced writing as (run, its bigrams)."""
+    """Runs between white space as (run, None); runs of unspaced scripts as (run, bigrams)."""
     for match in _TOKEN.finditer(text):
         run = match[0]
         if match[1] is None:
@@ -88,7 +88,7 @@ def tokens(text: str) -> Iterator[tuple[str, list[str] | None]]:
 
 
 def spaced_calls(text: str) -> list[str]:
-    """Mathematical calls of one letter in one form: `O(n log n)` is `o(nlogn)`."""
+    """Mathematical calls of one letter, normalised: `O(n log n)` is `o(nlogn)`."""
     if "(" not in text:
         return []
     calls = (text[call.start() - 1 : call.end()] for call in _SPACED_CALL.finditer(text))
@@ -96,7 +96,7 @@ def spaced_calls(text: str) -> list[str]:
 
 
 class Analyzer:
-    """Not safe in two threads: a stemmer has state."""
+    """Text to terms in one language. Not thread-safe: a stemmer has state."""
 
     def __init__(self, language: str) -> None:
         """`language` is an ISO 639-1 code; without a stemmer for it, words stay as they are."""
@@ -131,7 +131,7 @@ class Analyzer:
         return terms
 
     def _word_terms(self, word: str) -> list[str]:
-        """Of an identifier, a hyphenated or a plain word."""
+        """Terms of an identifier, a hyphenated word or a plain word."""
         pieces = [part for piece in _JOINT.split(word) if (part := self._elide(piece))]
         parts = [part for piece in pieces for part in _camel_parts(piece)]
         forms = ["".join(pieces)]
@@ -144,7 +144,7 @@ class Analyzer:
         return terms
 
     def _elide(self, word: str) -> str:
-        """Drop what an apostrophe ties to the word: l'eau, cell's; join the rest: dont."""
+        """Drop an elided article or a possessive s (l'eau, cell's); join other parts (dont)."""
         if "'" not in word:
             return word
         *left, right = word.split("'")
@@ -176,7 +176,7 @@ def _camel_parts(word: str) -> list[str]:
 
 
 def _fold(word: str) -> str:
-    """Accents of Latin letters off, so that "éléphant" is found as "elephant"."""
+    """Remove accents from Latin letters, so that "elephant" finds "éléphant"."""
     if word.isascii():
         return word
     kept: list[str] = []
@@ -191,7 +191,7 @@ def _fold(word: str) -> str:
 
 
 def _symbols(run: str, *, alone: bool) -> list[str]:
-    """Operators of two and more characters; of one when there is nothing else in the run."""
+    """Operators of two or more characters; of one character only if the run has nothing else."""
     found = [
         operator
         for operator in _OPERATOR.findall(run)
@@ -205,7 +205,7 @@ def _symbols(run: str, *, alone: bool) -> list[str]:
 
 @cache
 def _compound() -> re.Pattern[str]:
-    """A number, or a word with its sigils. Python's idea of a letter lacks combining marks."""
+    r"""A number, or a word with its sigils. Combining marks are added to \w, which lacks them."""
     marks = (
         char
         for char in map(chr, range(0x300, min(0x20000, sys.maxunicode)))

@@ -19,7 +19,7 @@ from app.adapters.bm25.analyzer import Analyzer, is_spaced, spaced_calls, tokens
 from app.domain.retrieval.query import SparseVector
 
 _CACHED_TOKENS = 300_000
-"""Distinct tokens remembered for a language, about 60 MB at most."""
+"""Distinct tokens cached for a language, about 60 MB at most."""
 
 _CACHED_LENGTH = 64
 
@@ -36,7 +36,7 @@ class Bm25Encoder:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with anything that changes a vector: an index made with another is stale."""
+        """Changes whenever vectors would change: an index with another fingerprint is stale."""
         return f"bm25-3/{self._k1}/{self._b}/{self._average_length}"
 
     def encode_document(self, text: str, language: str) -> SparseVector:
@@ -50,12 +50,12 @@ class Bm25Encoder:
         return SparseVector(tuple(terms), tuple([weights[counts[term]] for term in terms]))
 
     def encode_query(self, text: str, language: str) -> SparseVector:
-        """Weight 1 for each term, however often it is said."""
+        """Weight 1 for each distinct term."""
         ids = sorted(set(self._terms(language).ids(text, query=True)))
         return SparseVector(tuple(ids), (1.0,) * len(ids))
 
     def terms(self, text: str, language: str) -> list[int]:
-        """The ids that `encode_document` counts, in the text's order, repeats kept."""
+        """Term ids of a document in the text's order, with repeats."""
         return self._terms(language).ids(text, query=False)
 
     def _terms(self, language: str) -> _Terms:
@@ -77,16 +77,16 @@ class _Terms:
         self._analyzing = threading.Lock()  # a stemmer is not safe in two threads
 
     def ids(self, text: str, *, query: bool) -> list[int]:
-        """In a query a run of Chinese, Japanese, Korean or Thai is its bigrams alone.
+        """Term ids in order. A run of Chinese, Japanese, Korean or Thai becomes bigrams.
 
-        A document has its single characters too, which a query of one character finds.
+        A document has its single characters too, for queries of one character.
         """
         ids = self._spaced(text) if is_spaced(text) else self._mixed(text, query=query)
         ids += [_term_id(call) for call in spaced_calls(text)]
         return ids
 
     def _spaced(self, text: str) -> list[int]:
-        """The common case, without a step of the interpreter for each token."""
+        """The common case, without a Python step for each token."""
         return list(chain.from_iterable(map(self._known.__getitem__, text.split())))
 
     def _mixed(self, text: str, *, query: bool) -> list[int]:

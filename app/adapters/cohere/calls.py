@@ -1,4 +1,4 @@
-"""One endpoint's calls: paced by the limiter, and sent again when the fault may pass."""
+"""Calls to one endpoint: paced by the limiter, retried after temporary failures."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to go on when Cohere refuses for now. All times in seconds."""
+    """How long to retry after temporary failures. Times in seconds."""
 
     attempts: int
     first_backoff: float
     longest_backoff: float
     longest_retry_after: float
-    """A longer Retry-After than this is not waited for: the error goes on with it."""
+    """A longer Retry-After is not waited for: the error is raised with it."""
     longest_queue: float | None = None
-    """Most time to wait for the limiter; None for as long as it takes."""
+    """Longest wait for the limiter; None for no limit."""
 
 
 INGEST = Patience(10, first_backoff=1.0, longest_backoff=60.0, longest_retry_after=300.0)
-"""Nobody waits, and a lost batch ends the run: two minutes of back-off on average."""
+"""No reader waits, and a lost batch ends the run: two minutes of back-off on average."""
 
 READER = Patience(
     2, first_backoff=0.2, longest_backoff=1.0, longest_retry_after=1.0, longest_queue=1.0
 )
-"""A person waits, and there is a way to go on without."""
+"""A reader waits, and the answer can do without this call."""
 
 
 class Calls:
@@ -59,7 +59,7 @@ class Calls:
         inputs: int = 1,
         tokens: int = 0,
     ) -> T:
-        """Return what `send` returns, after as many attempts as it takes and `patience` allows."""
+        """Return the result of `send`, retried as `patience` allows."""
         attempt = 0
         while True:
             attempt += 1
@@ -74,12 +74,12 @@ class Calls:
                     "cohere.retry", extra={"attempt": attempt, "wait": wait, "error": str(error)}
                 )
                 if isinstance(error, ProviderRateLimited):
-                    self.limiter.pause(wait)  # whoever else calls would be refused as well
+                    self.limiter.pause(wait)  # other callers would be refused as well
                 else:
                     await self._sleep(wait)
 
     def _wait(self, attempt: int, patience: Patience, retry_after: float | None) -> float | None:
-        """Exponential back-off with full jitter, on top of what the provider asks for.
+        """Exponential back-off with full jitter, added to the provider's Retry-After.
 
         Source: AWS Architecture Blog, "Exponential Backoff And Jitter" (2015).
         """

@@ -1,4 +1,4 @@
-"""The SDK's client, and what its failures mean in this program's words."""
+"""Open the SDK's client; translate its failures to this program's errors."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _REFUSED_KEY = frozenset({401, 403})
 _TOO_MANY_REQUESTS = 429
 _PAYMENT_REQUIRED = 402
 _ENTITY_TOO_LARGE = 413
-# An answer holds its connection while it is written: httpx's 100 would make the 101st reader, and
-# every search meanwhile, wait for a free one and fail.
+# Each answer holds a connection while it is written: with httpx's limit of 100 the 101st reader,
+# and every search meanwhile, would wait for a free one and fail.
 _CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
 # Wordings seen: "too many tokens: size limit exceeded by 11326 tokens. Try using shorter or fewer
 # inputs", "total number of texts must be at most 96 - received 100", "all texts must be non-empty".
@@ -56,11 +56,11 @@ async def open_client(
 ) -> AsyncIterator[AsyncClientV2]:
     """Open the SDK's client; its connections close with the context.
 
-    `base_url` is the host only. It is passed on always: the SDK would else take CO_API_URL.
+    `base_url` is the host only. It is always passed on, as the SDK would else use CO_API_URL.
     """
     key = api_key.strip()
     if not key.isascii() or not key.isprintable() or not key:
-        message = "the Cohere key has characters that no key has: set CO_API_KEY again"
+        message = "the Cohere key has invalid characters: set CO_API_KEY again"
         raise ConfigError(message)
     # The import blocks for up to 0.7 s.
     cohere = await asyncio.to_thread(importlib.import_module, "cohere")
@@ -80,7 +80,9 @@ async def open_client(
 
 
 def request_options(timeout_seconds: float) -> RequestOptions:
-    """Options of every call: retrying is ours, since the SDK neither paces nor counts it."""
+    """Options of every call: this program retries, as the SDK's retries are neither paced nor
+    counted.
+    """
     return {"timeout": timeout_seconds, "max_retries": 0}
 
 
@@ -96,28 +98,28 @@ def provider_errors(action: str) -> Iterator[None]:
     except api_error as error:
         raise _from_response(action, error) from error
     except (parsing_error, TypeError, ValueError, KeyError, AttributeError) as error:
-        # The SDK builds its objects unchecked, so an answer of another shape fails in any way.
-        message = f"Cohere could not {action}: its answer makes no sense"
+        # The SDK does not validate its objects, so an unexpected answer can raise anything.
+        message = f"Cohere could not {action}: its answer is invalid"
         raise ProviderUnavailable(message) from error
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         message = "the address of Cohere is no http(s) URL: check RAG_COHERE_BASE_URL"
         raise ConfigError(message) from error
     except (TimeoutError, httpx.HTTPError, aiohttp.ClientError) as error:
-        # Not its text: that of a protocol error may hold the request's headers, key included.
+        # Without the error's text, which may hold the request's headers, key included.
         message = f"Cohere could not {action}: {_transport_failure(error)}"
         raise ProviderUnavailable(message) from error
 
 
 @cache
 def _sdk_errors() -> tuple[type[ApiError], type[ParsingError]]:
-    """Kept, since looking them up in the SDK's lazy package takes longer than many an event."""
+    """Cached: a look-up in the SDK's lazy package takes longer than many events."""
     from cohere.core import ApiError, ParsingError  # noqa: PLC0415 - the client has loaded it
 
     return ApiError, ParsingError
 
 
 def _transport_failure(error: Exception) -> str:
-    # The transport gives many an error of aiohttp the name of a timeout.
+    # The transport reports many errors of aiohttp as timeouts.
     cause = error.__cause__ if isinstance(error.__cause__, aiohttp.ClientError) else error
     if isinstance(cause, TimeoutError):
         return "no answer in time"
@@ -150,14 +152,16 @@ def _from_response(action: str, error: ApiError) -> ProviderError:
 
 
 def _message_of(body: Any) -> str:  # noqa: ANN401 - whatever JSON the provider sent
-    """The provider's own words, on one line and short."""
+    """The provider's message, on one line and short."""
     said = body.get("message") or body.get("detail") if isinstance(body, Mapping) else body
     words = " ".join(str(said or "no reason given").split())
     return words if len(words) <= 300 else words[:300] + "..."
 
 
 def _wait_named_by(said: str, headers: Mapping[str, str] | None) -> float | None:
-    """Seconds to wait: a trial key's used-up month ends with the month, whatever a header says."""
+    """Seconds to wait; the monthly limit of a trial key ends with the month, whatever the header
+    says.
+    """
     if not _PER_MONTH.search(said):
         return retry_after(headers)
     now = datetime.now(UTC)
@@ -175,7 +179,7 @@ def retry_after(headers: Mapping[str, str] | None) -> float | None:
         date = _http_date(value)
         if date is None:
             return None
-        # By the server's own clock, where it tells it.
+        # By the server's clock, if it sends a date.
         now = _http_date(fields.get("date", "")) or datetime.now(UTC)
         seconds = (date - now).total_seconds()
     return max(0.0, seconds) if math.isfinite(seconds) else None

@@ -29,11 +29,11 @@ logger = logging.getLogger(__name__)
 MAX_TEXTS = 96
 """Most texts in one embed call (https://docs.cohere.com/reference/embed)."""
 
-# Token counts here are another tokenizer's: the limiter is told a little more, first by guess, then
-# by what the bills so far have shown.
+# Token counts here come from another tokenizer: the limiter gets a higher estimate, at first a
+# guess, then the ratio of the bills so far.
 _FIRST_MARGIN = 1.1
 _MARGIN = 1.01
-# So many batches fill a minute's tokens, so that little of it is left over.
+# Batches in a minute's tokens: small enough that little of the minute is left over.
 _BATCHES_A_MINUTE = 10
 _NAME_CHARACTERS = 60
 
@@ -46,12 +46,12 @@ class _Model:
     selectable: bool
     """Whether the dimension is a parameter of the call."""
     max_tokens: int
-    """Of one text; longer ones are cut at the end where `truncate` says so, else refused."""
+    """Of one text; longer ones are cut at the end if `truncate` is set, else refused."""
     truncate: Literal["NONE", "END"] = "NONE"
 
 
-# A chunk may well have more than v3's 512 tokens: refused, no book could be indexed. Cut, its tail
-# is found by BM25 alone, and a warning says so.
+# A chunk can exceed v3's 512 tokens: if it were refused, no book could be indexed. Of a cut one
+# only BM25 finds the end, and a warning says so.
 _V3 = _Model((1024,), selectable=False, max_tokens=512, truncate="END")
 _V3_LIGHT = _Model((384,), selectable=False, max_tokens=512, truncate="END")
 _V4 = _Model((256, 512, 1024, 1536), selectable=True, max_tokens=128_000)
@@ -59,7 +59,7 @@ _V5 = _Model((256, 512, 1024, 1536, 2048), selectable=True, max_tokens=128_000)
 
 
 def _facts(model: str) -> _Model:
-    """What is known of a model by its name; one that is not known yet may take any dimension."""
+    """Facts about a model by its name; an unknown one may have any dimension."""
     version = re.search(r"-v(\d+)", model)
     if version is None or int(version[1]) > 5:
         return _Model((), selectable=True, max_tokens=128_000)
@@ -122,7 +122,7 @@ class CohereEmbedder:
 
     @property
     def pace(self) -> Pace:
-        """How texts are packed into calls, and what the key's limits let through."""
+        """How texts are packed into calls, and the key's limits."""
         limits = self._calls.limiter.limits
         return Pace(
             texts_per_call=self._batch_texts,
@@ -147,7 +147,7 @@ class CohereEmbedder:
         return [vectors[position] for position in range(len(texts))]
 
     async def embed_query(self, text: str) -> Vector:
-        """Fails within seconds when Cohere does not answer: a reader waits."""
+        """Fails within seconds if Cohere does not answer: a reader is waiting."""
         return (await self._call([text], self._count_tokens(text), "search_query", READER))[0]
 
     async def embed_batches(
@@ -155,8 +155,8 @@ class CohereEmbedder:
     ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
         """Yield (position of the first text, vectors) as calls are answered, in any order.
 
-        After a failure no new call is begun, but what the calls under way bring is yielded before
-        the error is raised: it has been paid for.
+        After a failure no new call starts, but the results of running calls are yielded before the
+        error is raised, as they are paid for.
         """
         batches = iter(await asyncio.to_thread(self._batches, texts))
         running: set[asyncio.Task[_Outcome]] = set()
@@ -192,7 +192,7 @@ class CohereEmbedder:
         return [_Batch(a, texts[a:b], counts[a:b]) for a, b in spans]
 
     async def _embed(self, batch: _Batch) -> _Outcome:
-        """Embed a batch; halve it as long as it is refused for what is in it."""
+        """Embed a batch; halve it as long as it is refused for its content."""
         try:
             vectors = await self._call(batch.texts, sum(batch.counts), "search_document", INGEST)
         except TextsRefused as error:
@@ -237,10 +237,10 @@ class CohereEmbedder:
             message = f"Cohere sent {len(rows)} vectors for {expected} texts"
             raise ProviderError(message)
         try:
-            # A null is no number; who asked finds out, and for which text.
+            # A null is no number; the caller checks the vectors and names the text.
             return [array("f", [math.nan if v is None else v for v in row]) for row in rows]
         except TypeError as error:
-            message = f"the model {self.model} sent a vector that is none"
+            message = f"the model {self.model} sent an invalid vector"
             raise ProviderError(message) from error
 
 
@@ -260,7 +260,7 @@ class _Batch:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What became of a batch: the runs of texts that have vectors, and why the rest has none."""
+    """Result of a batch: the runs of texts that have vectors, and the error of the rest."""
 
     runs: tuple[tuple[int, list[Vector]], ...]
     failure: ProviderError | None

@@ -1,4 +1,4 @@
-"""Grounded answers by Cohere's chat: paragraphs go in as documents, come back as citations."""
+"""Grounded answers by Cohere's chat, with paragraphs as documents and their ids in citations."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class CohereGenerator:
     model: str
     timeout_seconds: float = 30.0
     citation_mode: CitationMode = "FAST"
-    """command-a-03-2025 knows FAST and OFF only."""
+    """command-a-03-2025 supports FAST and OFF only."""
     max_tokens: int = 1_000
 
     @property
@@ -68,7 +68,9 @@ class CohereGenerator:
         events, event = await self.calls.run(send, READER)
         async with aclosing(events):
             while True:
-                with provider_errors("answer"):  # an event of another shape than the SDK says
+                with provider_errors(
+                    "answer"
+                ):  # an event that does not have the SDK's declared shape
                     produced = list(reader.feed(event))
                 for item in produced:
                     yield item
@@ -79,7 +81,7 @@ class CohereGenerator:
     async def _open(
         self, messages: Sequence[Message], documents: DocumentSet
     ) -> tuple[_Events, V2ChatStreamResponse]:
-        """Until the first event nothing has been shown, so the call may be made again."""
+        """Before the first event nothing has been shown, so the call can be retried."""
         from cohere import CitationOptions  # noqa: PLC0415 - loaded by whoever opened the client
 
         events = cast(
@@ -101,7 +103,7 @@ class CohereGenerator:
             raise
 
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
-        """Return the standalone question. ProviderError when there is none in time."""
+        """Return the standalone question. ProviderError if there is none in time."""
         messages = chat_messages(rewrite_messages(question, history))
         with provider_errors("rewrite the question"):
             async with asyncio.timeout(self.timeout_seconds):

@@ -18,8 +18,8 @@ Tier: TypeAlias = Literal["trial", "production"]
 Endpoint: TypeAlias = Literal["embed", "chat", "rerank"]
 
 _MINUTE = 60.0
-# Calls reach the server with uneven delay: a slow first and a quick last one would lie closer
-# together there than here. Costs 2.5 % of the throughput.
+# Calls reach the server with uneven delay: a slow first and a fast last one would be closer
+# together there than here. The margin costs 2.5 % of the throughput.
 _SLACK = 1.5
 
 
@@ -31,7 +31,7 @@ class RateLimits:
     inputs_per_minute: int | None = None
     tokens_per_minute: int | None = None
     calls_per_month: int | None = None
-    """Over all endpoints together."""
+    """For all endpoints together."""
 
 
 # https://docs.cohere.com/docs/rate-limits (2026). The trial key's 100,000 tokens a minute stand
@@ -99,22 +99,22 @@ class FileCallLedger:
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """Leave to send one call at `time`; counts against the minute that follows."""
+    """Permission to send one call at `time`; it counts for the minute that follows."""
 
     time: float
     inputs: int
     tokens: int
 
     def settle(self, tokens: int) -> None:
-        """Put the tokens that were billed in place of the estimate."""
+        """Replace the estimate with the billed tokens."""
         self.tokens = tokens
 
 
 class RateLimiter:
-    """A sliding window over what was sent: in no 60 seconds more than the limits allow.
+    """A sliding-window rate limiter: in no 60 seconds more than the limits allow.
 
-    Callers are served in the order they ask. Each is given the earliest moment at which its call
-    fits, and sleeps until then; so nobody holds a lock while waiting.
+    Callers are served in order. Each gets the earliest time at which its call fits, and sleeps
+    until then, so nobody holds a lock while waiting.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class RateLimiter:
         return slot
 
     def pause(self, seconds: float) -> None:
-        """Send nothing for so long: the provider said it is too much, so all callers wait."""
+        """Send nothing for this time: the provider has refused a call, so all callers wait."""
         now = self._clock()
         until = now + seconds
         delay = until - max(now, self._resume_at)
@@ -185,7 +185,7 @@ class RateLimiter:
             calls -= 1
             inputs -= other.inputs
             tokens -= other.tokens
-        return earliest  # with an empty window even a call above the limits goes: let Cohere judge
+        return earliest  # with an empty window even a call above the limits is sent: Cohere decides
 
     def _fits(self, calls: int, inputs: int, tokens: int) -> bool:
         limits = self.limits

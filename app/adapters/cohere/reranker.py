@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CohereReranker:
-    """Implements the `Reranker` port. `timeout_seconds` is the budget in all, retries included."""
+    """Implements the `Reranker` port. `timeout_seconds` is the whole budget, retries included."""
 
     client: AsyncClientV2
     calls: Calls
@@ -29,9 +29,9 @@ class CohereReranker:
     async def rerank(
         self, question: str, texts: Sequence[str], top_n: int
     ) -> list[tuple[int, float]]:
-        """(position in `texts`, relevance 0 to 1), at most `top_n`, by descending relevance.
+        """At most `top_n` pairs (position in `texts`, relevance 0 to 1), by descending relevance.
 
-        Texts longer than the model's 4,096 tokens a document count by their beginning.
+        Of a text above the model's 4,096 tokens a document only the beginning counts.
         """
         if not texts or top_n < 1:
             return []
@@ -57,7 +57,7 @@ def _ranking(response: V2RerankResponse, count: int) -> list[tuple[int, float]]:
     for result in getattr(response, "results", None) or ():
         index, score = result.index, result.relevance_score
         if index not in range(count) or index in scores or not _is_relevance(score):
-            message = "Cohere could not rerank: its ranking makes no sense"
+            message = "Cohere could not rerank: its ranking is invalid"
             raise ProviderError(message)
         scores[index] = score
     if not scores:

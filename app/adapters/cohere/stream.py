@@ -1,4 +1,4 @@
-"""Cohere's stream of chat events as this program's: text, citations in place, one end."""
+"""Convert Cohere's chat events to this program's: text, citations with offsets, one end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 class DocumentSet:
-    """The context as Cohere's documents, each with an id of its own."""
+    """The context as Cohere's documents, each with a unique id."""
 
     def __init__(self, context: Sequence[ContextPassage]) -> None:
         self.paragraph_ids: dict[str, str] = {}
@@ -52,7 +52,7 @@ class DocumentSet:
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """A citation as it came: where, in which content block, the words cited, the paragraphs."""
+    """A citation as received: offsets, content block, cited words, paragraphs."""
 
     block: int
     start: int
@@ -62,10 +62,10 @@ class _Claim:
 
 
 class StreamReader:
-    """Turns events into the port's. Feed each event, then see whether it `ended`.
+    """Converts events to those of the port. Feed each event, then check `ended`.
 
-    Citations are held until the text they are about has come: in which order the API sends the
-    two depends on the model and the citation mode.
+    Citations are held back until their text has arrived: the order of the two depends on the model
+    and the citation mode.
     """
 
     def __init__(self, documents: DocumentSet) -> None:
@@ -78,7 +78,7 @@ class StreamReader:
         self._started = False
 
     def feed(self, event: V2ChatStreamResponse) -> Iterator[GeneratorEvent]:
-        """Raise ProviderError when the event says that the generation failed."""
+        """Raise ProviderError if the event reports that the generation failed."""
         if event.type == "content-delta":
             content = event.delta and event.delta.message and event.delta.message.content
             if content and content.text:
@@ -92,7 +92,7 @@ class StreamReader:
             yield from self._end(event.delta)
         elif event.type == "message-start":
             if self._started:
-                # The SDK shows an event that it cannot read as one more start.
+                # The SDK presents an unreadable event as another start.
                 logger.warning("cohere.unreadable_event")
             self._started = True
 
@@ -123,7 +123,7 @@ class StreamReader:
         )
 
     def _placed(self) -> Iterator[GeneratedCitation]:
-        """Citations whose text is there by now; the others stay."""
+        """Citations whose text has arrived; the others are kept."""
         if self._detector.holding:
             return
         waiting: list[_Claim] = []
@@ -136,9 +136,9 @@ class StreamReader:
         self._claims = waiting
 
     def _span(self, claim: _Claim) -> tuple[int, int] | None:
-        """The claim's place in the whole text, which begins at its own content block.
+        """Offsets of the claim in the whole text; Cohere's are relative to its content block.
 
-        Cohere counts characters; should a model count otherwise, the cited words decide.
+        Cohere counts characters; if a model counts otherwise, the cited words decide.
         """
         offset = self._blocks.get(claim.block, min(self._blocks.values(), default=0))
         start, end = offset + claim.start, offset + claim.end
@@ -179,7 +179,7 @@ class StreamReader:
 
 
 def usage_of(usage: CohereUsage | None) -> Usage:
-    """The billed tokens, or those counted where the answer has no bill."""
+    """The billed tokens, or those of the usage if nothing is billed."""
     if usage is None:
         return Usage()
     counts = usage.billed_units or usage.tokens

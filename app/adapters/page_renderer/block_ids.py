@@ -1,4 +1,4 @@
-"""Which block of the book an element of the page is: found by the source lines of both."""
+"""Give the elements of a page the paragraph ids of the book's blocks, matched by source lines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KIND_OF_TOKEN = {
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Source lines, first to last, both included, that a block occupies."""
+    """Source lines of a block, first and last included."""
 
     first: int
     last: int
@@ -36,7 +36,7 @@ class Extent:
 
 
 class BlockFinder:
-    """The blocks of one source file, by the lines they occupy."""
+    """The blocks of one source file, by line."""
 
     def __init__(self, source: str, blocks: Iterable[Block]) -> None:
         starts = [0, *(end.end() for end in _LINE_END.finditer(source))]
@@ -49,7 +49,7 @@ class BlockFinder:
         self._included = _by_line(extent for extent in extents if extent.block.included)
 
     def find(self, token: Token) -> Block | None:
-        """Return the smallest block that holds all the token's lines."""
+        """Return the smallest block that contains all lines of the token."""
         if token.map is None:
             return None
         first, last = self._lines(token.map)
@@ -73,7 +73,7 @@ class BlockFinder:
 
 
 def _by_line(extents: Iterable[Extent]) -> dict[int, list[Extent]]:
-    """Those that each line belongs to, in their order."""
+    """The extents that contain each line, in order."""
     found: dict[int, list[Extent]] = {}
     for extent in extents:
         for line in range(extent.first, extent.last + 1):
@@ -99,9 +99,9 @@ def tag_blocks(tokens: Iterable[Token], finder: BlockFinder) -> None:
 
 
 def tag_included(tokens: Iterable[Token], blocks: Iterable[Block]) -> None:
-    """Give the top-level elements of an included file the blocks they became, kind by kind.
+    """Give the top-level elements of an included file their blocks, kind by kind.
 
-    Such blocks have the place of the include as their span, so lines do not tell them apart.
+    All blocks of an include have the span of the include, so lines cannot distinguish them.
     """
     remaining: dict[BlockKind, deque[Block]] = {}
     for block in blocks:

@@ -54,6 +54,6 @@ def _line_numbers(ranges: str) -> set[int]:
     for part in ranges.split(","):
         first, _, last = part.strip().partition("-")
         if first.isdecimal() and (not last or last.isdecimal()):
-            # No more lines than any listing has: the numbers are the source's word only.
+            # The numbers come from the source: a bound keeps a huge range from filling memory.
             numbers.update(range(int(first), min(int(last or first), int(first) + 10_000) + 1))
     return numbers

@@ -41,8 +41,8 @@ Rule = Callable[[RendererProtocol, Sequence[Token], int, OptionsDict, EnvType], 
 def render_pages(book: Book, folder: Path) -> dict[str, str]:
     """Return the HTML of each document's article, by the document's file.
 
-    `folder` is where the book's files lie: for the partials a page includes. Links between pages
-    become paths on the site that serves them, whatever base URL the book was read with.
+    `folder` holds the book's files, from which partials are included. Links between pages become
+    paths on the serving site, whatever base URL the book was read with.
     """
     site = SiteMap(
         folder.resolve(), {each.file: urlsplit(each.url).path or "/" for each in book.documents}
@@ -58,7 +58,7 @@ class SiteMap:
     """A document's file to the path of its page."""
 
     def link(self, href: str, file: str) -> str:
-        """Return where a link in `file` leads on the site."""
+        """Return the target of a link in `file` on the site."""
         parts = urlsplit(href)
         if parts.scheme or parts.netloc or not parts.path:
             return href
@@ -66,14 +66,14 @@ class SiteMap:
         return parts._replace(path=path).geturl() if path else href
 
     def image(self, source: str) -> str:
-        """Return an image's address; another site's image is not loaded."""
+        """Return an image's address; "" for an image of another site."""
         parts = urlsplit(source)
         if parts.scheme or parts.netloc:
             return ""
         return source.removeprefix("@site/static").removeprefix("pathname://")
 
     def partial(self, path: str, file: str) -> tuple[str, str] | None:
-        """Return file and text of an included file, None when the book's folder has none."""
+        """Return name and text of an included file; None if it is not in the book's folder."""
         name = _resolve(path, file)
         try:
             return name, file_inside(self.folder, name).read_text(encoding="utf-8")
@@ -89,7 +89,7 @@ def _resolve(path: str, file: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What the rules know while a page, or a file that it includes, is rendered."""
+    """State of the render rules for a page, or for a file that it includes."""
 
     md: MarkdownIt
     site: SiteMap
@@ -145,7 +145,7 @@ def _article(md: MarkdownIt, site: SiteMap, document: Document) -> str:
     source = str(document.source)
     finder = BlockFinder(source, document.blocks)
     body = Page(md, site, document.file, finder).render(source)
-    # As the generator does: a page without a title of its own gets the one of its front matter.
+    # As Docusaurus does: a page without a level-one heading gets the title of its front matter.
     return body if "<h1" in body else f"<h1>{escape(document.title)}</h1>\n{body}"
 
 

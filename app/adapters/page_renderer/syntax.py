@@ -1,6 +1,6 @@
-"""What Docusaurus adds to Markdown, as rules of markdown-it: ESM, JSX tags, admonitions, comments.
+"""Docusaurus' additions to Markdown as rules of markdown-it: ESM, JSX tags, admonitions, comments.
 
-Every block token keeps its map of source lines: that is how blocks are found again.
+Every block token keeps its map of source lines, by which `block_ids` finds blocks.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     closer = next((close for open_, close in _COMMENT_ENDS.items() if text.startswith(open_)), "")
     if not closer:
         return False
-    # Where a comment was found to end, all that begin before it end.
+    # All comments that begin before a known end also end there.
     ends = state.env.setdefault("comment_ends", {})
     line = ends.get(closer, -1)
     if line < start:

@@ -34,7 +34,7 @@ BLOCK = frozenset({
 # fmt: on
 ALLOWED = (_INLINE | BLOCK) - {"center"}
 RAW = frozenset({"iframe", "object", "script", "style", "template", "textarea"})
-"""Elements whose content is not text for a reader: it goes with them."""
+"""Elements that are dropped with their content, which is no text for a reader."""
 
 # fmt: off
 _ATTRIBUTES_ALLOWED = frozenset({
@@ -127,7 +127,7 @@ def tag_of(token: Token) -> Tag | None:
 
 
 def nesting(token: Token) -> int:
-    """As `Token.nesting`, also for the source's own tags."""
+    """`Token.nesting`, also for tags of the source."""
     tag = tag_of(token)
     if tag is None:
         return token.nesting
@@ -135,7 +135,7 @@ def nesting(token: Token) -> int:
 
 
 def pair_tags(tokens: Sequence[Token]) -> None:
-    """Keep the tags that pass and have their partner, here and in all inline text; drop others."""
+    """Keep the tags that pass and have a partner, in blocks and in inline text; drop others."""
     _pair(tokens, inline=False)
     for token in tokens:
         children = token.children or []
@@ -173,7 +173,9 @@ def _follow(step: int, scopes: list[list[Token]]) -> None:
 
 
 def _partner(name: str, opened: list[Token]) -> Token | None:
-    """Take the nearest opening tag of this name, and those inside it that were never closed."""
+    """Remove and return the nearest opening tag of this name; unclosed tags inside it are removed
+    too.
+    """
     for position in range(len(opened) - 1, -1, -1):
         tag = tag_of(opened[position])
         if tag is not None and tag.name == name:

@@ -1,9 +1,9 @@
-"""What the files of a published generation hold: size and hash of each, in `checksums.json`.
+"""Size and hash of each file of a published generation, in `checksums.json`.
 
-A load of the engine rewrites some of them, always with the bytes they had (the times change), so
-none is left out. Most files end in a hole of many MB, which is read as zeros: a file is hashed up
-to its last byte that is not zero, so that the hash does not depend on where a file system, or a
-copy, keeps holes.
+When the engine opens a shard it rewrites some files with the same bytes (the times change), so all
+files are hashed. Most files end in a hole of many MB, which is read as zeros. A file is hashed up
+to its last byte that is not zero, so the hash does not depend on where a file system, or a copy,
+has holes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Checksums:
 
     @classmethod
     def from_text(cls, text: str, where: str) -> Checksums:
-        """IndexUnreadable, naming `where`, when this is not what `to_text` wrote."""
+        """IndexUnreadable, naming `where`, unless `to_text` wrote this."""
         try:
             rows = {name: str(row).split() for name, row in json.loads(text).items()}
             return cls({name: Checksum(int(size), total) for name, (size, total) in rows.items()})
@@ -61,11 +61,11 @@ class Checksums:
             raise IndexUnreadable(message) from error
 
     def wrong_sizes(self, folder: Path) -> list[str]:
-        """The files that are gone, or are shorter or longer than they were: a look at each."""
+        """The files that are missing, or whose size has changed."""
         return [name for name, one in self.files.items() if _size(folder / name) != one.size]
 
     def wrong(self, folder: Path) -> list[str]:
-        """The files that do not hold what they held: every byte is read."""
+        """The files whose content has changed; every byte is read."""
         return self.wrong_sizes(folder) or [
             name for name, one in self.files.items() if _digest(folder / name) != one.digest
         ]

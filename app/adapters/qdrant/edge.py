@@ -38,12 +38,12 @@ _Found = TypeVar("_Found")
 
 
 class EdgeIndex:
-    """`VectorIndex` over `home/index`; any number of processes may search it at a time."""
+    """`VectorIndex` over `home/index`; any number of processes can search it."""
 
     def __init__(
         self, home: Path, clock: Callable[[], float] = time.monotonic, segment: int = SEGMENT
     ) -> None:
-        """Open nothing yet; folders are made by the first `begin`.
+        """Nothing is opened yet; the first `begin` creates folders.
 
         `clock` gives seconds; `segment` is the number of chunks that a writer has in memory.
         """
@@ -88,9 +88,9 @@ class EdgeIndex:
         return await asyncio.to_thread(self._best_scores, terms, books)
 
     async def fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
-        """Chunks of the current generation, or else of the one that it replaced.
+        """Chunks of the current generation, else of the one that it replaced.
 
-        So a question whose search came before a switch still gets its chunks after it.
+        So a question that searched before a switch still gets its chunks after it.
         """
         return await asyncio.to_thread(self._fetch, book, chunk_ids)
 
@@ -104,26 +104,26 @@ class EdgeIndex:
         return await asyncio.to_thread(self._find_paragraph, paragraph_id, book)
 
     async def remove(self, book: BookId) -> None:
-        """IndexBusy when the book is being written."""
+        """IndexBusy while the book is being written."""
         await asyncio.to_thread(self._remove, self._folder(book))
 
     async def rollback(self, book: BookId) -> BookManifest:
-        """Switch readers to the generation before; a second rollback switches back again.
+        """Switch readers to the previous generation; a second rollback switches back.
 
         BookNotFound if there is no such book, InputError if it has only one generation, IndexBusy
-        when it is being written.
+        while it is being written.
         """
         return await asyncio.to_thread(self._rollback, self._folder(book))
 
     async def faults(self, book: BookId, *, before: bool = False) -> list[str]:
-        """Read `current` and every byte of the generation that it names."""
+        """Check `current` and every byte of its generation."""
         return await asyncio.to_thread(faults, self._folder(book), before=before)
 
     async def repair(self, book: BookId) -> BookManifest:
         return await asyncio.to_thread(self._repair, self._folder(book))
 
     async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
-        """Pages of the generation that is current at the first one."""
+        """Pages of points, all of the generation that is current at the first page."""
         opened = await asyncio.to_thread(self._books.get, self._folder(book))
         generation, offset = opened.generation, None
         while True:
@@ -149,7 +149,7 @@ class EdgeIndex:
         manifests, switches, folders = [], self._books.switches, self._published()
         self._books.keep_only([folder.book for folder in folders])
         for folder in folders:
-            # `damaged` names one that cannot be read; one that is gone by now is named by none.
+            # `damaged` reports unreadable books; a book removed meanwhile is in neither list.
             with suppress(StorageError, BookNotFound):
                 manifests.append(self._books.manifest(folder))
         self._books.keep_list(manifests, switches)
@@ -163,17 +163,17 @@ class EdgeIndex:
     def _each(
         self, books: Sequence[BookId], ask: Callable[[edge.EdgeShard, BookManifest], _Found]
     ) -> Iterator[_Found]:
-        """What is found in each of these books, or of all when none is named.
+        """Results of each of these books, or of all if none is named.
 
-        BookNotFound if one that is named is missing. Those that cannot be read are left out, but
-        for StorageError at the end when none could be.
+        BookNotFound if a named book is missing. Unreadable books are left out; StorageError if none
+        could be read.
         """
         asked, failed = 0, None
         for folder in map(self._folder, dict.fromkeys(books)) if books else self._published():
             try:
                 found = self._ask(folder, ask)
             except BookNotFound:
-                # A book removed since it was listed is no error of who asked for any book.
+                # A book removed since it was listed is no error if any book was asked for.
                 if books:
                     raise
             except StorageError as error:
@@ -260,7 +260,7 @@ class EdgeIndex:
             folder.unpublish()
             folder.prune()
             lock.release(remove=True)
-            # Not empty when another process began the book anew this very moment.
+            # Not empty if another process has just begun the book anew.
             with suppress(OSError):
                 folder.path.rmdir()
         self._books.look_again(folder.book)
@@ -269,7 +269,7 @@ class EdgeIndex:
         with _locked(folder):
             current = folder.current() or Current(0)
             if not current.previous:
-                message = f"book {folder.book!r} has no generation to go back to"
+                message = f"book {folder.book!r} has no previous generation"
                 raise InputError(message)
             manifest = folder.check(current.previous)
             folder.switch(Current(current.previous, current.generation))
@@ -313,7 +313,7 @@ def _point_page(
 
 @contextmanager
 def _locked(folder: BookFolder) -> Iterator[BookLock]:
-    """Hold the lock of a published book."""
+    """Hold the lock of a published book for the block."""
     with storage_errors(folder.path):
         if folder.stamp() is None:
             message = f"no book {folder.book!r} in the index"

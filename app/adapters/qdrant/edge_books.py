@@ -1,4 +1,4 @@
-"""The generations of the embedded index that this process has open, and the books set aside."""
+"""The generations of the embedded index that this process has open, and the unreadable books."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from app.services.ports import BookManifest, Damage
 _log = logging.getLogger(__name__)
 
 _RECHECK_SECONDS = 0.5
-"""How often, at most, a search looks whether `current` was switched."""
+"""Shortest time between two checks whether `current` was switched."""
 
 _SIZES_SECONDS = 5.0
-"""How often, at most, the sizes of open files are looked at: the engine maps them into memory, and
-reading beyond the end of one that was cut kills the process."""
+"""Shortest time between two checks of the sizes of open files: the engine maps them into memory,
+and reading beyond the end of a truncated one kills the process."""
 
 _RETRY_SECONDS = 30.0
-"""How long a damaged generation is left alone, if `current` is not switched before: finding out
-reads all of it."""
+"""Time until a damaged generation is checked again, unless `current` is switched: a check reads all
+of it."""
 
 _REPLACED_SECONDS = 60.0
 """How long a generation stays open after a switch, for questions that began before it."""
@@ -46,14 +46,14 @@ class OpenBook:
     checked: float = -math.inf
     sizes_checked: float = -math.inf
     replaced: Generation | None = None
-    """What this process had open before, or the generation before."""
+    """The generation that this process had open before, else the previous one."""
     opened: float = math.inf
     damage: Damage | None = None
-    """Of the current generation, when the one before answers."""
+    """Damage of the current generation, if the previous one answers."""
     retry_at: float = math.inf
 
     def retrieve_replaced(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
-        """Look in the generation before, which is opened by the first question that needs it."""
+        """Look in the previous generation, which the first question that needs it opens."""
         folder = self.generation.folder
         try:
             if self.replaced is None:
@@ -63,7 +63,7 @@ class OpenBook:
             with self.replaced.errors():
                 return self.replaced.retrieve(chunk_ids)
         except StorageError as error:
-            # Only a question from before the switch wanted it.
+            # Only a question that began before the switch needs it.
             fields = {"book": folder.book, "generation": self.previous, "reason": str(error)}
             _log.warning("index.replaced_generation_damaged", extra=fields)
             self.previous, self.replaced = 0, None
@@ -72,7 +72,7 @@ class OpenBook:
 
 @dataclass(frozen=True, slots=True)
 class _Aside:
-    """A book that cannot be read. It is tried again when `current` was switched, or later."""
+    """A book that cannot be read; tried again after a switch of `current`, or after a while."""
 
     stamp: _Stamp
     reason: str
@@ -80,10 +80,10 @@ class _Aside:
 
 
 class OpenBooks:
-    """Opens a book when it is first asked for, and again after a switch. Thread-safe.
+    """Opens a book at its first use, and again after a switch. Thread-safe.
 
-    A generation is opened when its files are as they were published. Else the one before is
-    opened in its place; where that cannot be either, the book is set aside.
+    A generation is opened if its files are as they were published, else the previous one in its
+    place. If neither can be opened, the book is set aside.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -93,15 +93,16 @@ class OpenBooks:
         self._aside: dict[BookId, _Aside] = {}
         self._listed: tuple[float, list[BookManifest]] = (-math.inf, [])
         self.switches = 0
-        """Counts those of this process."""
+        """Switches by this process."""
         self._opening = threading.Lock()
         self._cut: list[Generation] = []
 
     def get(self, folder: BookFolder) -> OpenBook:
-        """The book as readers see it now. BookNotFound when it is not published.
+        """The book as readers see it now.
 
-        While one thread opens a new generation, the others go on with the old one. StorageError
-        when neither the current generation nor the one before can be opened.
+        While one thread opens a new generation, the others use the old one. BookNotFound if it is
+        not published, StorageError if neither the current nor the previous generation can be
+        opened.
         """
         book = folder.book
         known = self._books.get(book)
@@ -117,7 +118,7 @@ class OpenBooks:
             self._opening.release()
 
     def manifest(self, folder: BookFolder) -> BookManifest:
-        """Of the generation that answers; a book that is not open is not opened for it."""
+        """Manifest of the generation that answers; it does not open a book."""
         if folder.book in self._books:
             return self.get(folder).generation.manifest
         self._refuse_aside(folder)
@@ -132,30 +133,31 @@ class OpenBooks:
         return first_readable(folder)
 
     def damaged(self) -> dict[BookId, Damage]:
-        """By what was seen so far."""
+        """Damaged books as far as known; nothing is read."""
         open_books = list(self._books.items())
         found = {book: one.damage for book, one in open_books if one.damage}
         return found | {book: Damage(aside.reason) for book, aside in list(self._aside.items())}
 
     def listed(self) -> list[BookManifest] | None:
-        """The manifests that were last kept, unless it is time to look again."""
+        """The cached manifests; None if they are too old."""
         looked, manifests = self._listed
         return list(manifests) if self._clock() - looked < _RECHECK_SECONDS else None
 
     def keep_list(self, manifests: Sequence[BookManifest], switches: int) -> None:
-        """Keep what a look has found that began after so many switches."""
+        """Cache manifests that were read after this number of switches."""
         if switches == self.switches:
             self._listed = (self._clock(), list(manifests))
 
     def check(self, folder: BookFolder) -> None:
-        """Open the book if it is not, and look at its files. StorageError when it cannot answer."""
+        """Open the book if necessary and check its files. StorageError if it cannot answer."""
         with self._opening:
             if known := self._books.get(folder.book):
                 known.sizes_checked = known.checked = -math.inf
             self._look(folder)
 
     def failed(self, generation: Generation, error: StorageError) -> None:
-        """The engine failed on an open generation: open it again, and so check it, a little later.
+        """After a failure of the engine: open the generation again, and so check it, a little
+        later.
 
         One that cannot be checked is left alone for longer.
         """
@@ -170,7 +172,7 @@ class OpenBooks:
             self._set_aside(folder, known.stamp, error, seconds)
 
     def look_again(self, book: BookId) -> None:
-        """Let the next `get` and `listed` look at once, after a switch in this process."""
+        """After a switch in this process: the next `get` and `listed` read anew."""
         self.switches += 1
         self._forget_list()
         self._aside.pop(book, None)
@@ -178,7 +180,7 @@ class OpenBooks:
             known.checked = -math.inf
 
     def keep_only(self, published: Sequence[BookId]) -> None:
-        """Forget what was set aside of books that are gone."""
+        """Forget unreadable books that were removed."""
         for book in set(self._aside).difference(published):
             self._aside.pop(book, None)
 
@@ -234,7 +236,7 @@ class OpenBooks:
     def _instead(
         self, generation: Generation, stamp: _Stamp, error: StorageError, known: Damage | None
     ) -> OpenBook:
-        """Let a generation answer in the place of the current one, which is damaged."""
+        """Use another generation in place of the damaged current one."""
         damage = Damage(str(error), answers=True)
         if damage != known:
             manifest = generation.manifest
@@ -244,14 +246,14 @@ class OpenBooks:
         return OpenBook(stamp, generation, 0, damage=damage, retry_at=retry_at)
 
     def _wrong_sizes(self, opened: OpenBook) -> bool:
-        """Whether files of an open generation are cut, or gone: looked at every few seconds."""
+        """Whether files of an open generation are truncated or missing; checked now and then."""
         if self._clock() - opened.sizes_checked < _SIZES_SECONDS:
             return False
         opened.sizes_checked = self._clock()
         return bool(opened.generation.wrong_sizes())
 
     def _let_go(self, opened: OpenBook) -> None:
-        """Use a generation no more. To close one that is cut would write beyond an end."""
+        """Stop using a generation. A truncated one stays open: closing writes beyond its end."""
         self._books.pop(opened.generation.folder.book, None)
         if opened.generation.is_cut():
             self._cut.append(opened.generation)

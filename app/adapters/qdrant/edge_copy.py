@@ -1,6 +1,6 @@
-"""A temporary copy of a shard, for a disk that the engine cannot open it on.
+"""A temporary copy of a shard on a disk where the engine cannot open it.
 
-The engine opens its files for writing even to search, and rewrites a few with what they held. A
+The engine opens its files for writing even to search, and rewrites a few with the same bytes. A
 read-only file system refuses that; a full one that fills holes when they are mapped (tmpfs does,
 ext4 does not) kills the process by SIGBUS.
 """
@@ -23,17 +23,18 @@ _log = logging.getLogger(__name__)
 
 _PREFIX = "textbook-rag-index-"
 _REWRITTEN = 4 * 2**20
-"""Bytes that an open takes on a file system that leaves holes alone."""
+"""Bytes that opening a shard takes on a file system that keeps holes."""
 
 
 class ShardCopy:
     """A folder below the system's temporary one, removed with this object or at exit.
 
-    Its lock file tells that a process has it open; what a killed one left is removed by the next.
+    Its lock file is held while a process has it open; the next copy removes those of killed
+    processes.
     """
 
     def __init__(self, shard: Path) -> None:
-        """Copy it. StorageError when the temporary folder has no room either."""
+        """Copy the shard. StorageError if the temporary folder has no room either."""
         parent = Path(tempfile.gettempdir())
         for left in parent.glob(_PREFIX + "*"):
             with suppress(OSError):
@@ -51,7 +52,7 @@ class ShardCopy:
 
 
 def copy_if_needed(shard: Path) -> ShardCopy | None:
-    """A copy of a shard on a read-only or full disk; None where it can be opened in place."""
+    """A copy of a shard on a read-only or full disk; None if it can be opened in place."""
     files = shard.rglob("*")
     why = disk_fault(shard) or ("" if all(os.access(f, os.W_OK) for f in files) else "read-only")
     if not why:
@@ -69,7 +70,7 @@ def copy_if_needed(shard: Path) -> ShardCopy | None:
 
 
 def disk_fault(folder: Path) -> str:
-    """Return "read-only" or "full"; "" when a new generation could be written there."""
+    """Return "read-only" or "full"; "" if a new generation could be written there."""
     if not os.access(folder, os.W_OK):
         return "read-only"
     return "full" if shutil.disk_usage(folder).free < RESERVE else ""

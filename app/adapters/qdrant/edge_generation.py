@@ -1,4 +1,4 @@
-"""One generation of a book in the embedded index: checked, opened, asked."""
+"""One generation of a book in the embedded index: check it, open it, read its chunks."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _CACHED_CHUNKS = 2_000
 
 @dataclass(slots=True)
 class Generation:
-    """The engine closes the shard when the last search that holds it lets go."""
+    """An open generation. The engine closes the shard when its last reference goes."""
 
     folder: BookFolder
     shard: edge.EdgeShard
     manifest: BookManifest
     copy: ShardCopy | None = None
-    """Where the shard is, if its own disk cannot be written."""
+    """The copy that is open instead, if the index's disk cannot be written."""
     _known: LRUCache[str, Chunk] = field(
         default_factory=lambda: LRUCache(_CACHED_CHUNKS), init=False, compare=False, repr=False
     )
@@ -39,22 +39,22 @@ class Generation:
 
     @contextmanager
     def errors(self) -> Iterator[edge.EdgeShard]:
-        """The shard, for one use; StorageError when the engine fails."""
+        """The shard, for one operation; StorageError if the engine fails."""
         with storage_errors(self.folder.generation(self.manifest.generation)):
             yield self.shard
 
     def wrong_sizes(self) -> list[Path]:
-        """The files that are gone now, or shorter or longer."""
+        """The files that are missing now, or whose size has changed."""
         number = self.manifest.generation
         try:
             with storage_errors(self.folder.path):
                 wrong = self.folder.wrong_files(number, sizes_only=True)
         except StorageError:
-            return []  # what tells is damaged itself: what is mapped is whole
+            return []  # the checksums are damaged; the mapped files may be whole
         return [self.folder.generation(number) / name for name in wrong]
 
     def is_cut(self) -> bool:
-        """A removed file stays for those who have it mapped; one that was cut does not."""
+        """Whether a file is truncated. A removed file is no fault: it stays mapped."""
         return any(path.exists() for path in self.wrong_sizes())
 
     def retrieve(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
@@ -79,7 +79,7 @@ def published(folder: BookFolder) -> Current:
 
 
 def first_readable(folder: BookFolder) -> BookManifest:
-    """Of the current generation, else of the one before."""
+    """Manifest of the current generation, else of the previous one."""
     with storage_errors(folder.path):
         current = published(folder)
         try:
@@ -102,7 +102,7 @@ def load(folder: BookFolder, number: int) -> Generation:
 
 
 def _check_count(path: Path, manifest: BookManifest, shard: edge.EdgeShard) -> None:
-    """IndexUnreadable when the index does not have as many chunks as its manifest says."""
+    """IndexUnreadable unless the index has the manifest's number of chunks."""
     if (found := count(shard)) != manifest.chunks:
         message = f"{path}: {found} chunks are there, but the book has {manifest.chunks}"
         raise IndexUnreadable(message)
@@ -112,7 +112,7 @@ UNCHECKED = "has no checksums yet, so it cannot be verified: an ingest writes it
 
 
 def faults(folder: BookFolder, *, before: bool) -> list[str]:
-    """What is wrong with the current generation, or the one before, a line each; BookNotFound."""
+    """Faults of the current generation, or the one before it, a line each. BookNotFound."""
     try:
         with storage_errors(folder.path):
             current = published(folder)
@@ -125,7 +125,7 @@ def faults(folder: BookFolder, *, before: bool) -> list[str]:
                 ]
             if not folder.has_checksums(number):
                 load(folder, number)
-                # It opens, and that is all that can be said of it. One to go back to may stay.
+                # It opens; no more can be checked. As a previous generation it may stay.
                 return [] if before else [f"{folder.generation(number)}: {UNCHECKED}"]
     except StorageError as error:
         return [str(error)]

@@ -41,7 +41,7 @@ PAGE = 1_000
 
 @contextmanager
 def storage_errors(where: Path) -> Iterator[None]:
-    """Turn what the engine and the file system raise into one clear line."""
+    """Raise StorageError, one line, for errors of the engine and the file system."""
     try:
         yield
     except RagError:
@@ -57,20 +57,18 @@ def storage_errors(where: Path) -> Iterator[None]:
 
 
 def _is_panic(error: BaseException) -> bool:
-    """A panic in Rust comes as a BaseException whose class cannot be imported."""
+    """A Rust panic is a BaseException whose class cannot be imported."""
     return type(error).__module__ == "pyo3_runtime" and type(error).__name__ == "PanicException"
 
 
 def create_shard(path: Path, dimension: int) -> edge.EdgeShard:
-    """Make an empty shard with its payload indexes. `path` must not exist.
+    """Make an empty shard with its payload indexes at a `path` that does not exist.
 
-    `book` needs no index, as a shard holds one book.
-
-    No write-ahead log: a build that dies is thrown away whole, and without its lock several
-    processes may search one generation at a time.
+    `book` needs no index, as a shard holds one book. There is no write-ahead log: a build that dies
+    is discarded, and without the log's lock several processes can search one generation.
     """
     path.mkdir()
-    # With no links a node there is no graph: the optimizer only seals.
+    # Without links there is no graph: the optimizer only seals.
     shard = edge.EdgeShard.create(str(path), _config(dimension, links=0, segments=100_000))
     keyword = edge.KeywordIndexParams(memory=edge.Memory.Cold)
     integer = edge.IntegerIndexParams(lookup=False, range=True, memory=edge.Memory.Cold)
@@ -95,16 +93,16 @@ def _config(dimension: int, links: int, segments: int) -> edge.EdgeConfig:
         hnsw_config=edge.HnswIndexConfig(
             m=links, ef_construct=128, full_scan_threshold=EXACT_UP_TO_KB
         ),
-        # Nothing optimizes by itself: `seal` is called at a segment's full size.
+        # No automatic optimizing: `seal` is called when a segment is full.
         optimizers=edge.EdgeOptimizersConfig(default_segment_number=segments, indexing_threshold=1),
         wal_enabled=False,
     )
 
 
 def seal(shard: edge.EdgeShard, path: Path) -> edge.EdgeShard:
-    """Turn what was written into a segment of mapped files; open the shard again.
+    """Turn the written points into a segment of mapped files and open the shard again.
 
-    0.2 ms a chunk. Closing gives back the pages that are mapped by then.
+    It takes 0.2 ms a chunk. Closing frees the pages mapped so far.
     """
     shard.optimize()
     shard.flush()
@@ -128,7 +126,7 @@ def upsert(shard: edge.EdgeShard, points: Sequence[IndexPoint]) -> None:
 
 def _point(point: IndexPoint) -> edge.Point:
     vectors: dict[str, edge.NamedVector] = {DENSE: point.dense.tolist()}
-    # Neither store counts an absent vector in the document frequencies; an empty one may count.
+    # Neither store counts a missing vector in the document frequencies; an empty one may count.
     if point.sparse.indices:
         vectors[SPARSE] = _sparse(point.sparse)
     payload = cast("dict[str, object]", to_payload(point.chunk))
@@ -146,7 +144,7 @@ def search_shard(
     limit: int,
     filter: SearchFilter,
 ) -> tuple[list[edge.ScoredPoint], list[edge.ScoredPoint]]:
-    """Best points by each vector that is given, in one pass of the engine."""
+    """The best points for each given vector, in one pass of the engine."""
     condition = edge_filter(filter)
     queries = []
     if dense is not None:
@@ -165,7 +163,7 @@ def search_shard(
 
 
 def best_scores(shard: edge.EdgeShard, terms: Sequence[int]) -> list[float]:
-    """The best score that a point has by each of these terms of BM25 alone; 0 without any."""
+    """The best BM25 score of any point for each term alone; 0 if no point has it."""
     requests = [
         edge.QueryRequest(
             query=edge.Query.Nearest(edge.SparseVector([term], [1.0]), using=SPARSE),
@@ -195,12 +193,12 @@ def retrieve(shard: edge.EdgeShard, chunk_ids: Sequence[str]) -> dict[str, Chunk
 
 
 def matching(shard: edge.EdgeShard, filter: SearchFilter) -> list[Chunk]:
-    """All chunks that the filter leaves, ascending by id."""
+    """All chunks that match the filter, ascending by id."""
     return [_chunk(record) for record in _scroll(shard, True, edge_filter(filter))]
 
 
 def next_chapter(shard: edge.EdgeShard, chapter: str, position: int) -> int | None:
-    """The first position after this one that is of another chapter."""
+    """The first position after this one in another chapter."""
     after = edge.FieldCondition("position", range=edge.RangeFloat(gt=position))
     same = edge.FieldCondition("chapter", match=edge.MatchAny([chapter]))
     request = edge.ScrollRequest(
@@ -214,7 +212,7 @@ def next_chapter(shard: edge.EdgeShard, chapter: str, position: int) -> int | No
 
 
 def paragraph_ids(shard: edge.EdgeShard) -> dict[str, tuple[str, ...]]:
-    """Chunk id to paragraph ids, of every chunk."""
+    """Chunk id to paragraph ids, for every chunk."""
     records = _scroll(shard, ["paragraph_ids"], None)
     return {str(record.id): tuple((record.payload or {})["paragraph_ids"]) for record in records}
 

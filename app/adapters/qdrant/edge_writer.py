@@ -148,7 +148,7 @@ class EdgeWriter:
     def _running(self) -> Iterator[edge.EdgeShard]:
         with self._step:
             if self._lock is None:
-                message = f"this generation of book {self._book!r} was already ended"
+                message = f"this generation of book {self._book!r} has already ended"
                 raise StorageError(message)
             try:
                 with storage_errors(self._folder.path):

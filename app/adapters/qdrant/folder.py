@@ -29,16 +29,16 @@ from app.services.ports import BookManifest
 
 _BUILDING = ".building"
 _NAMED_FILES = 3
-"""Of the wrong ones, in a message."""
+"""Wrong files listed in a message."""
 
 RESERVE = 96 * 2**20
-"""Bytes that must be free beside what is written: the engine's preallocated files take up to 91 MB
-on a file system that fills holes when they are mapped (measured on tmpfs; on ext4 it is 2 MB)."""
+"""Bytes that must stay free: the engine's preallocated files take up to 91 MB on a file system that
+fills holes when they are mapped (measured on tmpfs; 2 MB on ext4)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Current:
-    """What `current` says: generation numbers; `previous` is 0 when there is none."""
+    """Content of `current`: generation numbers; `previous` is 0 if there is none."""
 
     generation: int
     previous: int = 0
@@ -49,7 +49,7 @@ class Current:
 
     @classmethod
     def from_text(cls, text: str) -> Current | None:
-        """None for anything but what `to_text` wrote; of an older version, without the hash."""
+        """None unless `to_text` wrote this; an older version wrote no hash."""
         found = re.fullmatch(r"((\d{6,})\n(\d{6,})\n)(?:([0-9a-f]{32})\n)?", text, re.ASCII)
         if found is None or (found[4] and found[4] != text_digest(found[1])):
             return None
@@ -69,7 +69,7 @@ class BookFolder:
         return BookId(self.path.name)
 
     def stamp(self) -> tuple[int, int, int] | None:
-        """Tell whether `current` was switched since; None when the book is not published."""
+        """A value that changes when `current` is switched; None if the book is not published."""
         try:
             status = (self.path / "current").stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -77,14 +77,14 @@ class BookFolder:
         return status.st_mtime_ns, status.st_ino, status.st_size
 
     def is_published(self) -> bool:
-        """True too when that cannot be told: who reads the book says why."""
+        """True also if that cannot be read: reading the book raises the reason."""
         try:
             return self.stamp() is not None
         except OSError:
             return True
 
     def current(self) -> Current | None:
-        """None when the book is not published. IndexUnreadable when the file is damaged."""
+        """None if the book is not published. IndexUnreadable if the file is damaged."""
         path = self.path / "current"
         try:
             current = Current.from_text(path.read_text("utf-8", "replace"))
@@ -105,30 +105,30 @@ class BookFolder:
         return self.path / f"{number:06d}{_BUILDING}"
 
     def next_number(self) -> int:
-        """One more than any generation here, so that no published name is used for two."""
+        """One more than any generation here, so that no name is used twice."""
         taken = [number for entry in self._entries() if (number := _number(entry.name))]
         return max(taken, default=0) + 1
 
     def complete(self) -> list[int]:
-        """The numbers of all generations that were written to their end, descending."""
+        """The numbers of all complete generations, descending."""
         names = (entry.name for entry in self._entries())
         return sorted(int(name) for name in names if name.isascii() and name.isdigit())[::-1]
 
     def manifest(self, number: int) -> BookManifest:
-        """IndexUnreadable when it is gone, damaged or of another book."""
+        """IndexUnreadable if it is missing, damaged or of another book."""
         return self._stored(number).manifest
 
     def has_checksums(self, number: int) -> bool:
-        """False of a generation of before there were any, or when it cannot be told."""
+        """False for a generation older than checksums, or if its manifest cannot be read."""
         try:
             return self._checksums(number) is not None
         except (OSError, IndexUnreadable):
             return False
 
     def wrong_files(self, number: int, *, sizes_only: bool = False) -> list[str]:
-        """The files of a generation that are not as they were published; [] if it says nothing.
+        """The files of a generation that have changed since it was published; [] without checksums.
 
-        IndexUnreadable when what says so is itself damaged.
+        IndexUnreadable if the checksums are damaged.
         """
         checksums = self._checksums(number)
         if checksums is None:
@@ -137,18 +137,18 @@ class BookFolder:
         return checksums.wrong_sizes(folder) if sizes_only else checksums.wrong(folder)
 
     def check(self, number: int) -> BookManifest:
-        """The manifest of a generation whose files are as they were published.
+        """The manifest of a generation whose files have not changed since it was published.
 
-        IndexUnreadable names the first that is not. Old generations have a manifest alone.
+        IndexUnreadable names the first that has. Old generations have only a manifest.
         """
         if wrong := self.wrong_files(number):
             raise damaged_files(self.generation(number), wrong)
         return self.manifest(number)
 
     def newest_sound(self) -> int:
-        """The current generation, else the one before, that is as it was published; 0 if none is.
+        """The current generation if it is sound, else the previous one; 0 if neither is.
 
-        Where `current` is damaged, the highest such generation.
+        If `current` is damaged, the highest sound generation.
         """
         try:
             current = self.current()
@@ -177,7 +177,7 @@ class BookFolder:
         return 0
 
     def finish(self, number: int, manifest: BookManifest) -> None:
-        """Make the building a complete generation, which nobody reads yet."""
+        """Rename the finished building to a generation, which nobody reads yet."""
         building = self.building(number)
         checksums = Checksums.of(building, "shard").to_text()
         _write_durably(building / "checksums.json", checksums)
@@ -188,14 +188,14 @@ class BookFolder:
         _sync(self.path)
 
     def switch(self, current: Current) -> None:
-        """Let readers see another generation, in one step."""
+        """Switch readers to another generation, atomically."""
         new = self.path / "current.new"
         _write_durably(new, current.to_text())
         new.replace(self.path / "current")
         _sync(self.path)
 
     def prune(self) -> None:
-        """Remove what a crash left and every generation but the current one and the last.
+        """Remove leftovers of a crash and every generation except the current and the previous one.
 
         All generations stay while `current` is damaged.
         """
@@ -225,7 +225,7 @@ class BookFolder:
         return stored
 
     def _checksums(self, number: int) -> Checksums | None:
-        """None for a generation of before there were checksums."""
+        """None for a generation older than checksums."""
         digest = self._stored(number).checksums
         if not digest:
             return None
@@ -243,7 +243,7 @@ def damaged_files(folder: Path, names: Sequence[str]) -> IndexUnreadable:
 
 
 def _read(path: Path) -> str:
-    """IndexUnreadable when the file is gone or is no text."""
+    """IndexUnreadable if the file is missing or no text."""
     try:
         return path.read_text("utf-8")
     except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError) as error:
@@ -252,7 +252,7 @@ def _read(path: Path) -> str:
 
 
 def size_on_disk(folder: Path) -> int:
-    """Bytes that are really taken: the engine's files are sparse and look far larger."""
+    """Bytes on disk: the engine's files are sparse, and their sizes far larger."""
     return sum(
         os.lstat(Path(root) / name).st_blocks * 512
         for root, _, names in os.walk(folder)
@@ -264,8 +264,8 @@ def require_space(folder: Path, size: int) -> None:
     """StorageError unless `size` bytes and a reserve can be written in this folder now.
 
     The engine maps sparse files into memory: on a full disk, writing there kills the process
-    (SIGBUS) instead of raising. So beside asking for the free space, take `size` bytes for a moment
-    and give them back, which also meets quotas.
+    (SIGBUS) instead of raising. So the free space is checked, and `size` bytes are allocated and
+    freed again, which also detects quotas.
     """
     if shutil.disk_usage(folder).free < size + RESERVE:
         raise _disk_full(folder, size + RESERVE)
@@ -303,7 +303,7 @@ def _write_durably(path: Path, text: str) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Make a rename in this folder survive a power cut."""
+    """Make renames in this folder durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""One writer a book: a lock file that the operating system frees when its holder dies."""
+"""One writer for each book: a lock file that the operating system frees when its holder dies."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class BookLock:
                 raise IndexBusy(message) from error
             if _is_file(descriptor, path):
                 break
-            os.close(descriptor)  # its last holder removed the book: this file is gone
+            os.close(descriptor)  # its last holder removed the book and this file
         started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"process {os.getpid()}, started {started}\n".encode())

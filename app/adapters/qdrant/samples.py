@@ -1,4 +1,4 @@
-"""What is looked up in a new generation before readers may see it."""
+"""Samples of a new generation, looked up and searched for before it is published."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from app.services.ports import IndexPoint
 
 _SIZE = 8
 LIMIT = 10
-"""Hits that are asked for; a chunk's own text must be among them, or others that equal it."""
+"""Hits of each search; the chunk itself, or its duplicates, must be among them."""
 
 _TWIN = 0.999
-"""A dense score of the chunk itself, or of one with the same text."""
+"""Least dense score of the chunk itself or a duplicate."""
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class Samples:
         return [point.chunk.chunk_id for point in self.points]
 
     def check_stored(self, where: str, stored: Mapping[str, IndexPoint]) -> None:
-        """StorageError unless each sample came back as it was written."""
+        """StorageError unless each sample is read back as it was written."""
         for point in self.points:
             got = stored.get(point.chunk.chunk_id)
             if got is None or got.chunk != point.chunk or not _parallel(point.dense, got.dense):
@@ -72,14 +72,14 @@ class Samples:
 
 def _found(point: IndexPoint, hits: Sequence[ScoredId], *, twins: bool) -> bool:
     if not (any(point.dense) if twins else point.sparse.indices):
-        return True  # nothing to be found by
+        return True  # it has no vector to search with
     if any(hit.chunk_id == point.chunk.chunk_id for hit in hits):
         return True
     return bool(hits) and (hits[0].score >= _TWIN if twins else len(hits) == LIMIT)
 
 
 def _parallel(a: Vector, b: Vector) -> bool:
-    """Whether they point the same way: the store scales to length 1."""
+    """Whether the vectors have one direction: the store scales to length 1."""
     lengths = math.sqrt(sum(x * x for x in a)) * math.sqrt(sum(x * x for x in b))
     if not lengths:
         return not any(a) and not any(b)

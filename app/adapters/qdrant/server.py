@@ -33,7 +33,7 @@ _Found = TypeVar("_Found")
 
 
 def server_client(url: str, api_key: str | None, timeout_seconds: int = 30) -> AsyncQdrantClient:
-    """Make a client that connects when it is first used; close it with `await client.close()`."""
+    """Make a client that connects at its first use; close it with `await client.close()`."""
     return AsyncQdrantClient(
         url=url, api_key=api_key, timeout=timeout_seconds, check_compatibility=False
     )
@@ -50,7 +50,7 @@ class ServerIndex:
         options: ServerOptions | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Ask nothing yet. `url` is for messages; `clock` gives seconds."""
+        """No request is sent yet. `url` is for messages; `clock` gives seconds."""
         self._client = client
         self._options = options or ServerOptions()
         self._address = public_address(url)
@@ -71,7 +71,7 @@ class ServerIndex:
             return None
 
     async def faults(self, book: BookId, *, before: bool = False) -> list[str]:
-        """What the manifest says against the number of points: a server keeps its files itself."""
+        """Compare the manifest with the number of points: a server checks its files itself."""
         self._catalogue.look_again()
         current, previous = await self._catalogue.kept(book)
         if not current:
@@ -130,7 +130,7 @@ class ServerIndex:
         try:
             return await self._search(dense, sparse, limit, filter)
         except CollectionGone:
-            # Switched twice since we looked: what was current is removed.
+            # Switched twice since the look-up: the collection was removed.
             self._catalogue.look_again()
             return await self._search(dense, sparse, limit, filter)
 
@@ -142,9 +142,9 @@ class ServerIndex:
             return await self._best_scores(terms, books)
 
     async def fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
-        """Chunks of the current generation, or else of the one that it replaced.
+        """Chunks of the current generation, else of the one that it replaced.
 
-        So a question whose search came before a switch still gets its chunks after it.
+        So a question that searched before a switch still gets its chunks after it.
         """
         served = await self._catalogue.get(book)
         found = await self._retrieve(served.collection, chunk_ids)
@@ -175,7 +175,7 @@ class ServerIndex:
         return next(filter(None, await self._each((book,) if book else (), find)), None)
 
     async def remove(self, book: BookId) -> None:
-        """IndexBusy when the book is being written."""
+        """IndexBusy while the book is being written."""
         await self._idle(book)
         delete = models.DeleteAlias(alias_name=self._catalogue.alias(book))
         with server_errors(self._address):
@@ -185,14 +185,14 @@ class ServerIndex:
         await remove_strays(self._client, self._catalogue, book)
 
     async def rollback(self, book: BookId) -> BookManifest:
-        """Switch readers to the generation before; a second rollback switches back again.
+        """Switch readers to the previous generation; a second rollback switches back.
 
         BookNotFound if there is no such book, InputError if it has only one generation, IndexBusy
-        when it is being written.
+        while it is being written.
         """
         served = await self._idle(book)
         if not served.previous:
-            message = f"book {book!r} has no generation to go back to"
+            message = f"book {book!r} has no previous generation"
             raise InputError(message)
         with server_errors(self._address):
             await self._client.update_collection(
@@ -202,7 +202,7 @@ class ServerIndex:
         return (await self._catalogue.get(book)).manifest
 
     async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
-        """Pages of the generation that is current at the first one."""
+        """Pages of points, all of the generation that is current at the first page."""
         served = await self._catalogue.get(book)
         offset = None
         while True:
@@ -236,10 +236,10 @@ class ServerIndex:
     async def _each(
         self, books: Sequence[BookId], ask: Callable[[ServedBook], Awaitable[_Found]]
     ) -> list[_Found]:
-        """What is found in each of these books, or of all when none is named.
+        """Results of each of these books, or of all if none is named.
 
-        BookNotFound if one that is named is missing. Those that cannot be read are left out, but
-        for StorageError when none can be.
+        BookNotFound if a named book is missing. Unreadable books are left out; StorageError if none
+        can be read.
         """
         served, failed = await self._served(books)
         outcomes = await asyncio.gather(*map(ask, served), return_exceptions=True)
@@ -247,11 +247,11 @@ class ServerIndex:
         for book, outcome in zip(served, outcomes, strict=True):
             if isinstance(outcome, StorageError) and not isinstance(outcome, CollectionGone):
                 failed = outcome
-                self._catalogue.tell(book.manifest.book, str(outcome))
+                self._catalogue.record_search(book.manifest.book, str(outcome))
             elif isinstance(outcome, BaseException):
                 raise outcome
             else:
-                self._catalogue.tell(book.manifest.book, "")
+                self._catalogue.record_search(book.manifest.book, "")
                 found.append(outcome)
         if failed and not found:
             raise failed
@@ -260,7 +260,7 @@ class ServerIndex:
     async def _served(
         self, books: Sequence[BookId]
     ) -> tuple[list[ServedBook], StorageError | None]:
-        """Those of the books that can be read, and why another cannot."""
+        """The readable ones of these books, and the error of one that is not."""
         served, failed = [], None
         every = await self._catalogue.books()
         for book in dict.fromkeys(books or (*every, *self._catalogue.damaged())):

@@ -19,10 +19,10 @@ from app.domain.errors import BookNotFound, IndexUnreadable
 from app.services.ports import BookManifest, Damage
 
 _RECHECK_SECONDS = 0.5
-"""How often, at most, a search asks the server for its aliases."""
+"""Shortest time between two requests for the server's aliases."""
 
 _REMEMBER_SECONDS = 10.0
-"""How long a collection's manifest is trusted: a book that is removed and ingested again gets the
+"""How long a collection's manifest is cached: a book that is removed and ingested again gets the
 same names."""
 
 
@@ -30,13 +30,13 @@ same names."""
 class ServedBook:
     collection: str
     previous: str
-    """The collection of the generation before, "" if there is none."""
+    """Collection of the previous generation, "" if there is none."""
     manifest: BookManifest
 
 
 @dataclass(frozen=True, slots=True)
 class _DamagedBook:
-    """A book whose collection does not say what this program wrote there."""
+    """A book whose collection has no valid manifest."""
 
     collection: str
     previous: str
@@ -61,7 +61,7 @@ class Catalogue:
         address: str,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Ask nothing yet. `clock` gives seconds."""
+        """No request is sent yet. `clock` gives seconds."""
         self._client = client
         self.prefix = prefix
         self.address = address
@@ -80,28 +80,28 @@ class Catalogue:
         return f"{self.alias(book)}_v{number}"
 
     def look_again(self) -> None:
-        """Forget all, after a switch in this process or for an answer that must be fresh."""
+        """Empty the cache: after a switch in this process, or for a fresh answer."""
         self._checked = self._remembered = -math.inf
 
     def damaged(self) -> dict[BookId, Damage]:
-        """The books that could not be read when they were last asked for."""
+        """The books that could not be read at the last request."""
         found = {book: one.reason for book, one in self._damaged.items()} | self._failed
         return {book: Damage(reason) for book, reason in sorted(found.items())}
 
-    def tell(self, book: BookId, failure: str) -> None:
-        """Remember that a search of this book failed, or with "" that it did not."""
+    def record_search(self, book: BookId, failure: str) -> None:
+        """Record why a search of this book failed; "" if it succeeded."""
         if failure:
             self._failed[book] = failure
         else:
             self._failed.pop(book, None)
 
     async def kept(self, book: BookId) -> tuple[str, str]:
-        """The collections that the book's alias leads to, and that of before; "" for none."""
+        """Collections of the book's current and previous generation; "" for none."""
         one = (await self.books()).get(book) or self._damaged.get(book)
         return (one.collection, one.previous) if one else ("", "")
 
     async def books(self) -> dict[BookId, ServedBook]:
-        """By book id, in its order, but for damaged ones; not older than half a second."""
+        """The readable books, sorted by id; at most half a second old."""
         async with self._asking:
             if self._clock() - self._checked >= _RECHECK_SECONDS:
                 self._books = await self._ask()
@@ -117,12 +117,12 @@ class Catalogue:
         raise BookNotFound(message)
 
     async def manifest(self, collection: str) -> BookManifest:
-        """Of any collection of ours, asked anew. IndexUnreadable, CollectionGone."""
+        """Read the manifest of any collection of this program. IndexUnreadable, CollectionGone."""
         metadata = await self._metadata(collection)
         return manifest_from_json(metadata.get("manifest"), f"{self.address} {collection}")
 
     async def generations(self, book: BookId) -> dict[int, str]:
-        """Every collection that is named like one of this book, by number."""
+        """Every collection named like one of this book, by number."""
         name = re.compile(re.escape(self.alias(book)) + "_v([0-9]+)")
         with server_errors(self.address):
             answer = await self._client.get_collections()
@@ -130,7 +130,7 @@ class Catalogue:
         return {int(match[1]): match[0] for match in map(name.fullmatch, names) if match}
 
     async def strays(self, book: BookId, kept: set[str]) -> list[Stray]:
-        """Collections that this program made for the book, except `kept`."""
+        """Collections that this program created for the book, except `kept`."""
         found = []
         for collection in (await self.generations(book)).values():
             if collection in kept:

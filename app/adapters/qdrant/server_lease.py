@@ -1,7 +1,7 @@
-"""Who is writing a generation on a server: told in the metadata of its collection.
+"""Lease of the writer of a generation on a server, in the metadata of its collection.
 
-A server has no locks. Creating the collection is the atomic step that lets one writer in; the lease
-tells a later one whether that writer is still at it or died.
+A server has no locks. Creating the collection is the atomic step that admits one writer; from the
+lease a later writer sees whether it is still working or died.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from functools import cache
 
 LEASE_SECONDS = 600.0
-"""A writer on another machine that was silent for longer counts as dead."""
+"""A writer on another machine that has not renewed its lease for so long counts as dead."""
 
 RENEW_SECONDS = 60.0
 
@@ -25,7 +25,7 @@ class Lease:
     host: str
     pid: int
     process: str
-    """Random; tells two processes of one id apart, as the first of every container has id 1."""
+    """Random: distinguishes processes with one id, as the first of every container has id 1."""
     started_at: str
     seen_at: float
     """Seconds since the epoch."""

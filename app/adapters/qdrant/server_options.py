@@ -1,4 +1,4 @@
-"""How a book's collections are laid out on a Qdrant server or cluster."""
+"""Layout of a book's collections on a Qdrant server or cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ServerOptions:
     on_disk_vectors: bool = False
     """Originals on disk; together with int8 only the quantized vectors need memory."""
     strict_mode: bool = True
-    """The server refuses filters on fields without an index, and outsize requests."""
+    """The server refuses filters on fields without an index, and requests above its limits."""
 
 
 BATCH = 256
@@ -30,7 +30,7 @@ PAGE = 1_000
 """Points in one page of a scroll."""
 
 SEARCHES = 8
-"""In one request."""
+"""Searches in one request."""
 
 
 def vector_params(dimension: int, options: ServerOptions) -> models.VectorParams:

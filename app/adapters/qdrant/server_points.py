@@ -32,7 +32,7 @@ async def search_collection(
     filter: SearchFilter,
     options: ServerOptions,
 ) -> Candidates:
-    """Best points by each vector that is given, in one request."""
+    """The best points for each given vector, in one request."""
     condition = condition_of(filter)
     requests = []
     if dense is not None:
@@ -69,7 +69,7 @@ async def search_collection(
 async def best_scores(
     client: AsyncQdrantClient, collection: str, terms: Sequence[int]
 ) -> list[float]:
-    """The best score that a point has by each of these terms of BM25 alone; 0 without any."""
+    """The best BM25 score of any point for each term alone; 0 if no point has it."""
     requests = [
         models.QueryRequest(
             query=models.SparseVector(indices=[term], values=[1.0]),
@@ -101,7 +101,7 @@ def condition_of(filter: SearchFilter) -> models.Filter | None:
 async def next_chapter(
     client: AsyncQdrantClient, collection: str, chapter: str, position: int
 ) -> int | None:
-    """The first position after this one that is of another chapter."""
+    """The first position after this one in another chapter."""
     after = models.FieldCondition(key="position", range=models.Range(gt=position))
     same = models.FieldCondition(key="chapter", match=models.MatchAny(any=[chapter]))
     records, _ = await client.scroll(

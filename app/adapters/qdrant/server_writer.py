@@ -46,7 +46,7 @@ class ServerWriter:
         dimension: int,
         options: ServerOptions,
     ) -> None:
-        """Name the collection; `open` makes it."""
+        """Name the collection; `open` creates it."""
         self._client = client
         self._catalogue = catalogue
         self._book = book
@@ -68,7 +68,7 @@ class ServerWriter:
         dimension: int,
         options: ServerOptions,
     ) -> ServerWriter:
-        """Clear what a crash left and make an empty collection, its payload indexes first."""
+        """Remove leftovers of a crash and create an empty collection, its payload indexes first."""
         await remove_strays(client, catalogue, book)
         number = max(await catalogue.generations(book), default=0) + 1
         writer = cls(client, catalogue, book, number, dimension, options)
@@ -135,7 +135,7 @@ class ServerWriter:
             _log.warning("index.prune_failed", extra={"book": self._book, "reason": str(error)})
 
     async def _check_readable(self) -> None:
-        """Look chunks up and search for them, as a reader will."""
+        """Look samples up and search for them, as a reader does."""
         where, samples = f"{self._catalogue.address} {self._collection}", self._samples
         with server_errors(self._catalogue.address):
             stored = await retrieve_points(self._client, self._collection, samples.ids)
@@ -157,7 +157,7 @@ class ServerWriter:
         )
 
     async def _renew_lease(self) -> None:
-        """Tell every minute that this run is alive: to embed a book can take hours."""
+        """Renew the lease every minute: embedding a book can take hours."""
         while True:
             await asyncio.sleep(RENEW_SECONDS)
             self._lease = self._lease.renewed()
@@ -213,9 +213,9 @@ class ServerWriter:
 
 
 async def remove_strays(client: AsyncQdrantClient, catalogue: Catalogue, book: BookId) -> None:
-    """Delete the book's collections but the current and the previous one.
+    """Delete the book's collections except the current and the previous one.
 
-    IndexBusy, naming the writer, when one of them is being written.
+    IndexBusy, naming the writer, if one of them is being written.
     """
     catalogue.look_again()
     for stray in await catalogue.strays(book, set(await catalogue.kept(book))):
@@ -235,7 +235,7 @@ def refuse_if_held(book: BookId, lease: Lease | None) -> None:
 
 def _point(point: IndexPoint) -> models.PointStruct:
     vectors: dict[str, models.Vector] = {DENSE: point.dense.tolist()}
-    # Neither store counts an absent vector in the document frequencies; an empty one may count.
+    # Neither store counts a missing vector in the document frequencies; an empty one may count.
     if point.sparse.indices:
         vectors[SPARSE] = models.SparseVector(
             indices=list(point.sparse.indices), values=list(point.sparse.values)

@@ -1,4 +1,4 @@
-"""SQLite files opened in one of two ways: to read, which changes nothing, and to write."""
+"""Open SQLite files, either to read, which changes nothing, or to write."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ BUSY_SECONDS = 30.0
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a file that is there; sqlite3.Error when it is not, or is no database.
+    """Open an existing file for reading; sqlite3.Error if it is missing or no database.
 
-    Nothing is created or altered, with one exception: a transaction that a crash left half-written
-    is rolled back first, as every reader of SQLite must.
+    Nothing is created or altered, with one exception: SQLite rolls back a transaction that a crash
+    left unfinished.
     """
     connection = _open(path, "ro")
     try:
@@ -32,10 +32,10 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def writing(path: Path, schema: str, *, wal: bool = False) -> Iterator[sqlite3.Connection]:
-    """Open a file in one transaction, making it and what `schema` names if need be.
+    """Open a file in one transaction; create it and its `schema` if missing.
 
-    With a write-ahead log, readers go on while another process writes, and a crash loses no
-    finished transaction.
+    With a write-ahead log, readers continue while another process writes, and a crash loses no
+    committed transaction.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with closing(_open(path, "rwc")) as connection, connection:
@@ -49,7 +49,7 @@ def writing(path: Path, schema: str, *, wal: bool = False) -> Iterator[sqlite3.C
 
 
 def integrity(connection: sqlite3.Connection) -> list[str]:
-    """What SQLite finds wrong with a file; it reads every page, and no checksum of the rows."""
+    """Faults that SQLite finds in a file. It reads every page; rows have no checksums."""
     found = [str(row[0]) for row in connection.execute("pragma integrity_check(3)")]
     return [] if found == ["ok"] else found
 

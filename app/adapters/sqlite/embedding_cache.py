@@ -1,4 +1,4 @@
-"""Vectors that were paid for once: one SQLite file, shared by all books and generations."""
+"""Cache of vectors that were paid for: one SQLite file, shared by all books and generations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SqliteEmbeddingCache:
     """
 
     def __init__(self, path: Path, input_type: str = "search_document") -> None:
-        """Open nothing yet; the file is made by the first `put`."""
+        """Nothing is opened yet; the first `put` creates the file."""
         self._path = path
         self._input_type = input_type
 
@@ -39,11 +39,11 @@ class SqliteEmbeddingCache:
     async def put(
         self, model: str, dimension: int, texts: Sequence[str], vectors: Sequence[Vector]
     ) -> None:
-        """Keep them durably in one transaction; of equal keys the last one."""
+        """Store them durably in one transaction; of equal keys the last counts."""
         await asyncio.to_thread(self._put, model, dimension, texts, vectors)
 
     async def missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
-        """The distinct texts that have no vector; reads keys alone."""
+        """The distinct texts without a vector; only keys are read."""
         return await asyncio.to_thread(self._missing, model, dimension, texts)
 
     async def faults(self) -> list[str]:

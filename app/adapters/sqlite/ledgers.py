@@ -31,7 +31,7 @@ create index if not exists by_file on entry (file, "order") where live = 1;
 create index if not exists by_heading on entry (heading_path, "order") where live = 1;
 create index if not exists by_order on entry ("order") where live = 1;
 """
-"""The indexes serve `_nearest`; a ledger of an older version gets them by its next ingest."""
+"""The indexes serve `_nearest`; the next ingest adds them to a ledger of an older version."""
 
 _COLUMNS = """
 select paragraph_id, live, "order", content_id, text, file, heading_path, url, author_id from entry
@@ -57,7 +57,7 @@ class SqliteLedgers:
         return await asyncio.to_thread(self._read, book, _load, Ledger())
 
     async def locate(self, book: BookId, paragraph_id: str) -> Located | None:
-        """Look one id up, by index; None for a book that has no ledger, too."""
+        """Look one id up by an index; None if it, or the book's ledger, does not exist."""
         return await asyncio.to_thread(self._read, book, partial(_locate, paragraph_id), None)
 
     async def save(self, book: BookId, ledger: Ledger) -> None:
@@ -141,7 +141,7 @@ def _entry(row: tuple[Any, ...]) -> Entry:
 
 
 def _locate(paragraph_id: str, connection: sqlite3.Connection) -> Located | None:
-    """What `Ledger.resolve` and `Ledger.nearest` give, without reading the rest."""
+    """The results of `Ledger.resolve` and `Ledger.nearest` without loading the ledger."""
     entry = _by_id(connection, paragraph_id)
     if entry is None or not entry.live:
         query = "select paragraph_id from alias where alias = ?"
@@ -158,7 +158,9 @@ def _by_id(connection: sqlite3.Connection, paragraph_id: str) -> Entry | None:
 
 
 def _nearest(connection: sqlite3.Connection, gone: Entry) -> Entry | None:
-    """The best of the nearest before and behind: in its section, page, a like section, anywhere."""
+    """The nearest live entry before or after: in its section, page, a section of this name,
+    anywhere.
+    """
     here = {"file": gone.paragraph.file, "path": _path_text(gone), "order": gone.order}
     for place in _PLACES:
         found = [
