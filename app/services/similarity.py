@@ -32,8 +32,8 @@ its list refuses nearly as it does with it."""
 BY_CHARACTERS = frozenset({"zh", "ja", "ko", "th", "lo", "km", "my"})
 """Languages indexed by character bigrams. BM25 says less there: similarity is not scaled down."""
 
-_REMEMBERED = 16_000
-"""Texts whose vectors are kept, about 25 MB."""
+_CACHED_TEXTS = 16_000
+"""Texts whose vectors are cached, about 25 MB."""
 
 
 @dataclass(slots=True)
@@ -46,11 +46,11 @@ class SimilarityEncoder:
     common_words: Mapping[str, Collection[str]]
     """The function words of each language that is known, in lower case."""
     _known: LRUCache[tuple[str, str], Vector] = field(
-        default_factory=lambda: LRUCache(_REMEMBERED), init=False, compare=False, repr=False
+        default_factory=lambda: LRUCache(_CACHED_TEXTS), init=False, compare=False, repr=False
     )
     """By language and text."""
     _shared: dict[str, Vector] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """The common direction of a language's texts, of length 1; as many as `common_words`."""
+    """The common direction of a language's texts, of length 1; one for each of `common_words`."""
 
     async def question(self, text: str, language: str) -> Vector:
         embedder = await self.embedder()
@@ -62,13 +62,16 @@ class SimilarityEncoder:
         return _without(await self._direction(language), vector, length=OTHERWISE)
 
     async def texts(self, texts: Sequence[str], language: str) -> list[Vector]:
-        """One vector a text, in order; each text is embedded once and remembered."""
-        known = self._known
-        missing = [text for text in dict.fromkeys(texts) if (language, text) not in known]
-        found = {text: known[language, text] for text in texts if (language, text) in known}
+        """One vector a text, in order; vectors are cached."""
+        found = {
+            text: vector
+            for text in dict.fromkeys(texts)
+            if (vector := self._known.get((language, text))) is not None
+        }
+        missing = [text for text in dict.fromkeys(texts) if text not in found]
         if missing:
             found.update(zip(missing, await self._embed(missing, language), strict=True))
-            known.update({(language, text): found[text] for text in missing})
+            self._known.update({(language, text): found[text] for text in missing})
         return [found[text] for text in texts]
 
     async def similarities(
