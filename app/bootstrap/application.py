@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -21,6 +21,7 @@ from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
 from app.bootstrap.chunking import chunk_book, embed_from_thread
 from app.bootstrap.providers import (
+    OwnEmbedder,
     asked_in_time,
     local_embedder,
     open_cohere,
@@ -148,32 +149,43 @@ async def application(
             index=index,
             ledgers=ledgers,
             cite=CiteParagraph(index, ledgers),
-            ingest=IngestBook(
-                read_book=read_source,
-                chunk_book=partial(
-                    chunk_book,
-                    embed=embed_from_thread(embedder),
-                    embeds_tokens=isinstance(embedder, MiniLmEmbedder),
-                ),
-                embedder=embedder,
-                context_embedder=embedder if isinstance(embedder, MiniLmEmbedder) else None,
-                cache=SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
-                ledgers=ledgers,
-                sparse=sparse,
-                index=index,
-                memory=FileLastRunStore(settings.home / "runs"),
-                count_tokens=count_tokens,
-                clock=time.perf_counter,
-                stamp=partial(source_stamp, state=settings.home),
-                tariff=tariff_of(settings, embedder),
-                encoder=f"{sparse.fingerprint} {LEXICAL_FINGERPRINT}",
-                billed=lambda: embedder.billed_tokens,
-            ),
+            ingest=_ingest(settings, embedder, index, ledgers, sparse, count_tokens),
             retrieve=retrieve,
             answer=answer,
             evaluate=Evaluate(retrieve, time.perf_counter, answer),
             glossary=LookUpTerms(index),
         )
+
+
+def _ingest(
+    settings: Settings,
+    embedder: OwnEmbedder,
+    index: BookStore,
+    ledgers: SqliteLedgers,
+    sparse: Bm25Encoder,
+    count_tokens: Callable[[str], int],
+) -> IngestBook:
+    return IngestBook(
+        read_book=read_source,
+        chunk_book=partial(
+            chunk_book,
+            embed=embed_from_thread(embedder),
+            embeds_tokens=isinstance(embedder, MiniLmEmbedder),
+        ),
+        embedder=embedder,
+        context_embedder=embedder if isinstance(embedder, MiniLmEmbedder) else None,
+        cache=SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
+        ledgers=ledgers,
+        sparse=sparse,
+        index=index,
+        memory=FileLastRunStore(settings.home / "runs"),
+        count_tokens=count_tokens,
+        clock=time.perf_counter,
+        stamp=partial(source_stamp, state=settings.home),
+        tariff=tariff_of(settings, embedder),
+        encoder=f"{sparse.fingerprint} {LEXICAL_FINGERPRINT}",
+        billed=lambda: embedder.billed_tokens,
+    )
 
 
 @asynccontextmanager

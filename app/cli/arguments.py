@@ -34,7 +34,10 @@ def parser() -> argparse.ArgumentParser:
     _asking(commands)
     _measuring(commands)
     _compare(commands)
-    _keeping(commands)
+    _index(commands)
+    _links(commands)
+    _ledger(commands)
+    _serving(commands)
     return root
 
 
@@ -138,7 +141,7 @@ def _compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     command.set_defaults(run=comparing.compare)
 
 
-def _keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _index(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     listing = commands.add_parser("books", help="list the indexed books")
     listing.add_argument("--json", action="store_true")
     listing.set_defaults(run=index_commands.listing)
@@ -173,6 +176,8 @@ def _keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     migrate.add_argument("--json", action="store_true")
     migrate.set_defaults(run=index_commands.migrate)
 
+
+def _links(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     links = commands.add_parser("links", help="print every paragraph's deep link, a JSON line each")
     links.add_argument("book", metavar="BOOK", help="an indexed book, or a book's folder")
     links.add_argument("--site", type=Site, choices=Site)
@@ -180,8 +185,8 @@ def _keeping(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     links.add_argument("--json", action="store_true", help="accepted; the output always is JSON")
     links.set_defaults(run=reading_commands.links)
 
-    _ledger(commands)
 
+def _serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     serve = commands.add_parser("serve", help="serve the API and a page that lists the books")
     serve.add_argument("--host")
     serve.add_argument("--port", type=int)

@@ -68,6 +68,17 @@ def _facts(model: str) -> _Model:
     return _V4 if int(version[1]) == 4 else _V5
 
 
+def _require_offered(model: str, dimension: int, offered: Sequence[int]) -> None:
+    """ConfigError unless the model has vectors of this dimension; any if none are known."""
+    if offered and dimension not in offered:
+        message = (
+            f"the model {model} has no vectors of {dimension} dimensions, only of "
+            f"{', '.join(map(str, offered))}: check RAG_COHERE_EMBED_MODEL and "
+            "RAG_COHERE_EMBED_DIMENSION"
+        )
+        raise ConfigError(message)
+
+
 class CohereEmbedder:
     """Implements the `Embedder` port.
 
@@ -88,13 +99,7 @@ class CohereEmbedder:
         parallel: int = 4,
     ) -> None:
         self._facts = _facts(model)
-        if self._facts.dimensions and dimension not in self._facts.dimensions:
-            offered = ", ".join(map(str, self._facts.dimensions))
-            message = (
-                f"the model {model} has no vectors of {dimension} dimensions, only of {offered}: "
-                "check RAG_COHERE_EMBED_MODEL and RAG_COHERE_EMBED_DIMENSION"
-            )
-            raise ConfigError(message)
+        _require_offered(model, dimension, self._facts.dimensions)
         self.model = model
         self.dimension = dimension
         self.billed_tokens = 0
