@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 
 from app.domain.answer import AnswerMode, Usage
-from app.domain.citation_markers import AnswerText, MarkerParser, Piece
+from app.domain.citation_markers import AnswerText, MarkerParser, ParsedText
 from app.domain.errors import (
     ConfigError,
     ProviderAuthError,
@@ -183,7 +183,7 @@ class _Answer:
         yield from self._events(self._parser.close())
         yield GeneratedEnd(self._usage, NO_ANSWER if self._detector.refused else self._reason)
 
-    def _events(self, pieces: Iterator[Piece]) -> Iterator[GeneratorEvent]:
+    def _events(self, pieces: Iterator[ParsedText]) -> Iterator[GeneratorEvent]:
         for piece in pieces:
             if isinstance(piece, AnswerText):
                 yield GeneratedText(piece.text)

@@ -15,23 +15,23 @@ class AnswerMode(StrEnum):
     GENERATED = "generated"
     """Written by a language model from the book's paragraphs."""
     EXTRACTIVE = "extractive"
-    """The book's own sentences, verbatim."""
+    """Verbatim text of the book."""
     REFUSED = "refused"
-    """The book does not say."""
+    """The book does not answer the question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """`answer[start:end]` is the claim; `quote` the words of the paragraph that support it."""
+    """`answer[start:end]` is the claim; `quote` is the text of the paragraph that supports it."""
 
     index: int
-    """Number shown to the reader, from 1, by order of first use of a paragraph."""
+    """Number shown to the reader, from 1, in order of each paragraph's first use."""
     start: int
     end: int
     paragraph_id: str
     url: str
     title: str
-    """Title of the section the paragraph stands in."""
+    """Title of the paragraph's section."""
     heading_path: tuple[str, ...]
     quote: str
     book: BookId
@@ -72,7 +72,7 @@ class AnswerPassage:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A paragraph (or, in a refusal, a section) the reader may look at."""
+    """A paragraph, or in a refusal a section, to read."""
 
     paragraph_id: str
     url: str
@@ -83,7 +83,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the answer cost, in the provider's tokens; 0 offline."""
+    """Tokens billed by the provider; 0 offline."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -91,7 +91,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence of the answer; `supported` if a verified citation lies in it."""
+    """A sentence of the answer; `supported` if it contains a verified citation."""
 
     start: int
     end: int
@@ -107,20 +107,20 @@ class Answer:
     passages: tuple[AnswerPassage, ...] = ()
     """Of an extractive answer: where its sentences stand, at most three, best first."""
     sources: tuple[Source, ...] = ()
-    """The paragraphs consulted; in a refusal, the nearest sections."""
+    """Paragraphs of the context; in a refusal, the nearest sections."""
     degraded: tuple[str, ...] = ()
-    """What did not work and was done without: "embedding", "rerank", "generator"."""
+    """Steps that failed and were skipped or replaced: "embedding", "rerank", "generator"."""
     usage: Usage = field(default_factory=Usage)
     statements: tuple[Statement, ...] = ()
-    """The sentences that say something of the book, in order; none in a refusal."""
+    """Sentences that state something about the book, in order; none in a refusal."""
     citation_precision: float = 1.0
-    """Share of the generator's citations that were verified, 0 to 1; 1 when it made none."""
+    """Share of the generator's citations that were verified, 0 to 1; 1 if there are none."""
     coverage: float = 1.0
-    """Share of `statements` that are supported, 0 to 1; 1 when there are none."""
+    """Share of `statements` that are supported, 0 to 1; 1 if there are none."""
     exercise: str = ""
-    """Id of the book's exercise that the question repeats; "" when it repeats none."""
+    """Id of the exercise that the question repeats; "" if none."""
     follow_ups: tuple[str, ...] = ()
-    """Up to three questions that go on from here and that the book can answer."""
+    """Up to three follow-up questions that the book can answer."""
 
 
 # Events of a streamed answer, in this order: Started, then TextDelta and CitationFound

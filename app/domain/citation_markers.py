@@ -1,6 +1,6 @@
-"""Citations out of `[1]` markers in an answer that arrives in pieces.
+"""Parses citations from `[1]` markers in a streamed answer.
 
-The result does not depend on where the pieces are cut: the parser is a machine over characters.
+The parser works character by character, so the result does not depend on how the stream is split.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-_CLOSING = {"[": "]", "\u3010": "\u3011", "\uff3b": "\uff3d"}  # also lenticular and full-width
-# Numbers with commas between, as a footnote (^1), or with what some models add (1†source).
-_BEGUN = re.compile(r"\^?[\d,;\s]{0,40}(?:\u2020[^\n]{0,40})?")
-_INSIDE = re.compile(r"\^?\s*(\d+(?:\s*[,;]\s*\d+)*)\s*(?:\u2020[^\n]*)?")
+_CLOSING = {"[": "]", "\u3010": "\u3011", "\uff3b": "\uff3d"}  # ASCII, lenticular and full-width
+# Numbers separated by commas, a footnote (^1), or a suffix that some models add (1†source).
+_MARKER_PREFIX = re.compile(r"\^?[\d,;\s]{0,40}(?:\u2020[^\n]{0,40})?")
+_MARKER_BODY = re.compile(r"\^?\s*(\d+(?:\s*[,;]\s*\d+)*)\s*(?:\u2020[^\n]*)?")
 _SENTENCE_END = frozenset(".!?\u2026")
 _SENTENCE_END_WITHOUT_BLANK = frozenset("\u3002\uff01\uff1f")
 _NO_BLANK_BEFORE = frozenset(".,;:!?)\n")
@@ -26,27 +26,27 @@ class AnswerText:
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
-    """`start:end` of the whole answer text, markers left out, rests on the sources numbered so."""
+class MarkedClaim:
+    """`start:end` of the answer without markers is supported by the sources `numbers`."""
 
     start: int
     end: int
     numbers: tuple[int, ...]
 
 
-Piece: TypeAlias = AnswerText | Marked
+ParsedText: TypeAlias = AnswerText | MarkedClaim
 
 
 class MarkerParser:
-    """Feed pieces of an answer, then close; yields text without markers, and what they mark.
+    """Feed parts of an answer, then close; yields text without markers, and the marked claims.
 
-    A marker counts for the words since the sentence began or since the marker before it. In code,
-    fenced or between backticks, and where it names no known source, it is ordinary text; but right
-    after a marker it is dropped, [9] of "[1][9]" where there are three.
+    A marker supports the words since the start of the sentence or the previous marker. In code, or
+    without a known source number, it is ordinary text. Directly after another marker, one with
+    unknown numbers is dropped: [9] of "[1][9]" if there are three sources.
     """
 
     def __init__(self, sources: int) -> None:
-        """`sources` are numbered 1 to `sources`."""
+        """`sources` is their number; they are numbered from 1."""
         self._known = range(1, sources + 1)
         self._text = ""
         self._emitted = 0
@@ -57,33 +57,33 @@ class MarkerParser:
         self._last_claim: tuple[int, int] | None = None
         self._code = _CodeTracker()
 
-    def feed(self, piece: str) -> Iterator[Piece]:
-        """Characters that may yet become a marker, and blanks before them, are held back."""
-        found: list[Marked] = []
-        for character in piece:
-            self._take(character, found)
-        yield from self._news(found)
+    def feed(self, part: str) -> Iterator[ParsedText]:
+        """Read a part; a possible marker and the blanks before it are held back."""
+        found: list[MarkedClaim] = []
+        for character in part:
+            self._read(character, found)
+        yield from self._new_output(found)
 
-    def close(self) -> Iterator[Piece]:
-        """What is left at the end of the answer."""
-        found: list[Marked] = []
-        self._give_up_marker(found)
+    def close(self) -> Iterator[ParsedText]:
+        """Yield what is left at the end of the answer."""
+        found: list[MarkedClaim] = []
+        self._write_marker_as_text(found)
         if not self._numbers:
             self._text += self._blanks
-        self._settle(found)
-        yield from self._news(found)
+        self._end_claim(found)
+        yield from self._new_output(found)
 
-    def _news(self, found: Sequence[Marked]) -> Iterator[Piece]:
+    def _new_output(self, found: Sequence[MarkedClaim]) -> Iterator[ParsedText]:
         if len(self._text) > self._emitted:
             yield AnswerText(self._text[self._emitted :])
             self._emitted = len(self._text)
         yield from found
 
-    def _take(self, character: str, found: list[Marked]) -> None:
+    def _read(self, character: str, found: list[MarkedClaim]) -> None:
         if self._marker:
             if self._continue_marker(character):
                 return
-            self._give_up_marker(found)
+            self._write_marker_as_text(found)
         if character in _CLOSING and not self._code.inside:
             self._marker = character
         elif character == " " and not self._code.inside:
@@ -92,31 +92,34 @@ class MarkerParser:
             self._write(character, found)
 
     def _continue_marker(self, character: str) -> bool:
-        """Whether the character belongs to the marker begun, which may end with it."""
+        """Add the character to the current marker; False if it does not belong to one."""
         if character == _CLOSING[self._marker[0]]:
-            inside = _INSIDE.fullmatch(self._marker[1:])
-            numbers = [int(number) for number in re.findall(r"\d+", inside[1])] if inside else []
-            known = [number for number in numbers if number in self._known]
-            if not known and not (numbers and self._numbers):
-                return False
-            self._numbers.update(dict.fromkeys(known))
-            self._marker = ""
-            return True
-        if _BEGUN.fullmatch(self._marker[1:] + character) is None or character == "\n":
+            return self._close_marker()
+        if _MARKER_PREFIX.fullmatch(self._marker[1:] + character) is None or character == "\n":
             return False
         self._marker += character
         return True
 
-    def _give_up_marker(self, found: list[Marked]) -> None:
+    def _close_marker(self) -> bool:
+        body = _MARKER_BODY.fullmatch(self._marker[1:])
+        numbers = [int(number) for number in re.findall(r"\d+", body[1])] if body else []
+        known = [number for number in numbers if number in self._known]
+        if not known and not (numbers and self._numbers):
+            return False
+        self._numbers.update(dict.fromkeys(known))
+        self._marker = ""
+        return True
+
+    def _write_marker_as_text(self, found: list[MarkedClaim]) -> None:
         marker, self._marker = self._marker, ""
         for character in marker:
             self._write(character, found)
 
-    def _write(self, character: str, found: list[Marked]) -> None:
-        """Add a character that is text for good."""
+    def _write(self, character: str, found: list[MarkedClaim]) -> None:
+        """Add a character of text."""
         marked = bool(self._numbers)
-        self._settle(found)
-        if marked:  # one blank where the marker stood between two, none before a stop
+        self._end_claim(found)
+        if marked:  # keep one blank around a removed marker, none before punctuation
             self._blanks = "" if character in _NO_BLANK_BEFORE else self._blanks[:1]
         last = self._text[-1:]
         ended = last in _SENTENCE_END if self._blanks else last in _SENTENCE_END_WITHOUT_BLANK
@@ -127,8 +130,8 @@ class MarkerParser:
         self._text += character
         self._code.take(character)
 
-    def _settle(self, found: list[Marked]) -> None:
-        """The markers before this place are complete: say what they mark."""
+    def _end_claim(self, found: list[MarkedClaim]) -> None:
+        """Append the claim of the markers just read, if there are any."""
         if not self._numbers:
             return
         numbers, self._numbers = tuple(self._numbers), {}
@@ -137,10 +140,10 @@ class MarkerParser:
             return
         self._last_claim = claim
         self._claim_start = len(self._text)
-        found.append(Marked(*claim, numbers))
+        found.append(MarkedClaim(*claim, numbers))
 
     def _claim(self) -> tuple[int, int] | None:
-        """The words marked; when there are none since, those marked before, else all so far."""
+        """Return the words since the last marker; else the last claim; else all text."""
         words = self._text[self._claim_start :]
         if not any(map(str.isalnum, words)):
             all_so_far = (
@@ -152,9 +155,9 @@ class MarkerParser:
 
 
 class _CodeTracker:
-    """Whether the next character stands in code, by CommonMark's fences and code spans.
+    """Tracks whether the next character is in code, by CommonMark's fences and code spans.
 
-    A code span that no backtick closes ends with its line, since what follows is not known yet.
+    An unclosed code span ends with its line, since the rest of the stream is unknown.
     """
 
     def __init__(self) -> None:
@@ -165,14 +168,14 @@ class _CodeTracker:
 
     @property
     def inside(self) -> bool:
-        # A run of backticks may still grow, so whether it opens or closes shows only after it.
+        # A run of backticks may still grow; it opens or closes code only at its end.
         if self._run:
-            return self._after_run() != ("", 0)
+            return self._state_after_run() != ("", 0)
         return bool(self._fence or self._span)
 
     def take(self, character: str) -> None:
         if self._run and character != self._run[0]:
-            self._fence, self._span = self._after_run()
+            self._fence, self._span = self._state_after_run()
             self._run = ""
         if character == "\n":
             self._line, self._span = "", 0
@@ -182,7 +185,7 @@ class _CodeTracker:
         else:
             self._line += character
 
-    def _after_run(self) -> tuple[str, int]:
+    def _state_after_run(self) -> tuple[str, int]:
         at_line_start = not self._line.strip()
         if self._fence:
             closes = at_line_start and self._run.startswith(self._fence)

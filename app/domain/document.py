@@ -1,7 +1,7 @@
-"""A book as the reader sees it: documents made of typed blocks with exact source spans.
+"""The parsed book: documents of typed blocks with exact source spans.
 
-All offsets are code points into the file's text, decoded as UTF-8 with line ends as they are
-(a byte order mark counts as one code point). Half-open: `source[start:end]`.
+Offsets are code points of the file's text, decoded as UTF-8 with its original line ends; a byte
+order mark is one code point. Spans are half-open: `source[start:end]`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _AT_ONCE = 1 << 20
 """Characters that are counted at once."""
 
 RUN_BOUNDARY = "\x1f"
-"""Stands between two runs of a block's text (ASCII unit separator)."""
+"""Separates two runs of a block's text (ASCII unit separator)."""
 RUN_GLUE = "\x1e"
-"""Stands at the edge of a run where the page shows no blank between it and what is beside it."""
+"""Marks an edge of a run where the page shows no blank next to it."""
 
 
 class BlockKind(StrEnum):
@@ -53,11 +53,11 @@ class Site(StrEnum):
 
 @fast_dataclass(frozen=True, slots=True)
 class Part:
-    """A joint inside a block where it may be split when it is too large for one chunk.
+    """A part of a block. A block too large for a chunk is split between its parts.
 
-    A list item (with what is nested in it), a table row, a paragraph or a code block inside an
-    admonition, quote, exercise or solution. Parts are in order, do not overlap and lie inside the
-    block's span. `text` is what a reader sees. `kind` is LIST for an item, TABLE for a row.
+    It is a list item with its nested content, a table row, or a paragraph or code block inside an
+    admonition, quote, exercise or solution. Parts are in order, disjoint and inside the block's
+    span. `text` is what a reader sees. `kind` is LIST for an item and TABLE for a row.
     """
 
     kind: BlockKind
@@ -65,18 +65,17 @@ class Part:
     end: int
     text: str
     header: bool = False
-    """True for a table's header row: repeated, as context, in every piece of a split table."""
+    """True for a table's header row, which every chunk of a split table repeats as context."""
 
 
 @fast_dataclass(frozen=True, slots=True)
 class Block:
-    """One unit of a book's text: the unit that is cited.
+    """A unit of text, such as a paragraph: the unit of citation.
 
-    `text` is what a reader sees: inline mark-up resolved, entities decoded, link text kept, maths
-    kept as TeX. `heading_path` runs from the page's title down to the section that holds the
-    block; a heading's own path ends with itself. `anchor` is the id of that section's heading as
-    the site generator makes it ("" above the first heading or under the page's title); `url` is
-    the page's permalink with `#anchor`.
+    `text` is what a reader sees: without inline mark-up, entities decoded, link text kept, maths as
+    TeX. `heading_path` goes from the page's title to the block's section; a heading's path ends
+    with itself. `anchor` is the id that the site generator gives the section's heading; "" above
+    the first heading and under the page's title. `url` is the page's permalink with `#anchor`.
     """
 
     kind: BlockKind
@@ -95,20 +94,20 @@ class Block:
     title: str = ""
     """A code block's title, an admonition's title, a figure's or listing's caption."""
     terms: tuple[str, ...] = ()
-    """Terms that the author marks as defined here; for a glossary entry its term."""
+    """Terms that the author marks as defined here; the terms of a glossary entry."""
     parts: tuple[Part, ...] = ()
     included: str = ""
-    """The file whose text an include directive pulled into `text`, relative to the book."""
+    """Path of the included file that `text` comes from, relative to the book; "" if none."""
     author_id: str = ""
-    """An id the author gave this block; wins over the content hash as paragraph id."""
+    """Id given by the author; used as paragraph id instead of the content hash."""
     runs: str = ""
-    """The text as the page shows it in line, with RUN_BOUNDARY wherever mark-up changes or maths
-    or a footnote stands: the stretches between are what a text fragment may quote."""
+    """The inline text of the page, with RUN_BOUNDARY at each change of mark-up, formula and
+    footnote. A text fragment may quote from one run only."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceWarning:
-    """Something in the source that was read, but not as its author meant: a broken include."""
+    """A problem in the source that did not stop the reading, such as a broken include."""
 
     message: str
     file: str
@@ -122,35 +121,35 @@ class SourceWarning:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One source file of a book, read whole."""
+    """One source file of a book."""
 
     file: str
     """Path relative to the book's folder, with forward slashes."""
     title: str
     chapter: str
-    """The title of the chapter (or unit) the page belongs to in the table of contents."""
+    """Title of the chapter that the page belongs to in the table of contents."""
     url: str
-    """The page's permalink: base URL and path, no anchor; percent-encoded, as each block's is."""
+    """The page's permalink without anchor, percent-encoded."""
     source: Text
-    """The file's text, with blanks in the place of what the page hides."""
+    """The file's text, with hidden parts replaced by blanks."""
     blocks: tuple[Block, ...]
     position: int = 0
-    """Place in the book's reading order, from 0."""
+    """Position in the book's reading order, from 0."""
     language: str = "en"
     """ISO 639-1 code."""
     unknown: tuple[Span, ...] = ()
-    """What lies neither in a block nor in a named class of mark-up: spans to look at."""
+    """Spans outside all blocks and known mark-up."""
     settings: dict[str, str] = field(default_factory=dict)
     """Per-document settings from front matter (`rag_...` keys)."""
 
     @property
     def nonblank(self) -> int:
-        """Characters of the source that are no blanks; a byte order mark in front is a blank."""
+        """Number of non-blank characters of the source; a byte order mark counts as blank."""
         return _count_nonblank(self.source) - (self.source[:1] == "\ufeff")
 
     @property
     def covered(self) -> int:
-        """Those of them that lie in a block or in a named class of mark-up."""
+        """Number of non-blank characters in blocks or known mark-up."""
         return self.nonblank - sum(
             _count_nonblank(self.source[start:end]) for start, end in self.unknown
         )
@@ -172,7 +171,7 @@ class Book:
     """Hash of the content of every file of the book, first 16 hex digits of SHA-256."""
     documents: tuple[Document, ...]
     orphans: tuple[str, ...] = ()
-    """Files that the table of contents leaves out: not indexed."""
+    """Files missing from the table of contents; they are not indexed."""
     warnings: tuple[SourceWarning, ...] = ()
 
     def blocks(self) -> Iterator[Block]:
@@ -181,6 +180,6 @@ class Book:
 
     @property
     def coverage(self) -> float:
-        """Share of non-blank source characters that lie in a block or known mark-up, 0 to 1."""
+        """Share of non-blank source characters in blocks or known mark-up, 0 to 1."""
         nonblank = sum(document.nonblank for document in self.documents)
         return sum(document.covered for document in self.documents) / nonblank if nonblank else 1.0

@@ -1,29 +1,29 @@
-"""Every error this program raises on purpose.
+"""The error classes.
 
-RagError                    message for the person in front of it; never carries a secret
+RagError                    the message is for users and never contains a secret
 ├── InputError              the caller's input is wrong            CLI exit 2, HTTP 422
 │   ├── BookError           a book's source cannot be read         names file and line
-│   │   └── FileRefused     a file holds more than its budget      may be left out instead
+│   │   └── FileRefused     a file exceeds the reading budget      can be skipped instead
 │   ├── QuestionError       an empty or oversized question
 │   └── UnknownStrategy     no such chunking strategy
 ├── BookNotFound            no such book in the index              CLI exit 2, HTTP 404
 ├── ConfigError             settings are missing or contradictory  CLI exit 2, HTTP 500
 ├── IndexMismatch           index made by another model            CLI exit 2, HTTP 409
 ├── IndexBusy               another ingest of the book is running  CLI exit 2, HTTP 409
-├── Overloaded              more at once than is answered          HTTP 503, retry_after
-├── ShuttingDown            the server ended before the answer     HTTP 503, retry_after
+├── Overloaded              too many requests at once              HTTP 503, retry_after
+├── ShuttingDown            the server stopped before the answer   HTTP 503, retry_after
 ├── StorageError            disk or index store failed             CLI exit 1, HTTP 503
-│   └── IndexUnreadable     written by another version, damaged    the next ingest replaces it
-└── ProviderError           an outside service failed              CLI exit 1, HTTP 502
-├── ProviderAuthError   it refused the key (401, 403)          CLI exit 2, HTTP 502
-├── ProviderRateLimited it said "too many requests" (429)      HTTP 503, retry_after
-├── ProviderRejected    it refused this input (400, 413, 422)  HTTP 502
-└── ProviderUnavailable 5xx, timeout, dropped connection       HTTP 503
+│   └── IndexUnreadable     damaged or of another version          the next ingest replaces it
+└── ProviderError           a remote service failed                CLI exit 1, HTTP 502
+    ├── ProviderAuthError   it refused the key (401, 403)          CLI exit 2, HTTP 502
+    ├── ProviderRateLimited it sent "too many requests" (429)      HTTP 503, retry_after
+    ├── ProviderRejected    it refused this input (400, 413, 422)  HTTP 502
+    └── ProviderUnavailable 5xx, timeout, dropped connection       HTTP 503
 """
 
 
 class RagError(Exception):
-    """Base of the tree. `code` is the stable machine-readable name used in JSON and SSE."""
+    """Base of all errors. `code` is the stable name used in JSON and SSE."""
 
     code = "internal"
     exit_code = 1
@@ -35,7 +35,7 @@ class InputError(RagError):
 
 
 class BookError(InputError):
-    """A problem in a book's source; `str()` gives `file:line: message` where a line is known."""
+    """A problem in a book's source; `str()` is `file:line: message` if the line is known."""
 
     code = "invalid_book"
 
@@ -47,7 +47,7 @@ class BookError(InputError):
 
 
 class FileRefused(BookError):
-    """One file holds more than the reading budget; `problem` is the message without the place."""
+    """A file exceeds the reading budget; `problem` is the message without `file:line`."""
 
     code = "file_refused"
 

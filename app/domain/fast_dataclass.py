@@ -1,7 +1,7 @@
-"""Dataclasses that are frozen for the type checker and cost nothing to be so when they are made.
+"""Dataclasses that are frozen for the type checker but as fast to create as mutable ones.
 
-A frozen dataclass sets each field through `object.__setattr__`, which takes four times as long as
-plain assignment; reading a book makes some ten objects a paragraph.
+A frozen dataclass sets fields through `object.__setattr__`, which takes four times as long as
+assignment. Reading a book creates about ten objects for each paragraph.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 else:
 
     def fast_dataclass(*, frozen: bool, slots: bool):  # noqa: ANN201 - mypy sees `dataclass` itself
-        """Make a dataclass with the equality and hash of a frozen one."""
+        """Return a mutable dataclass with the equality and hash of a frozen one."""
         return dataclass(slots=slots, unsafe_hash=frozen)
 
 

@@ -1,4 +1,4 @@
-"""A book's glossary: its entries, and its terms on a page."""
+"""Glossary terms of a book, and the search for them on a page."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _BETWEEN_WORDS = re.compile(r"\s+")
 _AFTER_TERM = re.compile(r"\s*(?:(?::|[.;,\u2013\u2014-]+(?=\s))\s*)?")
 _SIGNS = re.compile(r"(?P<before>[-.@#$%&/+!~^]*).*?(?P<after>[+#!]*)", re.DOTALL)
 
-Words: TypeAlias = tuple[str, ...]
-_Sought: TypeAlias = tuple[str, Words, str]
-"""(signs, folded words, signs): "--lib" is "--", ("lib",), "" and "C++" is "", ("c",), "++"."""
+_Words: TypeAlias = tuple[str, ...]
+_SignedWords: TypeAlias = tuple[str, _Words, str]
+"""(signs before, folded words, signs after): "C++" is ("", ("c",), "++")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +29,22 @@ class GlossaryTerm:
     definition: str
     paragraph_id: str
     url: str
-    """Opens the glossary at the entry."""
+    """Deep link to the entry."""
 
 
-_Named: TypeAlias = tuple[str, GlossaryTerm]
-"""A name of the term, and its entry."""
+_NamedEntry: TypeAlias = tuple[str, GlossaryTerm]
+"""(a form of the term, its entry)."""
 
 
 @dataclass(frozen=True, slots=True)
 class TermOnPage:
     entry: GlossaryTerm
     forms: tuple[str, ...]
-    """The distinct forms on the page, with capitals and plurals."""
+    """Distinct spellings on the page, with capitals and plurals."""
 
 
 def glossary_terms(passage: Passage) -> Iterator[GlossaryTerm]:
-    """Yield the terms of a glossary entry; nothing for any other passage."""
+    """Yield the terms of a glossary entry; nothing for other passages."""
     if passage.kind is not BlockKind.GLOSSARY_ENTRY:
         return
     definition = definition_in(passage)
@@ -53,11 +53,11 @@ def glossary_terms(passage: Passage) -> Iterator[GlossaryTerm]:
 
 
 def definition_in(passage: Passage) -> str:
-    """The text without the terms in front of it."""
+    """Return the passage's text without the leading terms."""
     text, at = passage.text, 0
     for term in passage.terms:
         folded = term.casefold()
-        # Case folding never shortens a text, so this prefix is enough.
+        # Case folding never shortens a text, so a slice of this length is enough.
         if text[at : at + len(folded)].casefold().startswith(folded):
             after = _AFTER_TERM.match(text, at + len(term))
             at = after.end() if after else len(text)
@@ -65,7 +65,7 @@ def definition_in(passage: Passage) -> str:
 
 
 def with_references(terms: Sequence[GlossaryTerm]) -> dict[GlossaryTerm, GlossaryTerm]:
-    """Term to explanation: an entry that only says "See posting." gets that of posting."""
+    """Map each term to its explanation; "See posting." is replaced by that of posting."""
     named: dict[str, GlossaryTerm] = {}
     for entry in terms:
         for name in term_forms(entry.term):
@@ -82,30 +82,22 @@ def _followed(entry: GlossaryTerm, named: Mapping[str, GlossaryTerm]) -> Glossar
 
 @dataclass(frozen=True, slots=True)
 class TermFinder:
-    """Finds terms as whole words, also in the English plural; the longest match wins.
+    """Finds terms as whole words, the longest match first.
 
-    "rank fusion (RF)" is found by either name. Case does not matter, except for names without a
-    lower-case letter: "IT" is not "it". Signs before and after a term matter: "-a" is not "a",
-    "C++" is not "C".
+    English plurals and each form of "rank fusion (RF)" match. Case is ignored unless the term is
+    all capitals: "IT" does not match "it". Signs around a term are part of it: "C++" is not "C".
     """
 
-    _by_words: Mapping[Words, _Signed] = field(repr=False)
+    _by_words: Mapping[_Words, _SignVariants] = field(repr=False)
     _lengths: Mapping[str, Sequence[int]] = field(repr=False)
-    """First word to the lengths, in words, of the terms that begin with it, descending."""
+    """First word -> word counts of the terms that begin with it, descending."""
 
     @classmethod
     def of(cls, terms: Iterable[GlossaryTerm]) -> TermFinder:
-        """Build the finder. Of entries with one term the first counts; exact terms come before
-        plurals.
-        """
-        found: dict[Words, dict[tuple[str, str], _Named]] = {}
-        named = [
-            (name, entry)
-            for entry in terms
-            for name in term_forms(entry.term)
-            if len(name) > 1 or name == entry.term  # the S of "entropy (S)" is in any text
-        ]
-        for numbers in (_as_it_is, other_numbers):
+        """Index the terms. The first entry of a term wins, an exact form before a plural."""
+        found: dict[_Words, dict[tuple[str, str], _NamedEntry]] = {}
+        named = list(_named_forms(terms))
+        for numbers in (_unchanged, other_numbers):
             for name, entry in named:
                 for before, words, after in _variants(name, numbers):
                     found.setdefault(words, {}).setdefault((before, after), (name, entry))
@@ -113,14 +105,14 @@ class TermFinder:
         for words in found:
             lengths.setdefault(words[0], set()).add(len(words))
         return cls(
-            {words: _Signed.of(signed) for words, signed in found.items()},
+            {words: _SignVariants.of(signed) for words, signed in found.items()},
             {first: sorted(counts, reverse=True) for first, counts in lengths.items()},
         )
 
     def find(self, passages: Iterable[Passage]) -> list[TermOnPage]:
-        """Return the terms in the passages' texts, in the order of their first appearance.
+        """Return the terms in the passages' texts in order of first occurrence.
 
-        A term in its own glossary entry does not count.
+        A term inside its own glossary entry does not count.
         """
         forms: dict[GlossaryTerm, dict[str, None]] = {}
         for passage in passages:
@@ -140,7 +132,7 @@ class TermFinder:
             for count in self._lengths.get(folded[at], ()):
                 stretch = words[at : at + count]
                 signed = self._by_words.get(tuple(folded[at : at + count]))
-                if signed is None or len(stretch) < count or not _run_on(text, stretch):
+                if signed is None or len(stretch) < count or not _are_adjacent(text, stretch):
                     continue
                 named = signed.at(text, stretch[0].start(), stretch[-1].end())
                 if named:
@@ -151,50 +143,58 @@ class TermFinder:
 
 
 @dataclass(frozen=True, slots=True)
-class _Signed:
-    """Terms of the same words, distinguished by the signs before and after them."""
+class _SignVariants:
+    """Terms with equal words that differ in the signs before and after them."""
 
-    by_signs: Mapping[tuple[str, str], tuple[int, _Named]]
-    """The terms with their positions."""
+    by_signs: Mapping[tuple[str, str], tuple[int, _NamedEntry]]
+    """(signs before, signs after) -> (rank among the variants, named entry)."""
     sizes: Sequence[tuple[int, int]]
-    """Numbers of signs before and after, descending."""
+    """(signs before, signs after) in numbers, the longest first."""
 
     @classmethod
-    def of(cls, terms: Mapping[tuple[str, str], _Named]) -> _Signed:
+    def of(cls, terms: Mapping[tuple[str, str], _NamedEntry]) -> _SignVariants:
         sizes = {(len(before), len(after)) for before, after in terms}
-        placed = {signs: (place, named) for place, (signs, named) in enumerate(terms.items())}
-        return cls(placed, sorted(sizes, key=sum, reverse=True))
+        ranked = {signs: (rank, named) for rank, (signs, named) in enumerate(terms.items())}
+        return cls(ranked, sorted(sizes, key=sum, reverse=True))
 
     def at(self, text: str, start: int, end: int) -> tuple[GlossaryTerm, str] | None:
-        """The term at this place with the most signs, and its form in the text."""
-        found: tuple[int, int, GlossaryTerm, str] | None = None
+        """Return the entry at `text[start:end]` with most matching signs, and its form there."""
+        best: tuple[int, int, GlossaryTerm, str] | None = None
         for before, after in self.sizes:
-            if found and before + after < found[0]:
+            signs = before + after
+            if best and signs < best[0]:
                 break
             form = text[max(0, start - before) : end + after]
-            if len(form) != before + (end - start) + after:
+            if len(form) != signs + end - start:
                 continue
             known = self.by_signs.get((form[:before], form[len(form) - after :]))
-            if known is None or (found and found[1] < known[0]):
+            if known is None:
                 continue
-            place, (name, entry) = known
-            if name in form or not name.isupper():
-                found = (before + after, place, entry, form)
-        return found and (found[2], found[3])
+            rank, (name, entry) = known
+            if (best is None or rank < best[1]) and (name in form or not name.isupper()):
+                best = (signs, rank, entry, form)
+        return best and (best[2], best[3])
 
 
-def _run_on(text: str, words: Sequence[re.Match[str]]) -> bool:
-    """Whether only blanks stand between the words."""
+def _named_forms(terms: Iterable[GlossaryTerm]) -> Iterator[_NamedEntry]:
+    for entry in terms:
+        for name in term_forms(entry.term):
+            if len(name) > 1 or name == entry.term:  # the S of "entropy (S)" would match anywhere
+                yield name, entry
+
+
+def _are_adjacent(text: str, words: Sequence[re.Match[str]]) -> bool:
+    """Whether only blanks are between the words."""
     return all(
         _BETWEEN_WORDS.fullmatch(text, one.end(), other.start()) for one, other in pairwise(words)
     )
 
 
-def _as_it_is(word: str) -> Collection[str]:
+def _unchanged(word: str) -> Collection[str]:
     return (word,)
 
 
-def _variants(term: str, numbers: Callable[[str], Collection[str]]) -> Iterator[_Sought]:
+def _variants(term: str, numbers: Callable[[str], Collection[str]]) -> Iterator[_SignedWords]:
     words = [word[0].casefold() for word in _WORD.finditer(term)]
     signs = _SIGNS.fullmatch(term)
     if not words or not signs:

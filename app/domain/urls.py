@@ -1,8 +1,8 @@
-"""Addresses: percent-encoded wherever they are made, and checked where somebody gives one.
+"""URLs: percent-encoding, and the check of a base URL.
 
-Every address is ASCII without quotes, brackets of mark-up, blanks or control characters, so it can
-stand in an HTML attribute, a header and a Markdown link as it is. Browsers decode a fragment before
-they look for the id.
+Every URL is ASCII without quotes, parentheses, angle brackets, blanks or control characters. So it
+needs no escaping in an HTML attribute, a header or a Markdown link. Browsers decode a fragment
+before they look for the id.
 """
 
 from __future__ import annotations
@@ -12,24 +12,25 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from app.domain.errors import InputError
 
-# What RFC 3986 allows, but for the apostrophe and the parentheses, which end attributes and links.
+# RFC 3986 also allows the apostrophe and parentheses, which end attributes and links.
 _UNSAFE = re.compile(r"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9%._~!$&*+,;=:@/?#\[\]-]")
 _HOST = re.compile(r"[A-Za-z0-9._:-]+")
+_NOT_BASE = re.compile(r"[ \\?#]")
 _NOT_PATH = {"?": "%3F", "#": "%23"}
 
 
 def encoded_url(url: str) -> str:
-    """Percent-encode what is not safe in an address; what is encoded already stays as it is."""
+    """Percent-encode unsafe characters of a URL; existing escapes stay."""
     return _UNSAFE.sub(lambda match: quote(match.group(), safe="", errors="replace"), url)
 
 
 def encoded_path(path: str) -> str:
-    """Percent-encode a path, in which `?` and `#` are letters like others."""
+    """Percent-encode a path, `?` and `#` included."""
     return re.sub(r"[?#]", lambda match: _NOT_PATH[match.group()], encoded_url(path))
 
 
 def with_anchor(url: str, anchor: str) -> str:
-    """Return the address of an id in a page; of the page where there is no id."""
+    """Return the URL of an element on the page; of the page itself if `anchor` is empty."""
     return f"{url}#{encoded_url(anchor).replace('#', '%23')}" if anchor else url
 
 
@@ -39,9 +40,9 @@ def permalink(paragraph_id: str, book: str) -> str:
 
 
 def checked_base_url(text: str) -> str:
-    """Return a site's address as all of its pages' begin, ASCII; "" stays.
+    """Return the base URL, percent-encoded and with an ASCII host; "" stays.
 
-    InputError unless it is an http or https address with a host, and without user name, query,
+    InputError unless it is an http or https URL with a host and without user name, query,
     fragment, blanks and control characters.
     """
     if not text:
@@ -52,20 +53,19 @@ def checked_base_url(text: str) -> str:
         port = parts.port
     except ValueError:
         raise _refused(text) from None
-    plain = text.isprintable() and not any(character in text for character in " \\?#")
-    if (
-        not plain
-        or "@" in parts.netloc
-        or parts.scheme not in ("http", "https")
-        or not _HOST.fullmatch(host)
-    ):
+    is_web = parts.scheme in ("http", "https") and "@" not in parts.netloc
+    if not is_web or not _HOST.fullmatch(host) or not _is_plain(text):
         raise _refused(text)
     if not parts.netloc.isascii():
         parts = parts._replace(netloc=host if port is None else f"{host}:{port}")
     return encoded_url(parts.geturl())
 
 
+def _is_plain(text: str) -> bool:
+    return text.isprintable() and not _NOT_BASE.search(text)
+
+
 def _refused(text: str) -> InputError:
-    shown = re.sub(r"//[^/]*@", "//...@", text)  # what stands there may be a password
-    message = f"base URL {shown!r}: not an http or https address such as https://book.example/docs"
+    shown = re.sub(r"//[^/]*@", "//...@", text)  # it may be a password
+    message = f"base URL {shown!r}: not an http or https URL such as https://book.example/docs"
     return InputError(message)

@@ -1,9 +1,10 @@
-r"""Text that UTF-8 can encode: no half of a surrogate pair, as `"\ud800"` in JSON or YAML makes."""
+r"""Lone surrogates, such as `"\ud800"` in JSON or YAML, which UTF-8 cannot encode."""
 
 from __future__ import annotations
 
 
 def is_well_formed(text: str) -> bool:
+    """Whether the text has no lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -12,7 +13,7 @@ def is_well_formed(text: str) -> bool:
 
 
 def well_formed(text: str) -> str:
-    """Return the text with U+FFFD for each lone surrogate."""
+    """Replace each lone surrogate by U+FFFD."""
     if is_well_formed(text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,4 +1,4 @@
-"""The boundary of a book's folder: nothing outside of it is read, by whatever way it is named."""
+"""Keeps reading inside the book's folder, whatever paths and links name."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 from app.domain.errors import BookError
 
 OUTSIDE = "lies outside the book's folder: not read"
-IRREGULAR = "is no regular file: not read"
+IRREGULAR = "is not a regular file: not read"
 
 
 def file_inside(folder: Path, name: str) -> Path:
-    """Return where the file really is, every link followed: the path to open.
+    """Return the file's real path, with all links followed.
 
-    `name` is relative to `folder`, which must be resolved. FileNotFoundError if there is none, as
-    for a link that leads nowhere or in a circle. BookError if the file lies outside the folder, or
-    is a device, a pipe or a folder.
+    `name` is relative to `folder`, which must be resolved. FileNotFoundError if there is no such
+    file, or a link is broken or circular. BookError if the file is outside the folder, or is a
+    device, a pipe or a folder.
     """
     try:
         path = (folder / name).resolve(strict=True)
@@ -29,5 +29,5 @@ def file_inside(folder: Path, name: str) -> Path:
 
 
 def shown_name(name: str) -> str:
-    r"""Return a file's name as a message shows it: bytes that are not UTF-8 as `\xff`."""
+    r"""Return a file's name for messages, with bytes that are not UTF-8 as `\xff`."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""Vectors of chunks: each of its own text or, for late chunking, made within its document."""
+"""Embeds chunks: each text alone or, for late chunking, within its document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.services.provider_failures import require_vector
 def token_counts(
     keys: Sequence[str], chunks: Sequence[Chunk], count_tokens: Callable[[str], int]
 ) -> list[int]:
-    """Of the texts that the keys stand for."""
+    """Return the number of tokens of each key's text."""
     texts = {chunk.vector_key: chunk.embedding_text for chunk in chunks if chunk.pooled_within}
     return [count_tokens(texts.get(key, key)) for key in keys]
 
@@ -25,18 +25,18 @@ async def embed_keys(
     embedder: Embedder,
     context_embedder: ContextEmbedder | None,
 ) -> AsyncIterator[tuple[Sequence[str], Sequence[Vector]]]:
-    """Yield (some of the keys, their vectors) as they come, each key once.
+    """Yield (keys, vectors) batch by batch, each key once.
 
-    ConfigError when a chunk's vector is to be made within its document, and nothing can;
-    ProviderError, which names the chunk, when a vector cannot be searched with; those before it
-    are yielded, since they are paid for.
+    ConfigError if a chunk needs late chunking and `context_embedder` is None. ProviderError, which
+    names the chunk, for an unusable vector; the vectors before it are yielded first, since they
+    are paid for.
     """
-    stands = {chunk.vector_key: f'{chunk.file}, "{chunk.section}"' for chunk in reversed(chunks)}
-    async for some, vectors in _made(keys, chunks, embedder, context_embedder):
+    locations = {chunk.vector_key: f'{chunk.file}, "{chunk.section}"' for chunk in reversed(chunks)}
+    async for some, vectors in _embed_all(keys, chunks, embedder, context_embedder):
         sound = 0
         try:
             for key, vector in zip(some, vectors, strict=True):
-                of = f"a chunk of {stands[key]}"
+                of = f"a chunk of {locations[key]}"
                 require_vector(vector, embedder.model, embedder.dimension, of)
                 sound += 1
         except ProviderError:
@@ -45,7 +45,7 @@ async def embed_keys(
         yield some, vectors
 
 
-async def _made(
+async def _embed_all(
     keys: Sequence[str],
     chunks: Sequence[Chunk],
     embedder: Embedder,
@@ -59,37 +59,38 @@ async def _made(
         yield alone[start : start + len(vectors)], vectors
     for document in documents:
         if context_embedder is None:
-            message = f"{embedder.model} gives no vectors of tokens, which late chunking needs"
+            message = f"{embedder.model} has no token vectors, which late chunking needs"
             raise ConfigError(message)
-        texts, places = _as_read(document)
+        texts, positions = _document_texts(document)
         vectors = await context_embedder.embed_in_context(texts)
         made = {
-            chunk.vector_key: vectors[place]
-            for chunk, place in zip(document, places, strict=True)
+            chunk.vector_key: vectors[position]
+            for chunk, position in zip(document, positions, strict=True)
             if chunk.vector_key in wanted
         }
         yield list(made), list(made.values())
 
 
-def _as_read(document: Sequence[Chunk]) -> tuple[list[str], list[int]]:
-    """The chunks' texts below their headings, and the place of each chunk's own among them.
+def _document_texts(document: Sequence[Chunk]) -> tuple[list[str], list[int]]:
+    """Return the document's texts and the index of each chunk's text among them.
 
-    Headings are what vectors know, but are not pooled into them: measured better than either.
+    Each new heading path is a text of its own. So token vectors depend on headings, but the pooled
+    vector of a chunk does not include theirs: measured better than both alternatives.
     """
     texts: list[str] = []
-    places: list[int] = []
+    positions: list[int] = []
     before: tuple[str, ...] = ()
     for chunk in document:
         if chunk.heading_path not in ((), before):
             texts.append(" > ".join(chunk.heading_path))
         before = chunk.heading_path
-        places.append(len(texts))
+        positions.append(len(texts))
         texts.append(chunk.reader_text)
-    return texts, places
+    return texts, positions
 
 
 def _documents(wanted: Set[str], chunks: Sequence[Chunk]) -> Iterator[Sequence[Chunk]]:
-    """All chunks of each late-chunked document that holds a wanted key; of equal ones the first."""
+    """Yield the chunks of each late-chunked document with a wanted key, equal documents once."""
     documents: dict[tuple[str, str], list[Chunk]] = {}
     for chunk in chunks:
         if chunk.pooled_within:

@@ -1,4 +1,4 @@
-"""Where a paragraph is now: by its id, by an alias, or what is nearest to where it was."""
+"""Resolves a paragraph id or alias to its current URL, or to the nearest section."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CitationTarget:
-    """`gone` is True when the paragraph left the book: `url` then is the nearest section's."""
+    """`gone` is True if the paragraph was removed: `url` is that of the nearest section."""
 
     book: BookId
     paragraph_id: str
@@ -31,29 +31,32 @@ class CiteParagraph:
     ledgers: LedgerStore
 
     async def find(self, paragraph_id: str, book: BookId | None = None) -> CitationTarget | None:
-        """Look in this indexed book, or in every one; None if the id was never known there.
+        """Look in `book`, or in every indexed one; None if the id was never used there.
 
-        A paragraph that lives in one book is preferred to a tombstone in another. StorageError when
-        it was not found but a ledger could not be read.
+        A paragraph that exists in one book is preferred to a removed one of another. StorageError
+        if it was not found and a ledger could not be read.
         """
-        readable = [manifest.book for manifest in await self.index.books()]
-        indexed = dict.fromkeys((*readable, *await self.index.damaged()))
         gone: CitationTarget | None = None
         failed: StorageError | None = None
-        for name in [book] if book in indexed else [] if book else indexed:
+        for name in await self._books(book):
             try:
-                place = await self._in_book(name, paragraph_id)
+                target = await self._find_in_book(name, paragraph_id)
             except StorageError as error:
                 failed = error
                 continue
-            if place is not None and not place.gone:
-                return place
-            gone = gone or place
+            if target is not None and not target.gone:
+                return target
+            gone = gone or target
         if failed and not gone:
             raise failed
         return gone
 
-    async def _in_book(self, book: BookId, paragraph_id: str) -> CitationTarget | None:
+    async def _books(self, book: BookId | None) -> list[BookId]:
+        readable = [manifest.book for manifest in await self.index.books()]
+        indexed = list(dict.fromkeys((*readable, *await self.index.damaged())))
+        return [name for name in indexed if book in (None, name)]
+
+    async def _find_in_book(self, book: BookId, paragraph_id: str) -> CitationTarget | None:
         found = await self.ledgers.locate(book, paragraph_id)
         if found is None:
             return None
@@ -64,8 +67,9 @@ class CiteParagraph:
         return CitationTarget(book, entry.paragraph_id, url, gone=True)
 
     async def _link(self, book: BookId, entry: Entry) -> str:
-        """Return the link to the paragraph itself; its section's if no chunk holds it, or the index
-        cannot be read.
+        """Return the paragraph's deep link.
+
+        It is the section's URL if no chunk has the paragraph or the index cannot be read.
         """
         try:
             passage = await self.index.find_paragraph(entry.paragraph_id, book)

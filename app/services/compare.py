@@ -1,4 +1,4 @@
-"""Compare chunking strategies on one's own book and questions."""
+"""Compares chunking strategies on a book and questions."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ class StrategyResult:
     chunks: int
     mean_tokens: float
     duplicates: float
-    """Share of chunks whose text another one has too, 0 to 1."""
+    """Share of chunks with the text of an earlier one, 0 to 1."""
     broken_blocks: int
-    """Code, tables, lists, maths and glossary entries of at most 700 tokens whole in no chunk."""
+    """Code, tables, lists, maths and glossary entries up to 700 tokens that no chunk has whole."""
     cut_sentences: int
-    """Ends of chunks that lie within a sentence."""
+    """Chunk boundaries inside a sentence."""
     recall: float
-    """At 5: share of the gold characters that the first five chunks cover."""
+    """Recall@5: share of the gold characters that the first five chunks cover."""
     ndcg: float
-    """At 10."""
+    """nDCG@10."""
     precision: float
     iou: float
     seconds: float
-    """Of chunking, with what `semantic` embeds to cut."""
+    """Seconds of chunking, with the embedding that `semantic` needs."""
     relative_time: float = 1.0
-    """`seconds` over those of the strategy `fixed`, or of the first one compared."""
+    """`seconds` divided by those of `fixed`, or of the first strategy compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workbench:
-    """An index of its own to fill and ask."""
+    """A temporary index to ingest into and search."""
 
     ingest: IngestBook
     evaluate: Evaluate
@@ -52,7 +52,7 @@ class Workbench:
 
 @dataclass(frozen=True, slots=True)
 class CompareStrategies:
-    """The use case. `workbench` opens an empty index; `clock` gives CPU or wall seconds."""
+    """The use case. `workbench` opens an empty index; `clock` returns CPU or wall seconds."""
 
     read_book: Callable[[IngestRequest], Book]
     chunk_book: ChunkBook
@@ -67,7 +67,7 @@ class CompareStrategies:
         strategies: Sequence[str],
         progress: ProgressReporter,
     ) -> list[StrategyResult]:
-        """Return a row a strategy, in the order asked for."""
+        """Return one row for each strategy, in the given order."""
         book = self.read_book(request)
         rows = [
             await self._row(
@@ -90,7 +90,7 @@ class CompareStrategies:
         seconds = self.clock() - started
         report = self.report(book, chunks, request)
         async with self.workbench() as bench:
-            await _given(bench.ingest, book, chunks).run(request, progress)
+            await _with_chunks(bench.ingest, book, chunks).run(request, progress)
             progress.start(request.strategy, len(questions), "questions")
             evaluation = await bench.evaluate.run(
                 questions,
@@ -114,8 +114,8 @@ class CompareStrategies:
         )
 
 
-def _given(ingest: IngestBook, book: Book, chunks: Sequence[Chunk]) -> IngestBook:
-    """Let the ingest take what is there: what a strategy embeds to cut would be embedded again."""
+def _with_chunks(ingest: IngestBook, book: Book, chunks: Sequence[Chunk]) -> IngestBook:
+    """Return an ingest that reuses these chunks, so that `semantic` embeds sentences only once."""
 
     def read(request: IngestRequest, advance: Advance = ignore) -> Book:  # noqa: ARG001 - ReadBook's
         advance(len(book.documents))

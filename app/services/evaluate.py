@@ -1,4 +1,4 @@
-"""Measure retrieval on questions with known answers."""
+"""Evaluates retrieval on questions with known answers."""
 
 from __future__ import annotations
 
@@ -25,40 +25,40 @@ from app.domain.retrieval.query import ContextPassage, SearchFilter, SearchMode,
 from app.services.retrieve import Retrieve, SearchResult
 
 STANDARD_DEPTH = 5
-"""Depth of the recall and hits that every measurement gives, whatever its own k."""
+"""Depth of recall and hit rate that every evaluation reports, besides its own k."""
 PARAGRAPHS = "paragraphs."
-"""Begins the name of what is measured over paragraphs instead of chunks."""
+"""Prefix of metrics over paragraphs instead of chunks."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
     book: BookId | None = None
-    """Ask this book only; "" for all."""
+    """Search this book only; None for all."""
     k: int = STANDARD_DEPTH
     mode: SearchMode = SearchMode.HYBRID
     rerank: bool = False
     rewrite: bool = False
-    """Whether a model makes the questions of conversations stand alone, or the rule."""
+    """Whether a model rewrites follow-up questions; otherwise rules do."""
     context_tokens: int = 3_000
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """What one question's search gave."""
+    """Result of one question's search."""
 
     question: Question
     measures: Mapping[str, float]
-    """By name, without what it cannot be measured by: none for an unanswerable question."""
+    """Metrics by name, where they apply; none for an unanswerable question."""
     first_hit: int
-    """Rank of the first chunk that finds a gold, from 1; 0 when none does."""
+    """Rank of the first chunk that finds a gold span, from 1; 0 if none does."""
     first_page_hit: int
-    """The same for any chunk of a file that has one."""
+    """Rank of the first chunk of a gold file, from 1; 0 if there is none."""
     answerability: float | None
-    """What refusal decides by, 0 to 1; None when no question of the set is unanswerable."""
+    """Answerability score, 0 to 1; None if all questions of the set are answerable."""
     milliseconds: float
     degraded: bool
     found: str = ""
-    """Deep link of the first hit; "" when nothing was found."""
+    """Deep link of the first hit; "" if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +68,10 @@ class Evaluation:
     threshold: float = THRESHOLD
     """The refusal threshold in use."""
     missing: tuple[str, ...] = ()
-    """Files of gold passages that the index has nothing of: no search could find those."""
+    """Gold files that are not in the index, so that no search can find them."""
 
     def summary(self) -> Mapping[str, float]:
-        """Means over the answerable questions; times over all."""
+        """Return means over the answerable questions and times over all."""
         return _summary(self.results)
 
     def by_kind(self) -> Mapping[str, Mapping[str, float]]:
@@ -82,13 +82,13 @@ class Evaluation:
         }
 
     def refusal(self) -> RefusalCurve | None:
-        """What each threshold refuses; None unless some questions are unanswerable."""
+        """Return the refusals by threshold; None if all questions are answerable."""
         judged = [(one.question.answerable, one.answerability) for one in self.results]
         return refusal_curve(judged, self.threshold)
 
 
-class Judge(Protocol):
-    """What this use case needs of `app.services.answer.AnswerQuestion`."""
+class AnswerabilityJudge(Protocol):
+    """The part of `app.services.answer.AnswerQuestion` that evaluation needs."""
 
     @property
     def refusal_threshold(self) -> float: ...
@@ -98,12 +98,12 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Evaluate:
-    """The use case. `clock` gives seconds, e.g. `time.perf_counter`."""
+    """The evaluation use case. `clock` returns seconds, e.g. `time.perf_counter`."""
 
     retrieve: Retrieve
     clock: Callable[[], float]
-    judge: Judge | None = None
-    """Without one no refusal is measured."""
+    judge: AnswerabilityJudge | None = None
+    """If None, refusals are not measured."""
 
     async def run(
         self,
@@ -111,7 +111,7 @@ class Evaluate:
         request: EvaluationRequest,
         advance: Callable[[int], None] = lambda _: None,
     ) -> Evaluation:
-        """Ask every question in turn; `advance(1)` after each. Raises what `Retrieve` raises."""
+        """Search for each question; call `advance(1)` after each. Raises what `Retrieve` raises."""
         judge = None if all(one.answerable for one in questions) else self.judge
         results = []
         for question in questions:
@@ -124,7 +124,7 @@ class Evaluate:
     async def _missing(
         self, results: Sequence[QuestionResult], request: EvaluationRequest
     ) -> tuple[str, ...]:
-        """Look for the gold files of questions that found none: within a file all is found."""
+        """Return gold files of questions without a page hit that a search within them misses."""
         lost = {
             file: one.question
             for one in results
@@ -142,7 +142,7 @@ class Evaluate:
         return tuple(missing)
 
     async def _ask(
-        self, question: Question, request: EvaluationRequest, judge: Judge | None
+        self, question: Question, request: EvaluationRequest, judge: AnswerabilityJudge | None
     ) -> QuestionResult:
         query = _query(question, request)
         started = self.clock()
@@ -156,7 +156,7 @@ class Evaluate:
             measures=_measures(question, ranking, scores, context, request.k),
             first_hit=scores.first_hit if question.answerable else 0,
             first_page_hit=scores.first_page_hit if question.answerable else 0,
-            answerability=await judge.answerability(asked(question, request.book))
+            answerability=await judge.answerability(ask_request(question, request.book))
             if judge
             else None,
             milliseconds=elapsed * 1000,
@@ -166,22 +166,22 @@ class Evaluate:
 
 
 def scope_of(question: Question, book: BookId | None) -> SearchFilter:
-    """Where a question is asked: in `book` or in all; in its own file if it has one."""
+    """Return the filter for `book`, or all books, and for the question's file if it has one."""
     return SearchFilter(
         books=(book,) if book else (),
         files=(question.filter_file,) if question.filter_file else (),
     )
 
 
-def asked(question: Question, book: BookId | None) -> AskRequest:
-    """The question as a reader would ask it."""
+def ask_request(question: Question, book: BookId | None) -> AskRequest:
+    """Return the question as a reader would ask it."""
     return AskRequest(question.question, filter=scope_of(question, book), history=question.history)
 
 
 def _query(question: Question, request: EvaluationRequest) -> SearchQuery:
     return SearchQuery(
         question=question.question,
-        # nDCG looks ten deep; more than k hits do not change the first k.
+        # nDCG needs ten hits; more hits than k do not change the first k.
         k=max(request.k, NDCG_DEPTH),
         mode=request.mode,
         filter=scope_of(question, request.book),
@@ -227,12 +227,12 @@ def _ranked(
     }
     if scores.precision is not None and scores.iou is not None:
         measures |= {"precision": scores.precision, "iou": scores.iou}
-    # Where k is the standard depth these two are there already.
+    # If k is the standard depth, these two repeat the first ones.
     return measures | {f"recall@{k}": scores.recall, f"hit@{k}": scores.hit(k)}
 
 
 def _paragraphs(context: Sequence[ContextPassage]) -> list[Retrieved]:
-    """The context's paragraphs, ranked as an answer's sources are: by their best hit."""
+    """Return the context's paragraphs, ranked by their best hit as an answer's sources are."""
     found: dict[tuple[str, str, str], list[Span]] = {}
     for one in sorted(context, key=lambda one: -one.score):
         paragraph = (one.book, one.file, one.passage.paragraph_id)
@@ -250,7 +250,7 @@ _ORDER = (
     "iou",
     "context_tokens",
 )
-"""What every summary has, in this order, even when no question could be measured by it."""
+"""Metrics of every summary, in this order, even if they apply to no question."""
 
 
 def _summary(results: Sequence[QuestionResult]) -> Mapping[str, float]:

@@ -1,4 +1,4 @@
-"""Measure answers on questions with known answers: their citations and their refusals."""
+"""Evaluates citations and refusals of answers to questions with known answers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.metrics import Retrieved, score_ranking
 from app.domain.evaluation.paired_bootstrap import Share
 from app.services.answer import AnswerQuestion
-from app.services.evaluate import asked
+from app.services.evaluate import ask_request
 
 
 @dataclass(frozen=True, slots=True)
 class AnsweredQuestion:
-    """`cited` and `right` count citations, a paragraph cited for two claims twice."""
+    """`cited` counts all citations and `right` the correct ones, one for each claim."""
 
     question: Question
     mode: AnswerMode
@@ -26,14 +26,14 @@ class AnsweredQuestion:
     right: int
     degraded: bool
     answerability: float | None
-    """What refusal decides by, 0 to 1; None when no question of the set is unanswerable."""
+    """Answerability score, 0 to 1; None if all questions of the set are answerable."""
 
     @property
     def refused(self) -> bool:
         return self.mode is AnswerMode.REFUSED
 
     def shares(self) -> Mapping[str, Share]:
-        """What the question adds to each metric, (part, whole); not where it adds nothing."""
+        """Return the question's (part, whole) of each metric that applies to it."""
         answerable = self.question.answerable
         shares = {
             "citation_precision": (self.right, self.cited * answerable),
@@ -53,12 +53,12 @@ class AnswerEvaluation:
     k: int = ANSWER_CHUNKS
 
     def summary(self) -> Mapping[str, float]:
-        """Shares from 0 to 1; one of nothing is 0.
+        """Return the metrics, 0 to 1; 0 if a metric applies to no question.
 
-        A citation is right when its paragraph finds a gold (see `metrics`). Citation precision is
-        over the citations of the answerable questions' answers; answer coverage is the share
-        of the answerable questions with a right citation; a question is refused rightly when it
-        is unanswerable.
+        A citation is right if its paragraph finds a gold span (see `metrics`). Citation precision:
+        share of right citations in answers to answerable questions. Answer coverage: share of
+        answerable questions with a right citation. A refusal is right if the question is
+        unanswerable.
         """
         shares = [one.shares() for one in self.results]
         return {
@@ -82,14 +82,14 @@ class AnswerEvaluation:
         return replace(self, results=results)
 
     def refusal(self) -> RefusalCurve | None:
-        """What each threshold would refuse; None unless there are questions of both sorts."""
+        """Return the refusals by threshold; None unless there are questions of both kinds."""
         judged = [(one.question.answerable, one.answerability) for one in self.results]
         return refusal_curve(judged, self.threshold)
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluateAnswers:
-    """The use case."""
+    """The use case that evaluates answers."""
 
     answer: AnswerQuestion
 
@@ -100,15 +100,15 @@ class EvaluateAnswers:
         k: int = ANSWER_CHUNKS,
         advance: Callable[[int], None] = lambda _: None,
     ) -> AnswerEvaluation:
-        """Ask every question in turn; `advance(1)` after each. `book` "" asks all books.
+        """Answer each question; call `advance(1)` after each. `book` None asks all books.
 
         Raises what `AnswerQuestion` raises.
         """
-        # Asked apart from the answer, which costs a search: only where it tells something.
+        # The score costs another search, so it is skipped if no question is unanswerable.
         judging = not all(one.answerable for one in questions)
         results = []
         for question in questions:
-            request = replace(asked(question, book), k=k)
+            request = replace(ask_request(question, book), k=k)
             score = await self.answer.answerability(request) if judging else None
             results.append(_judged(question, await self.answer.answer(request), score))
             advance(1)

@@ -1,4 +1,4 @@
-"""Python's cycle collector, paused where only lasting objects are made."""
+"""Control of Python's garbage collector where it costs time and finds nothing."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_gc() -> Iterator[None]:
-    """Do not look for reference cycles in this block, or in the function so decorated.
+    """Disable the collector inside the block or decorated function.
 
-    A book's blocks and chunks are many objects that all stay: the collector goes through them
-    again and again, a tenth of the time, and finds nothing, for reading makes no cycles.
+    Reading a book creates many long-lived objects and no cycles; scanning them again and again
+    takes a tenth of the time.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -25,10 +25,10 @@ def paused_gc() -> Iterator[None]:
 
 @contextmanager
 def frozen_heap() -> Iterator[None]:
-    """Do not look for cycles, in this block, among the objects that were there before it.
+    """Exclude objects that already exist from collection inside the block.
 
-    A process that answers keeps modules and models to its end; to go through them again and again
-    is a tenth of the time of a search.
+    A server keeps its modules and models to the end; scanning them takes a tenth of the time of a
+    search.
     """
     gc.freeze()
     try:

@@ -1,4 +1,4 @@
-"""Ingest a book: read, chunk, embed what is new, write a generation, publish it in one step."""
+"""Ingest: read a book, chunk it, embed new texts, write a generation and publish it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from app.domain.errors import (
 from app.domain.retrieval.query import Vector
 from app.services.chunk_vectors import embed_keys, token_counts
 from app.services.ingest_plan import IngestPlan, LedgerUpdate
-from app.services.ingest_report import IngestReport, IngestRequest, Memory
+from app.services.ingest_report import IngestReport, IngestRequest, LastRun
 from app.services.lexical import chunk_vector
 from app.services.paragraph_ids import keep_ids
 from app.services.phases import Advance, Phases, ignore
@@ -46,17 +46,17 @@ from app.services.ports import (
 __all__ = ["ChunkBook", "IngestBook", "IngestReport", "IngestRequest", "ReadBook"]
 
 WRITE_BATCH = 256
-"""Chunks that are in memory with their vectors at a time."""
+"""Chunks with vectors in memory at a time."""
 
 
 class ReadBook(Protocol):
-    """Calls `advance` with the number of files read since the last call."""
+    """Reads a book; calls `advance` with the number of files read since the last call."""
 
     def __call__(self, request: IngestRequest, advance: Advance = ignore) -> Book: ...
 
 
 class ChunkBook(Protocol):
-    """Calls `advance` with the number of documents done since the last call."""
+    """Chunks a book; calls `advance` with the number of documents done since the last call."""
 
     def __call__(
         self, book: Book, request: IngestRequest, advance: Advance = ignore
@@ -65,10 +65,11 @@ class ChunkBook(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class IngestBook:
-    """The use case. `clock` gives seconds and `now` the time of day; both only for the report.
+    """The ingest use case.
 
-    `stamp` hashes a book's files and the program that reads them, "" where it cannot be told;
-    `encoder` names what makes sparse vectors; `billed` counts the tokens billed so far.
+    `clock` returns seconds and `now` the date and time; both are for the report only. `stamp`
+    hashes the book's files and the program that reads them; "" if unknown. `encoder` identifies
+    the sparse encoder. `billed` returns the number of tokens billed so far.
     """
 
     read_book: ReadBook
@@ -83,17 +84,17 @@ class IngestBook:
     clock: Callable[[], float]
     stamp: Callable[[IngestRequest], str]
     context_embedder: ContextEmbedder | None = None
-    """The same embedder, where it can make vectors within a document."""
+    """The same embedder, if it supports late chunking."""
     tariff: Tariff = FREE
     encoder: str = ""
     billed: Callable[[], int] = lambda: 0
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     async def run(self, request: IngestRequest, progress: ProgressReporter) -> IngestReport:
-        """Bring the index up to date with the folder. Raises BookError, IndexBusy, ProviderError...
+        """Update the index from the folder. Raises BookError, IndexBusy, ProviderError and others.
 
-        Nothing is visible to readers before the last step; an error leaves the index as it was,
-        and vectors that were paid for stay in the cache.
+        Readers see the old generation until the last step. On an error the index stays as it was;
+        vectors received so far stay in the cache.
         """
         started = self.clock()
         phases = Phases(progress, self.clock)
@@ -113,7 +114,7 @@ class IngestBook:
         )
 
     async def _plan(self, request: IngestRequest, phases: Phases) -> IngestPlan:
-        """Find out what is to be done; change nothing."""
+        """Determine what to do, without changing anything."""
         book, ids = await self._read(request, phases)
         chunks = await self._chunk(book, request, phases)
         with phases.phase("compare"):
@@ -139,7 +140,7 @@ class IngestBook:
             changes=Changes() if same else compare(before, chunks),
             missing=missing,
             cost=self.tariff.estimate(counts),
-            warnings=self._cut(counts),
+            warnings=self._truncation_warnings(counts),
             ids=ids,
             faults=faults,
         )
@@ -148,7 +149,7 @@ class IngestBook:
         with phases.phase("read", unit="files") as advance:
             book = await asyncio.to_thread(self.read_book, request, advance)
             if not any(document.blocks for document in book.documents):
-                message = "no text to index here: the folder holds no Markdown file of this book"
+                message = "no text to index: the folder has no Markdown file of a book"
                 raise BookError(message, str(request.folder))
             revision = await self.ledgers.revision(book.id)
             known = await self.ledgers.load(book.id)
@@ -159,15 +160,16 @@ class IngestBook:
         with phases.phase("chunk", len(book.documents), "files") as advance:
             chunks = await asyncio.to_thread(self.chunk_book, book, request, advance)
         if not chunks:
-            message = "every block of the book is of an excluded kind: nothing to index"
+            message = "nothing to index: every block of the book has an excluded kind"
             raise BookError(message, str(request.folder))
         return chunks
 
     async def _indexed(
         self, book: BookId, digest: str
     ) -> tuple[BookManifest | None, Mapping[str, tuple[str, ...]], list[str]]:
-        """What is published: manifest, chunks with paragraph ids if it is not this, and what is
-        damaged in it.
+        """Return the published manifest, its chunks if the fingerprint differs, and its faults.
+
+        The chunks map a chunk id to its paragraph ids.
         """
         try:
             faults = await self.index.faults(book)
@@ -181,18 +183,19 @@ class IngestBook:
             return None, {}, [str(error)]
 
     async def _missing(self, chunks: Sequence[Chunk]) -> list[str]:
-        """Return the distinct keys that the cache has no vector for, in reading order."""
+        """Return the distinct vector keys missing from the cache, in reading order."""
         keys = [chunk.vector_key for chunk in chunks]
         return await self.cache.missing(self.embedder.model, self.embedder.dimension, keys)
 
-    def _cut(self, counts: Sequence[int]) -> list[str]:
-        """Warn of texts of which the model reads the beginning only."""
+    def _truncation_warnings(self, counts: Sequence[int]) -> list[str]:
+        """Warn about texts longer than the model's input limit."""
         limit = self.tariff.pace.tokens_per_text
-        cut = sum(count > limit for count in counts) if limit else 0
-        longer = (
-            f"{cut:,} texts are longer than the {limit} tokens that {self.embedder.model} reads"
-        )
-        return [f"{longer}: what is cut off is found by its words alone"] if cut else []
+        truncated = sum(count > limit for count in counts) if limit else 0
+        if not truncated:
+            return []
+        model = self.embedder.model
+        what = f"{truncated:,} texts exceed the {limit} tokens that {model} reads"
+        return [f"{what}: only lexical search finds the rest of them"]
 
     async def _carry_out(
         self,
@@ -203,7 +206,7 @@ class IngestBook:
         source: str,
     ) -> IngestReport:
         if plan.unchanged:
-            # After a rollback, say, the ledger may know more than this version of the book.
+            # The ledger can differ from an unchanged book, after a rollback for example.
             if plan.ids.new:
                 await self.ledgers.save(plan.book.id, plan.ids.ledger)
             return report
@@ -226,9 +229,8 @@ class IngestBook:
             await self._embed(plan, phases)
             await self._write(writer, plan.chunks, phases)
             with phases.phase("publish"):
-                # First the ledger: ids that readers may have seen are then never forgotten, and
-                # ids that nobody saw do no harm. A run that dies between the two is done again
-                # with the same ids, since equal texts find their own entries.
+                # The ledger goes first, so that no published id is ever missing from it. If the
+                # run dies in between, the next one gives equal texts the same ids.
                 if plan.ids.new:
                     await self.ledgers.save(plan.book.id, plan.ids.ledger)
                 return await writer.publish(self._manifest(plan, request))
@@ -238,19 +240,19 @@ class IngestBook:
     async def _refuse_if_overtaken(
         self, plan: IngestPlan, request: IngestRequest, source: str
     ) -> None:
-        """Another run may have come and gone while this one read the book."""
+        """Raise if the files or the ledger changed while this run read the book."""
         if await asyncio.to_thread(self.stamp, request) != source:
-            message = "files changed while they were read: run the ingest again"
+            message = "files changed during the ingest: run it again"
             raise BookError(message, str(request.folder))
         if await self.ledgers.revision(plan.book.id) != plan.ids.revision:
             message = (
-                f"book {plan.book.id!r} was written by another run while this one read it: "
+                f"another ingest wrote book {plan.book.id!r} while this one read it: "
                 "run the ingest again"
             )
             raise IndexBusy(message)
 
     async def _embed(self, plan: IngestPlan, phases: Phases) -> None:
-        """Embed and cache each batch as it comes, so that a crash never pays twice."""
+        """Embed and cache batch by batch, so that no vector is paid for twice after a crash."""
         missing = plan.missing
         if not missing:
             return
@@ -264,7 +266,7 @@ class IngestBook:
                     done += len(vectors)
                     advance(len(vectors))
             except ProviderError as error:
-                error.add_note(_kept(done, len(missing)))
+                error.add_note(_resume_note(done, len(missing)))
                 raise
         if done != len(missing):
             message = f"the embedder returned {done} vectors for {len(missing)} texts"
@@ -309,24 +311,22 @@ class IngestBook:
         )
 
     async def _recall(self, request: IngestRequest, source: str) -> IngestReport | None:
-        """Return the last run's report when everything that went into it is as it was, and what
-        came out of it too.
-        """
+        """Return the last run's report if its input and its result are unchanged; else None."""
         if not source or request.force:
             return None
         published = await self.index.books()
         stamp = self._stamp(request, source)
         for manifest in published:
-            memory = Memory.from_text(await self.memory.recall(manifest.book))
+            last = LastRun.from_text(await self.memory.recall(manifest.book))
             if (
-                memory is not None
-                and memory.stamp == stamp
-                and memory.fingerprint == manifest.fingerprint
-                and memory.report.generation == manifest.generation
-                and memory.ledger == await self.ledgers.revision(manifest.book)
+                last is not None
+                and last.stamp == stamp
+                and last.fingerprint == manifest.fingerprint
+                and last.report.generation == manifest.generation
+                and last.ledger == await self.ledgers.revision(manifest.book)
                 and not await self.index.faults(manifest.book)
             ):
-                return memory.report
+                return last.report
         return None
 
     async def _remember(
@@ -334,16 +334,16 @@ class IngestBook:
     ) -> None:
         if not source:
             return
-        memory = Memory(
+        last = LastRun(
             stamp=self._stamp(request, source),
             ledger=await self.ledgers.revision(plan.book.id),
             fingerprint=plan.fingerprint,
             report=report.of_the_next_run(),
         )
-        await self.memory.remember(plan.book.id, memory.to_text())
+        await self.memory.remember(plan.book.id, last.to_text())
 
     def _stamp(self, request: IngestRequest, source: str) -> str:
-        """Hash what goes into a run beside the ledger: source, program, request, settings."""
+        """Hash the input of a run except the ledger: source, program, request, settings."""
         facts = (
             source,
             replace(request, folder=Path(), dry_run=False, force=False, exclude_kinds=frozenset()),
@@ -357,10 +357,10 @@ class IngestBook:
 
 def _cached(vector: Vector | None) -> Vector:
     if vector is None:
-        message = "a vector is gone from the embedding cache: run the ingest again"
+        message = "a vector disappeared from the embedding cache: run the ingest again"
         raise ProviderError(message)
     return vector
 
 
-def _kept(done: int, total: int) -> str:
-    return f"{done:,} of {total:,} texts are embedded and kept: run the ingest again for the rest"
+def _resume_note(done: int, total: int) -> str:
+    return f"{done:,} of {total:,} texts are embedded and cached: run the ingest again for the rest"

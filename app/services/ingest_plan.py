@@ -1,4 +1,4 @@
-"""What an ingest is going to do, found out before anything is changed."""
+"""The plan of an ingest, made before anything is changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.services.ports import BookManifest
 
 @dataclass(frozen=True, slots=True)
 class LedgerUpdate:
-    """The ledger as it will be; `new` if that is not what is stored, whose revision is given."""
+    """The new ledger; `new` if it differs from the stored one, which has `revision`."""
 
     ledger: Ledger
     new: bool
@@ -26,7 +26,7 @@ class LedgerUpdate:
 
 @dataclass(frozen=True, slots=True)
 class IngestPlan:
-    """`missing` are the texts to embed, in reading order."""
+    """What an ingest will do. `missing` are the vector keys to embed, in reading order."""
 
     book: Book
     chunks: Sequence[Chunk]
@@ -39,7 +39,7 @@ class IngestPlan:
     warnings: list[str]
     ids: LedgerUpdate
     faults: list[str]
-    """What is damaged in the published generation."""
+    """Damage found in the published generation."""
 
     def report(self, request: IngestRequest) -> IngestReport:
         book, cost = self.book, self.cost

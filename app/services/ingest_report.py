@@ -1,4 +1,4 @@
-"""What is asked of an ingest and what it says of itself."""
+"""Request and report of an ingest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.domain.document import BlockKind, Site
 
 @dataclass(frozen=True, slots=True)
 class IngestRequest:
-    """`site` and `book` are found out from the folder when None."""
+    """What to ingest. `site` and `book` are detected from the folder if None."""
 
     folder: Path
     book: BookId | None = None
@@ -22,15 +22,15 @@ class IngestRequest:
     exclude_kinds: frozenset[BlockKind] = frozenset()
     include_orphans: bool = False
     skip_refused: bool = False
-    """Leave out a file that holds more than the reading budget, instead of stopping there."""
+    """Skip files above the reading budget instead of stopping."""
     dry_run: bool = False
     force: bool = False
-    """Write a generation though the index has it all."""
+    """Write a generation even if the index is up to date."""
 
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """What a run did; with `dry_run` what it would do."""
+    """What a run did; with `dry_run`, what it would do."""
 
     book: BookId
     book_version: str
@@ -39,39 +39,39 @@ class IngestReport:
     chunks: int
     added: int = 0
     changed: int = 0
-    """Chunks that took the place of an old one: some of the same paragraphs, other text."""
+    """Chunks that replace an old one: they share paragraphs, but the text differs."""
     removed: int = 0
     embedded: int = 0
     """Texts sent to the embedder."""
     reused: int = 0
-    """Chunks whose vector was in the cache, or in another chunk's text of this run."""
+    """Chunks whose vector was cached or equals that of another chunk in this run."""
     tokens: int = 0
-    """Tokens of the texts sent, by our own count."""
+    """Tokens of the texts sent, counted locally."""
     billed_tokens: int = 0
-    """Tokens that the provider billed; 0 for a model in this process."""
+    """Tokens billed by the provider; 0 for a local model."""
     batches: int = 0
-    """Calls that the texts fill."""
+    """Calls to the embedder."""
     minutes: float = 0.0
-    """That the provider's rate limits allow them in."""
+    """Minutes that the calls take within the provider's rate limits."""
     usd: float | None = 0.0
-    """Price of the tokens, billed or to be billed; None when the model's is not known."""
+    """Price of the tokens in US dollars; None if the model's price is unknown."""
     faults: list[str] = field(default_factory=list)
-    """What was damaged in the index, which is why it was written anew."""
+    """Damage in the old generation, which made this run write a new one."""
     unchanged: bool = False
-    """Nothing was written, as the index has it all."""
+    """Nothing was written: the index was up to date."""
     generation: int = 0
-    """Of the index that holds this version of the book; 0 before there is one."""
+    """The generation with this version of the book; 0 before the first."""
     seconds: float = 0.0
     phases: dict[str, float] = field(default_factory=dict)
     """Seconds by phase."""
     excluded: dict[str, int] = field(default_factory=dict)
-    """Blocks left out by their kind, as was asked."""
+    """Blocks excluded on request, by kind."""
     warnings: list[str] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
     dry_run: bool = False
 
     def of_the_next_run(self) -> IngestReport:
-        """What a run says that finds everything as this one left it."""
+        """Return the report of a next run that finds nothing changed."""
         return IngestReport(
             self.book,
             self.book_version,
@@ -87,9 +87,11 @@ class IngestReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
-    """The last run on a book: `stamp` hashes what went into it but for the ledger, which is at
-    `ledger` since, and `fingerprint` what came out.
+class LastRun:
+    """The last run on a book.
+
+    `stamp` hashes the input except the ledger, `ledger` is the ledger's revision after the run, and
+    `fingerprint` hashes the result.
     """
 
     stamp: str
@@ -101,8 +103,8 @@ class Memory:
         return json.dumps(asdict(self), ensure_ascii=False)
 
     @classmethod
-    def from_text(cls, text: str) -> Memory | None:
-        """Return None for what another version of the program wrote, or nobody."""
+    def from_text(cls, text: str) -> LastRun | None:
+        """Parse `to_text`; None if it is empty or of another version of the program."""
         try:
             data = json.loads(text)
             return cls(**{**data, "report": IngestReport(**data["report"])})

@@ -1,4 +1,4 @@
-"""Copy books from one index to another, vectors and all, and compare what arrived."""
+"""Copies books, vectors included, from one index to another and compares the result."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from app.services.phases import Phases
 from app.services.ports import BookManifest, BookStore, IndexPoint
 
 _TOLERANCE = 1e-5
-"""Of a number in a vector: each store scales to length 1 in float32 once more."""
+"""Tolerance for a number in a vector: each store normalises again, in float32."""
 
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """`copied` is False when the target had this very generation's content already."""
+    """`copied` is False if the target already had the same content."""
 
     book: BookId
     chunks: int
@@ -29,16 +29,16 @@ class Migrated:
 
 @dataclass(frozen=True, slots=True)
 class MigrateBooks:
-    """The use case. The source is only read."""
+    """The use case. It only reads the source."""
 
     source: BookStore
     target: BookStore
 
     async def run(self, books: Sequence[BookId], phases: Phases) -> list[Migrated]:
-        """Copy these books, or all when none is named.
+        """Copy these books, or all if none is named.
 
-        BookNotFound before anything is copied when one is missing; StorageError, and the target's
-        book as it was before, when what arrived differs from what was sent.
+        BookNotFound, before anything is copied, if one is missing. StorageError if the copy differs
+        from its source; the target's book is restored.
         """
         manifests = await books_asked(self.source, books)
         await require_all(self.source, books)
@@ -46,10 +46,10 @@ class MigrateBooks:
 
     async def _copy(self, manifest: BookManifest, phases: Phases) -> Migrated:
         book = manifest.book
-        there = await self.target.manifest(book)
-        current = there is not None and there.fingerprint == manifest.fingerprint
-        if there and current and not await self._difference(manifest, phases):
-            return Migrated(book, there.chunks, there.generation, copied=False)
+        existing = await self.target.manifest(book)
+        current = existing is not None and existing.fingerprint == manifest.fingerprint
+        if existing and current and not await self._first_difference(manifest, phases):
+            return Migrated(book, existing.chunks, existing.generation, copied=False)
         writer = await self.target.begin(book, manifest.dimension)
         try:
             with phases.phase(f"copy {book}", manifest.chunks, "chunks") as advance:
@@ -59,17 +59,16 @@ class MigrateBooks:
             published = await writer.publish(manifest)
         finally:
             await writer.abandon()
-        if difference := await self._difference(manifest, phases):
-            await (self.target.rollback(book) if there else self.target.remove(book))
+        if difference := await self._first_difference(manifest, phases):
+            await (self.target.rollback(book) if existing else self.target.remove(book))
             message = (
-                f"book {book!r}: {difference}; the server keeps what it had before: "
-                "run migrate again"
+                f"book {book!r}: {difference}; the server keeps its old version: run migrate again"
             )
             raise StorageError(message)
         return Migrated(book, published.chunks, published.generation, copied=True)
 
-    async def _difference(self, manifest: BookManifest, phases: Phases) -> str:
-        """Read both back, chunk by chunk in the order of their ids; return what differs first."""
+    async def _first_difference(self, manifest: BookManifest, phases: Phases) -> str:
+        """Compare both sides chunk by chunk, by id; return the first difference or ""."""
         arrived = _one_by_one(self.target.points(manifest.book))
         with phases.phase(f"verify {manifest.book}", manifest.chunks, "chunks") as advance:
             async for page in self.source.points(manifest.book):
@@ -79,7 +78,7 @@ class MigrateBooks:
                         return f"chunk {sent.chunk.chunk_id} on the server differs from its source"
                 advance(len(page))
             extra = await anext(arrived, None)
-            return f"chunk {extra.chunk.chunk_id} is on the server alone" if extra else ""
+            return f"chunk {extra.chunk.chunk_id} is on the server only" if extra else ""
 
 
 async def _one_by_one(pages: AsyncIterator[list[IndexPoint]]) -> AsyncIterator[IndexPoint]:

@@ -1,4 +1,4 @@
-"""Give a book's paragraphs the ids that its ledger remembers."""
+"""Keeps paragraph ids stable between versions of a book, by its ledger."""
 
 from __future__ import annotations
 
@@ -9,23 +9,21 @@ from app.domain.document import Block, Book
 from app.domain.identity import content_id, norm
 from app.domain.ledger import Ledger, Paragraph, renew
 
-# `p-0123456789-2`, the second paragraph of the same text, hashes to `p-0123456789`.
+# `p-0123456789-2` is the second paragraph with the text hashed to `p-0123456789`.
 _WITHOUT_REPEAT = re.compile(r"(?<=^p-.{10})-\d+$")
 
 
 def keep_ids(book: Book, ledger: Ledger) -> tuple[Book, Ledger]:
-    """Give the book's blocks the ids that the ledger remembers; return it with what is new."""
+    """Return the book with the ledger's paragraph ids, and the updated ledger."""
     blocks = [block for block in book.blocks() if block.paragraph_id]
     ids, renewed = renew(ledger, [_paragraph(block) for block in blocks])
     given = iter(ids)
 
     def identified(block: Block) -> Block:
         paragraph_id = next(given) if block.paragraph_id else ""
-        return (
-            block
-            if paragraph_id == block.paragraph_id
-            else replace(block, paragraph_id=paragraph_id)
-        )
+        if paragraph_id == block.paragraph_id:
+            return block
+        return replace(block, paragraph_id=paragraph_id)
 
     documents = tuple(
         replace(document, blocks=tuple(identified(block) for block in document.blocks))

@@ -1,4 +1,4 @@
-"""The phases of a long run: each is told to who watches, and timed."""
+"""Phases of a long run, reported as progress and timed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Advance: TypeAlias = Callable[[int], None]
 
 
 def ignore(_: int) -> None:
-    """Advance when nobody watches."""
+    """An `Advance` that does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """`seconds` is filled as phases end, in their order."""
+    """Runs phases; `seconds` gets the duration of each one that ended."""
 
     progress: ProgressReporter
     clock: Callable[[], float]
@@ -26,7 +26,7 @@ class Phases:
 
     @contextmanager
     def phase(self, name: str, total: int = 0, unit: str = "") -> Iterator[Advance]:
-        """Yield what is to be called with the amount done; `total` 0 means not known yet."""
+        """Yield a function to call with the amount done; `total` 0 means unknown."""
         self.progress.start(name, total, unit)
         started = self.clock()
         yield lambda amount: self.progress.advance(name, amount)

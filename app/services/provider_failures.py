@@ -1,4 +1,4 @@
-"""What is done without a provider that failed: told in the log; and what it sent, looked at."""
+"""Logs failures of providers and checks the vectors they send."""
 
 from __future__ import annotations
 
@@ -10,23 +10,25 @@ from app.domain.retrieval.query import Vector
 
 
 def log_failure(log: logging.Logger, event: str, error: ProviderError) -> None:
-    """Log what the answer is made without; a refused key or account as an error, since it stays."""
+    """Log a failed step of an answer; a refused key is an error, since it is permanent."""
     level = logging.ERROR if isinstance(error, ProviderAuthError) else logging.WARNING
     log.log(level, event, extra={"error": error.code, "reason": str(error)})
 
 
 def require_vector(vector: Vector, model: str, dimension: int, of: str) -> None:
-    """Raise ProviderError unless the vector can be searched with; `of` names what it stands for.
+    """ProviderError unless the vector has `dimension` finite numbers that are not all zero.
 
-    It has `dimension` finite numbers that are not all zero: a cosine with zeros is none.
+    `of` names the text of the vector, for the message.
     """
     if len(vector) != dimension:
-        fault = f"of {len(vector)} dimensions, not of {dimension}: see RAG_COHERE_EMBED_DIMENSION"
+        fault = (
+            f"of {len(vector)} dimensions instead of {dimension}: see RAG_COHERE_EMBED_DIMENSION"
+        )
     elif not math.isfinite(sum(vector)):
-        fault = "that is no number"
+        fault = "with values that are not finite"
     elif not any(vector):
-        fault = "of zeros"
+        fault = "of zeros only"
     else:
         return
-    message = f"the model {model} sent for {of} a vector {fault}"
+    message = f"model {model} returned for {of} a vector {fault}"
     raise ProviderError(message)

@@ -1,4 +1,4 @@
-"""Check what is stored of the books: index, ledgers, cache of embeddings."""
+"""Checks stored data for damage: index, ledgers and embedding cache."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from app.services.ports import BookStore, EmbeddingCache, LedgerStore
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What was found of one thing: `book` is "" for the cache, which all books share."""
+    """Result of one check; `book` is "" for the cache, which all books share."""
 
     book: str
     part: str
     """"index", "generation before", "ledger" or "cache"."""
     faults: tuple[str, ...] = ()
     repaired: str = ""
-    """What was done about them; "" when nothing was, or nothing could be."""
+    """The repair made; "" if there was none."""
 
     @property
     def sound(self) -> bool:
@@ -28,7 +28,7 @@ class Verified:
 
 @dataclass(frozen=True, slots=True)
 class VerifyBooks:
-    """The use case. It reads every byte, and changes something only to repair."""
+    """The use case. It reads every byte and writes only to repair."""
 
     index: BookStore
     ledgers: LedgerStore
@@ -37,23 +37,23 @@ class VerifyBooks:
     async def run(self, books: Sequence[BookId] = (), *, repair: bool = False) -> list[Verified]:
         """Check these books, or all, and the cache. BookNotFound before anything is repaired.
 
-        To repair is to switch readers to a generation without faults: an ingest with `force` writes
-        one where there is none. A ledger and the cache are left as they are, with what to do.
+        A repair switches readers to an intact generation; if there is none, an ingest with `force`
+        writes one. Ledgers and the cache are not repaired: their faults say what to do.
         """
         known = {one.book for one in await self.index.books()} | {*await self.index.damaged()}
         for book in books:
             if book not in known:
-                there = ", ".join(sorted(known)) or "none"
-                message = f"no book {book!r} in the index; there are: {there}"
+                names = ", ".join(sorted(known)) or "none"
+                message = f"no book {book!r} in the index; there are: {names}"
                 raise BookNotFound(message)
         found = []
         for book in books or sorted(known):
-            found.append(await self._index(book, repair=repair))
-            found.append(await self._before(book, repair=repair))
+            found.append(await self._check_index(book, repair=repair))
+            found.append(await self._check_previous(book, repair=repair))
             found.append(Verified(book, "ledger", tuple(await self.ledgers.faults(book))))
         return [*found, Verified("", "cache", tuple(await self.cache.faults()))]
 
-    async def _index(self, book: BookId, *, repair: bool) -> Verified:
+    async def _check_index(self, book: BookId, *, repair: bool) -> Verified:
         faults = tuple(await self.index.faults(book))
         if not faults or not repair:
             return Verified(book, "index", faults)
@@ -64,15 +64,15 @@ class VerifyBooks:
         done = f"readers see generation {manifest.generation} of {manifest.created_at}"
         return Verified(book, "index", faults, done)
 
-    async def _before(self, book: BookId, *, repair: bool) -> Verified:
-        """What a rollback would go to. One that readers were led away from stays damaged."""
+    async def _check_previous(self, book: BookId, *, repair: bool) -> Verified:
+        """Check the previous generation, the target of a rollback."""
         part = "generation before"
         try:
             faults = tuple(await self.index.faults(book, before=True))
             if faults and repair:
                 await self.index.repair(book)
                 if not await self.index.faults(book, before=True):
-                    return Verified(book, part, faults, "it is not kept")
+                    return Verified(book, part, faults, "it was removed")
         except StorageError as error:
             return Verified(book, part, (str(error),))
         return Verified(book, part, faults)

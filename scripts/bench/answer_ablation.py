@@ -2,8 +2,8 @@
 
 Called by `extraction.py --ablate`. A figure is the mean over a set's questions of how much of the
 known answer is in the text that is shown, in percent: of a student's question 100 if all key facts
-are there; of xquad, clapnq and chroma the share of the gold text's runs of five words; of the others
-the share of the known answer's terms. Differences to all rules come with 95 % intervals of a paired
+are there; of xquad, clapnq and chroma the share of the gold text's runs of five words; of
+the others the share of the known answer's terms. Differences to all rules come with 95 % intervals of a paired
 bootstrap. Exercises and solutions count in no baseline.
 """
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from dev_sets import DEV_SETS
 
@@ -30,8 +30,8 @@ from app.domain.answering.request import AskRequest
 from app.domain.answering.rules import ALL_RULES, Rule
 from app.domain.answering.units import NEVER_QUOTED, Unit
 from app.domain.book_id import BookId
-from app.domain.helpfulness import has_facts
-from app.domain.retrieval.paired_bootstrap import paired_bootstrap
+from app.domain.evaluation.helpfulness import has_facts
+from app.domain.evaluation.paired_bootstrap import paired_bootstrap
 from app.domain.retrieval.query import ContextPassage, SearchFilter, Turn
 from app.domain.terms import Terms, words
 
@@ -106,7 +106,7 @@ async def students(app: Application) -> AsyncIterator[tuple[str, Asked]]:
             yield "students", await _asked(app, request, record, Path())
 
 
-def _lines(path: Path) -> list[dict]:  # type: ignore[type-arg] - each set has its own keys
+def _lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
 
 

@@ -258,7 +258,7 @@ def test_an_error_of_the_embedder_keeps_what_was_paid_and_the_next_run_pays_the_
         with pytest.raises(ProviderUnavailable) as caught:
             await run.ingest(book)
         assert caught.value.__notes__ == [
-            "6 of 8 texts are embedded and kept: run the ingest again for the rest"
+            "6 of 8 texts are embedded and cached: run the ingest again for the rest"
         ]
         assert await run.app.index.books() == []
         run.embedder.fails_after = None
@@ -302,7 +302,7 @@ def test_a_run_that_was_overtaken_while_it_read_does_not_undo_the_other(
 
         edit(book / "page0.md", "Page0 part0", "Stale words")
         run.use_case = replace(quick, read_book=read_slowly)
-        with pytest.raises(BookError, match="files changed while they were read"):
+        with pytest.raises(BookError, match="files changed during the ingest"):
             await run.ingest(book)
         assert {one.book_version for one in await run.chunks()} == set(versions)
 
@@ -323,7 +323,9 @@ def test_a_ledger_that_was_replaced_meanwhile_is_not_overwritten(home: Path, boo
 
         _, imported = renew(Ledger(), [paragraph(LONG)])
         run.use_case = replace(quick, chunk_book=chunk_slowly)
-        with pytest.raises(IndexBusy, match="written by another run while this one read it"):
+        with pytest.raises(
+            IndexBusy, match="another ingest wrote book 'lamps' while this one read it"
+        ):
             await run.ingest(book)
         assert await run.app.ledgers.load(BookId(BOOK)) == imported
 

@@ -112,7 +112,7 @@ def test_after_an_outage_the_next_run_embeds_only_the_rest(home: Path, book: Pat
         paid = len(double.billed)
         assert 0 < paid < 24
         (note,) = caught.value.__notes__
-        assert note.startswith(f"{paid} of 24 texts are embedded and kept")
+        assert note.startswith(f"{paid} of 24 texts are embedded and cached")
         assert await run.app.index.books() == []
         double.random_faults = lambda _: None
         report = await run.ingest(book)
@@ -199,7 +199,7 @@ def test_texts_that_the_model_cuts_are_warned_of(home: Path, book: Path) -> None
         )
         edit(book / "page1.md", "Page1 part1", "Newer words")
         (warning,) = (await run.ingest(book)).warnings
-        assert warning.startswith("1 texts are longer than the 30 tokens that embed-v4.0 reads")
+        assert warning.startswith("1 texts exceed the 30 tokens that embed-v4.0 reads")
 
     play(home, scenario)
 

@@ -100,7 +100,7 @@ def test_repair_goes_back_to_the_generation_before(run: Run, home: Path, tmp_pat
     assert run("verify").code == 0
     damage(home / "state", "lamps", 1)
     assert "lamps generation before: damaged" in run("verify").out
-    assert "it is not kept" in run("verify", "--repair").out
+    assert "it was removed" in run("verify", "--repair").out
     assert run("verify").code == 0
 
 

@@ -201,8 +201,8 @@ def test_pipes_and_devices_are_never_opened(folder: Path) -> None:
     text, warnings = read(folder, Site.DOCUSAURUS)
     assert "Text of the page." in text
     assert warnings == [
-        "docs/inc.md:1: import ./pipe.md is no regular file: not read",
-        "docs/zero.md: is no regular file: not read",
+        "docs/inc.md:1: import ./pipe.md is not a regular file: not read",
+        "docs/zero.md: is not a regular file: not read",
     ]
     assert folder_fingerprint(folder, folder / "state")
 

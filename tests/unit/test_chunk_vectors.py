@@ -30,9 +30,9 @@ class Faulty(FakeEmbedder):
     ("vector", "fault"),
     [
         ([0.0] * DIMENSION, "a vector of zeros"),
-        ([float("nan")] * DIMENSION, "that is no number"),
-        ([float("inf"), *[0.0] * (DIMENSION - 1)], "that is no number"),
-        ([1.0], f"of 1 dimensions, not of {DIMENSION}"),
+        ([float("nan")] * DIMENSION, "with values that are not finite"),
+        ([float("inf"), *[0.0] * (DIMENSION - 1)], "with values that are not finite"),
+        ([1.0], f"of 1 dimensions instead of {DIMENSION}"),
     ],
 )
 def test_a_vector_that_is_none_is_not_kept_and_its_chunk_is_named(

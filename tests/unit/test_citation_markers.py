@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.citation_markers import AnswerText, Marked, MarkerParser
+from app.domain.citation_markers import AnswerText, MarkedClaim, MarkerParser
 
 Result = tuple[str, list[tuple[int, int, tuple[int, ...]]]]
 
@@ -18,7 +18,7 @@ def parse(pieces: Sequence[str], sources: int = 3) -> Result:
     found = [item for piece in pieces for item in parser.feed(piece)]
     found.extend(parser.close())
     text = "".join(item.text for item in found if isinstance(item, AnswerText))
-    return text, [(m.start, m.end, m.numbers) for m in found if isinstance(m, Marked)]
+    return text, [(m.start, m.end, m.numbers) for m in found if isinstance(m, MarkedClaim)]
 
 
 CASES = [

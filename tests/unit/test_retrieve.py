@@ -140,7 +140,7 @@ def test_a_question_with_a_vector_that_is_none_is_searched_by_words(values: list
     broken = retrieve(embedder=Broken())
     result = search(broken, SearchQuery("queues"))
     assert (ids(result), result.degraded) == (["book-a.md-1"], ("embedding",))
-    with pytest.raises(ProviderError, match="the model fake sent for a question a vector"):
+    with pytest.raises(ProviderError, match="model fake returned for a question a vector"):
         search(broken, SearchQuery("queues", mode=SearchMode.DENSE))
 
 
