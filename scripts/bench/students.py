@@ -7,8 +7,9 @@ offline. Beside it, in the same run, the same files cut raw by RecursiveCharacte
 characters, 200 of overlap), searched by BM25 (bm25s, stemmed, English stop words), by our local
 model's vectors, and by both (0.5 each, scaled to 0..1 over all chunks); shown are the best chunk or
 the best three. In a conversation the plain search gets the student's last turn and the question.
-Prints figures over the answerable questions, and ours minus theirs with its 95 % interval (paired
-bootstrap over questions). Needs `scripts/setup bench`.
+Our chunks are longer, so "found in as many words" gives the plain search as many of its chunks as
+fit into the words of our five. Prints figures over the answerable questions, and ours minus theirs
+with its 95 % interval (paired bootstrap over questions). Needs `scripts/setup bench`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -33,7 +35,7 @@ from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.helpfulness import Helpfulness, finds_gold, has_facts, summary
 from app.domain.evaluation.metrics import Retrieved
 from app.domain.evaluation.paired_bootstrap import Difference, Share, paired_bootstrap
-from app.services.evaluate import STANDARD_DEPTH
+from app.services.evaluate import STANDARD_DEPTH, asked
 from app.services.evaluate_helpful import EvaluateHelpful
 from app.services.ports import Embedder
 
@@ -49,7 +51,9 @@ BOOKS = (
 SIZE, OVERLAP = 1_000, 200
 SHOWN = {"best chunk": 1, "best 3 chunks": 3}
 OURS = "ours"
-METRICS = ("found", "facts_shown", "words_shown")
+METRICS = ("found", "found_in_words", "facts_shown")
+DEPTH = 40
+"""Chunks of a plain ranking: more than the words of our five hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,7 @@ class PlainSearch:
         return {name: self._best(of_chunks) for name, of_chunks in scores.items()}
 
     def _best(self, scores: Floats) -> list[PlainChunk]:
-        return [self.chunks[at] for at in np.argsort(-scores, kind="stable")[:STANDARD_DEPTH]]
+        return [self.chunks[at] for at in np.argsort(-scores, kind="stable")[:DEPTH]]
 
     def _tokens(self, texts: list[str]) -> Any:  # noqa: ANN401 - the library has no types
         return bm25s.tokenize(
@@ -125,10 +129,15 @@ def scaled(scores: Floats) -> Floats:
     return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
 
 
-def measures(question: Question, ranking: Sequence[PlainChunk], shown: int) -> Measures:
+def measures(question: Question, ranking: Sequence[PlainChunk], shown: int, room: int) -> Measures:
+    """`room` is the words of our five hits."""
     text = "\n\n".join(one.text for one in ranking[:shown])
+    sizes = accumulate(len(one.text.split()) for one in ranking)
+    fitting = sum(size <= room for size in sizes)
+    places = [one.place for one in ranking]
     return {
-        "found": (finds_gold(question, [one.place for one in ranking]), 1),
+        "found": (finds_gold(question, places[:STANDARD_DEPTH]), 1),
+        "found_in_words": (finds_gold(question, places[:fitting]), 1),
         "facts_shown": (has_facts(text, question.key_facts), 1),
         "words_shown": (len(text.split()), 1),
     }
@@ -141,21 +150,22 @@ async def run(data: Path, home: Path, half: str) -> None:
     async with indexed(data, home, BOOKS) as app:
         for one in BOOKS:
             about = [question for question in questions if question.book == one.book]
-            results, theirs = await asked(app, data / one.folder, one, about)
+            results, theirs = await measured(app, data / one.folder, one, about)
             ours += results
             systems[OURS] |= {
-                found.question.id: found.shares() for found in results if found.question.answerable
+                found.question.id: {**found.shares(), "found_in_words": found.shares()["found"]}
+                for found in results
+                if found.question.answerable
             }
             for name, rows in theirs.items():
                 systems.setdefault(name, {}).update(rows)
             print(f"asked {one.book}", flush=True)
     report(questions, systems)
     means = summary(ours)
-    rest = {name: value for name, value in means.items() if name not in METRICS}
-    print("\nours:", ", ".join(f"{name} {value:.4g}" for name, value in rest.items()))
+    print("\nours:", ", ".join(f"{name} {value:.4g}" for name, value in means.items()))
 
 
-async def asked(
+async def measured(
     app: Application, folder: Path, one: DevSet, questions: Sequence[Question]
 ) -> tuple[Sequence[Helpfulness], Mapping[str, Mapping[str, Measures]]]:
     """Ours, and the measures of each plain system by question id."""
@@ -164,10 +174,12 @@ async def asked(
     for question in questions:
         if not question.answerable:
             continue
+        hits = (await app.answer.consult.read(asked(question, one.book))).found.hits
+        room = sum(len(hit.chunk.text_content.split()) for hit in hits[:STANDARD_DEPTH])
         for by, ranking in (await search.rankings(question)).items():
             for shown, count in SHOWN.items():
                 rows = theirs.setdefault(f"{by}, {shown}", {})
-                rows[question.id] = measures(question, ranking, count)
+                rows[question.id] = measures(question, ranking, count, room)
     found = await EvaluateHelpful(app.answer).run(questions)
     return found.results, theirs
 
@@ -175,14 +187,19 @@ async def asked(
 def report(questions: Sequence[Question], systems: Mapping[str, Mapping[str, Measures]]) -> None:
     answerable = [one for one in questions if one.answerable]
     print(f"\n{len(answerable)} answerable questions\n")
-    print("| system | found in 5 | ours - it | key facts shown | ours - it | words shown |")
-    print("|---|---:|---|---:|---|---:|")
+    print(
+        "| system | found in 5 | ours - it | found in as many words | ours - it | key facts shown "
+        "| ours - it | words shown |"
+    )
+    print("|---|---:|---|---:|---|---:|---|---:|")
     for name, rows in systems.items():
-        found, facts = (compared(systems[OURS], rows, metric, answerable) for metric in METRICS[:2])
+        against = [compared(systems[OURS], rows, metric, answerable) for metric in METRICS]
         words = mean([rows[one.id].get("words_shown") for one in answerable])
-        cells = [f"{found.a:.3f}", interval(found), f"{facts.a:.3f}", interval(facts)]
-        if name == OURS:
-            cells[1] = cells[3] = ""
+        cells = [
+            text
+            for one in against
+            for text in (f"{one.a:.3f}", "" if name == OURS else interval(one))
+        ]
         print(f"| {name} | {' | '.join(cells)} | {words:.0f} |")
     print("\nBy kind, found in 5 / key facts shown:\n")
     kinds = sorted({one.kind for one in answerable})
@@ -192,7 +209,9 @@ def report(questions: Sequence[Question], systems: Mapping[str, Mapping[str, Mea
         cells = []
         for kind in kinds:
             of_kind = [rows[one.id] for one in answerable if one.kind == kind]
-            both = (mean([one.get(metric) for one in of_kind]) for metric in METRICS[:2])
+            both = (
+                mean([one.get(metric) for one in of_kind]) for metric in ("found", "facts_shown")
+            )
             cells.append(" / ".join(f"{share:.2f}" for share in both))
         print(f"| {name} |", " | ".join(cells), "|")
 
