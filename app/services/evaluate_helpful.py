@@ -18,7 +18,7 @@ from app.domain.evaluation.helpfulness import (
 )
 from app.domain.evaluation.metrics import Retrieved
 from app.services.answer import AnswerQuestion
-from app.services.evaluate import STANDARD_DEPTH, asked
+from app.services.evaluate import STANDARD_DEPTH, ask_request
 from app.services.evaluate_answers import cites_gold
 
 
@@ -66,7 +66,7 @@ class EvaluateHelpful:
         return HelpfulEvaluation(tuple(results))
 
     async def _measured(self, question: Question, book: BookId | None) -> Helpfulness:
-        request = asked(question, book)
+        request = ask_request(question, book)
         # Searched apart from the answer, which does not tell its hits.
         found = (await self.answer.consult.read(request)).found
         ranking = [Retrieved(hit.chunk.file, hit.chunk.spans) for hit in found.hits]

@@ -3,8 +3,8 @@
 Called by `extraction.py --ablate`. A figure is the mean over a set's questions of how much of the
 known answer is in the text that is shown, in percent: of a student's question 100 if all key facts
 are there; of xquad, clapnq and chroma the share of the gold text's runs of five words; of
-the others the share of the known answer's terms. Differences to all rules come with 95 % intervals of a paired
-bootstrap. Exercises and solutions count in no baseline.
+the others the share of the known answer's terms. Differences to all rules come with 95 % intervals
+of a paired bootstrap. Exercises and solutions count in no baseline.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.answer import Answer, AnswerMode
+from app.domain.answer import Answer, AnswerMode, AnswerPassage
+from app.domain.book_id import BookId
 from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import GoldSpan, Question, fingerprint
 from app.domain.evaluation.helpfulness import (
@@ -75,7 +76,16 @@ def test_gold_is_found_by_any_place_or_where_the_answer_needs_all_by_all(
     assert finds_gold(replace(question, needs_all_gold=True), ranking) is all_of_them
 
 
-def test_a_refusal_shows_nothing() -> None:
+def test_shown_are_the_passages_or_what_a_model_wrote_and_in_a_refusal_nothing() -> None:
+    written = Answer("Light becomes sugar.", AnswerMode.GENERATED, refused=False)
+    shown = [
+        AnswerPassage(("p",), text, ("Page",), "https://book.example/#p", "p", BookId("book"))
+        for text in ("Leaves take light in.", "They make sugar.")
+    ]
+    assert shown_text(written) == "Light becomes sugar."
+    assert shown_text(replace(written, passages=tuple(shown))) == (
+        "Leaves take light in.\n\nThey make sugar."
+    )
     assert shown_text(Answer("The book does not say.", AnswerMode.REFUSED, refused=True)) == ""
 
 

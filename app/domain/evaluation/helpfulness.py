@@ -102,10 +102,10 @@ def outcome_of(answer: Answer) -> Outcome:
 
 
 def shown_text(answer: Answer) -> str:
-    """The text that is read as the answer: "" in a refusal."""
+    """The passages' texts, or the answer's own if it has no passages; "" in a refusal."""
     if answer.refused:
         return ""
-    return "\n\n".join(one.text for one in answer.passages) or answer.answer
+    return "\n\n".join(passage.text for passage in answer.passages) or answer.answer
 
 
 def has_facts(text: str, key_facts: Sequence[str]) -> bool:
