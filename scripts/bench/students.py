@@ -35,7 +35,7 @@ from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.helpfulness import Helpfulness, finds_gold, has_facts, summary
 from app.domain.evaluation.metrics import Retrieved
 from app.domain.evaluation.paired_bootstrap import Difference, Share, paired_bootstrap
-from app.services.evaluate import STANDARD_DEPTH, asked
+from app.services.evaluate import STANDARD_DEPTH, ask_request
 from app.services.evaluate_helpful import EvaluateHelpful
 from app.services.ports import Embedder
 
@@ -174,7 +174,7 @@ async def measured(
     for question in questions:
         if not question.answerable:
             continue
-        hits = (await app.answer.consult.read(asked(question, one.book))).found.hits
+        hits = (await app.answer.consult.read(ask_request(question, one.book))).found.hits
         room = sum(len(hit.chunk.text_content.split()) for hit in hits[:STANDARD_DEPTH])
         for by, ranking in (await search.rankings(question)).items():
             for shown, count in SHOWN.items():
