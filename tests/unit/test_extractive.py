@@ -16,10 +16,9 @@ from app.domain.answering.definitions import (
     definitions_first,
     name_asked,
     places_that_define,
-    says_what_it_does,
 )
 from app.domain.answering.extractive import ExtractiveAnswer
-from app.domain.answering.names import mentions, term_match_score
+from app.domain.answering.names import term_match_score
 from app.domain.answering.passage_text import quoted_text
 from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import MAX_UNIT_WORDS, list_items, units
@@ -156,15 +155,6 @@ def test_a_term_that_is_only_named_to_be_explained_later_is_not_defined_there() 
     assert [one.chunk.paragraph_id for one in moved] == ["p-cell", "p-story", "p-named"]
 
 
-@pytest.mark.parametrize(
-    "sets_out",
-    ["Let us look at how mitochondria burn sugar.", "Now we'll see how mitochondria burn sugar."],
-)
-def test_what_the_book_sets_out_to_do_is_not_what_it_says(sets_out: str) -> None:
-    told = passage("Mitochondria burn it with the oxygen of the blood.", "p-told")
-    assert best("How do mitochondria burn sugar?", passage(sets_out, "p-out"), told) == told.text
-
-
 def test_whose_a_thing_is_is_not_what_is_defined() -> None:
     other = passage("Mitochondria of cells are used by biologists for tests.", "p-other")
     told = passage("The cell's mitochondria are bags in which sugar is burnt.", "p-told")
@@ -202,13 +192,6 @@ def test_of_terms_with_one_stem_the_one_that_was_asked_for_is_explained(
         assert [place.chunk.passages[0].terms for place in places] == [(term,)]
 
 
-def test_a_sentence_about_another_word_of_the_stem_does_not_define_the_term() -> None:
-    other = passage("Tokenizers are a part of the chain that all texts go through.", "p-other")
-    told = passage("A token is a part of a word.", "p-told")
-    assert best("What is a token?", other, told) == told.text
-    assert best("What is a tokenizer?", other, told) == other.text
-
-
 @pytest.mark.parametrize(
     ("one", "another"),
     [
@@ -223,39 +206,7 @@ def test_a_term_and_its_plural_are_one(one: str, another: str) -> None:
         assert term_match_score(asked, name) == 2
         assert term_match_score(told, name) == 1
         assert term_match_score(f"{told} (XY)", name) == 1
-        assert mentions(f"There is some {told}.", name)
     assert term_match_score("cellulose", ("cell",)) == 0
-    assert not mentions("cellulose", ("cell",))
-
-
-@pytest.mark.parametrize(
-    ("sentence", "says"),
-    [
-        ("combineAll turns several owls into one.", True),
-        ("The combineAll helper function turns several owls into one.", True),
-        ("combineAll is often called with owls.", False),
-        ("combineAll looks like this:", False),
-        ("combineAll and others turn owls into mice.", False),
-        ("While combineAll tries, it turns owls away.", False),
-        ("", False),
-    ],
-)
-def test_what_a_thing_does_is_told_by_a_sentence_that_begins_with_it(
-    sentence: str, says: bool
-) -> None:
-    assert says_what_it_does(terms("combineAll"), sentence, terms) is says
-    other = passage("While combineAll checks each of the owls, do not feed all of them.", "p-o")
-    if says:
-        assert best("What does combineAll do?", other, passage(sentence, "p-s")) == sentence
-
-
-@pytest.mark.parametrize(
-    ("asked", "told"),
-    [("shadowing", "is shadowed"), ("cache", "for caching"), ("running", "they run")],
-)
-def test_a_verb_is_the_same_in_its_other_forms(asked: str, told: str) -> None:
-    assert mentions(told, (asked,))
-    assert not mentions("tokenization, by tokenizers", ("token",))
 
 
 def test_that_something_is_different_does_not_say_what_it_is() -> None:
@@ -297,7 +248,6 @@ def test_a_short_entry_is_as_good_as_a_long_one() -> None:
     [
         "The sorting step involves no end of patience.",
         "Sorting, on the other hand, is the putting of things in order.",
-        "To put all things in order is called sorting.",
     ],
 )
 def test_a_term_is_defined_in_other_words_too(told: str) -> None:
@@ -309,17 +259,6 @@ def test_what_a_term_is_not_does_not_define_it() -> None:
     denied = passage("Mitochondria are not just bags of enzymes in a cell.", "p-denied")
     told = passage("Mitochondria are where a cell burns sugar with oxygen.", "p-told")
     assert best("What are mitochondria?", denied, told) == told.text
-
-
-@pytest.mark.parametrize(
-    "question", ["List the parts of the cell.", "What are the parts of a cell?"]
-)
-def test_a_sentence_that_names_several_things_is_preferred_where_they_are_asked_for(
-    question: str,
-) -> None:
-    one = passage("All parts of a cell work together at any time.", "p-one")
-    all_of_them = passage("The parts of a cell are its wall, its core, and its skin.", "p-all")
-    assert best(question, one, all_of_them) == all_of_them.text
 
 
 @pytest.mark.parametrize(
@@ -371,30 +310,6 @@ def test_list_that_is_asked_for_comes_whole_with_the_sentence_that_introduces_it
     assert found.text == f"{INTRODUCTION.text}\n\n{STEPS.text}"
 
 
-RELEASED = ("1.9.0 (October 18, 2026)", "v2.1 - 2026-10-18", "Unreleased", "Release notes")
-
-
-def logged(heading: str) -> Passage:
-    path = ("Oven", heading)
-    text = "- Ovens bake the bread faster at night."
-    return passage(text, "p-log", BlockKind.LIST, heading_path=path)
-
-
-@pytest.mark.parametrize("heading", RELEASED)
-def test_a_log_of_changes_comes_after_what_explains(heading: str) -> None:
-    told = passage("An oven of clay will bake the bread at night.", "p-told")
-    question = "Do ovens bake bread faster at night?"
-    assert best(question, told, logged("1.2 The year 1848")) == logged("").text[2:]
-    assert best(question, told, logged(heading)) == told.text
-
-
-def test_what_changed_in_a_release_stands_under_its_heading() -> None:
-    told = passage("Nobody changed an owl in the barn before noon.", "p-told")
-    path = ("Changes", RELEASED[0])
-    log = passage("- Feed the owls well at night.", "p-log", BlockKind.LIST, heading_path=path)
-    assert best("What changed in 1.9.0?", told, log) == "Feed the owls well at night."
-
-
 def test_the_first_sentence_under_a_heading_that_is_the_term_says_what_it_is() -> None:
     used = passage("We put the GzipMiddleware next to the GzipMiddleware here.", "p-used")
     path = ("Middleware", "GzipMiddleware")
@@ -435,12 +350,6 @@ def test_code_that_is_asked_for_is_whole_and_fenced_with_its_language(
 def test_fence_is_longer_than_any_in_the_code() -> None:
     code = passage("print('```` tokenize')", "p-code", BlockKind.CODE)
     assert "`````\nprint" in extracted("Show the code to tokenize", code).text
-
-
-def test_code_that_is_not_asked_for_gives_way_to_prose() -> None:
-    prose = passage("We tokenize a text so that a machine can count its words.", "p-prose")
-    found = extracted("Why tokenize a text?", CODE, prose)
-    assert found.text == prose.text
 
 
 def test_table_is_whole_and_made_to_show_as_a_table() -> None:
@@ -539,21 +448,6 @@ def test_answer_holds_nothing_but_the_books_words(
     assert not [char for char in found.text[at:] if char.isalpha()]
 
 
-AIMS = (
-    passage("By the end of this section, you will be able to:", "p-aims"),
-    passage(
-        "- Describe the parts of a neuron\n- Compare the parts of two neurons",
-        "p-aims-list",
-        BlockKind.LIST,
-    ),
-)
-AXON = passage("A neuron has a cell body, dendrites and one axon.", "p-axon")
-
-
-def test_what_a_section_promises_is_no_extracted() -> None:
-    assert extracted("What are the parts of a neuron?", *AIMS, AXON).text == AXON.text
-
-
 def test_list_inside_an_admonition_is_quoted_as_a_list_without_the_title() -> None:
     note = passage(
         "Summary\n\nRedux has three rules:\n\n- One store\n  - with all state\n- Pure reducers",
@@ -572,48 +466,6 @@ def test_listing_that_is_only_named_is_not_quoted() -> None:
     assert extracted("Show me an example of a match", code, told).text == told.text
 
 
-@pytest.mark.parametrize(
-    ("question", "wanted"),
-    [
-        ("How many moons does Jupiter have?", "Jupiter has 95 moons and a ring."),
-        ("When was the largest moon of Jupiter found?", "found in 1610 in Padua."),
-    ],
-)
-def test_sentence_with_the_number_or_the_time_that_is_asked_for_is_preferred(
-    question: str, wanted: str
-) -> None:
-    text = passage(
-        "Jupiter has moons of ice and rock. Jupiter has 95 moons and a ring. "
-        "The largest moon of Jupiter was found early. The largest moon was found in 1610 in Padua.",
-        "p-moons",
-    )
-    assert wanted in extracted(question, text).text
-
-
-SPAWN = passage("To create a thread, call spawn with a closure.", "p-spawn")
-POOL = passage(f"We create a thread{' and then wait' * 37}.", "p-pool")
-"""So long that there is no room for another sentence."""
-
-
-def test_how_to_is_answered_by_the_sentence_that_says_what_to_do() -> None:
-    assert extracted("How do I create a thread?", POOL, SPAWN).text == SPAWN.text
-
-
-@pytest.mark.parametrize("language", ["text", "output", "TXT"])
-def test_what_a_program_prints_is_no_answer_to_how_to(language: str) -> None:
-    printed = passage(
-        "create thread 1\ncreate thread 2", "p-out", BlockKind.CODE, language=language
-    )
-    found = extracted("How do I create a thread?", printed, SPAWN)
-    assert "thread 1" not in found.text
-
-
-def test_code_that_is_not_asked_for_stays_behind_what_is_told() -> None:
-    code = passage("biased_transformer_model = train()", "p-code", BlockKind.CODE, language="py")
-    told = passage("A transformer repeats the bias of what it was trained on.", "p-told")
-    assert extracted("Are transformer models biased?", code, told).text == told.text
-
-
 @pytest.mark.parametrize("liked", [0, 1])
 def test_of_sentences_with_the_same_words_the_one_most_like_the_question_is_quoted(
     liked: int,
@@ -624,17 +476,3 @@ def test_of_sentences_with_the_same_words_the_one_most_like_the_question_is_quot
     told = (passage(one, f"p-{one[:3]}") for one in sentences)
     found = extracted("heart of a fish blood", *told, likeness=likeness)
     assert found.text == sentences[liked]
-
-
-@pytest.mark.parametrize(
-    "caption",
-    [
-        "Photo shows a child that gets a vaccine.",
-        "A vaccine works here. (credit: modification of work by A. Nurse)",
-        "Listing 4-2 shows how a vaccine works.",
-    ],
-)
-def test_captions_come_after_what_explains(caption: str) -> None:
-    told = passage("A vaccine trains the immune system.", "p-told")
-    found = extracted("How does a vaccine work?", passage(caption, "p-cap"), told)
-    assert found.claims[-1][1].text == told.text

@@ -72,12 +72,6 @@ _CALLED = re.compile(
     r"(?P<name>[^\s,;:.()]+(?:\s+[^\s,;:.()]+){0,4})",
     re.IGNORECASE,
 )
-_KIND_OF_THING = re.compile(
-    r"(?:higher-order|helper|utility|function|method|hook|component|command|option|flag|keyword"
-    r"|operator|macro|class|module|decorator|attribute|property|parameter|argument|setting|type"
-    r"|trait|package|library|tool|layer|step|process|enzyme|protein|gland|hormone)"
-)
-_DOES = re.compile(r"(?!is$|was$|has$|does$|as$|its$|this$|thus$|always$|looks$)[a-z]{2,}s")
 _POINTS_AT = re.compile(r"\s*(?:this|that|these|those)\b", re.IGNORECASE)
 _SENTENCE_BEGINS = re.compile(r"[.!?]\s+|\n")
 
@@ -192,18 +186,6 @@ def speaks_of(asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms
     if owner := _OWNER.match(subject):
         readings.append(terms(subject[owner.end() :]))
     return max(1 / (1 + len(one - asked)) if one >= asked else 0.0 for one in readings)
-
-
-def says_what_it_does(asked: frozenset[int], sentence: str, terms: Terms) -> bool:
-    """Whether it begins with the thing and what that does: "The map function turns ..."."""
-    begins = sentence[:_LONGEST_SUBJECT].split()[: _LONGEST_TERM + 4]
-    if begins and begins[0].lower() in _ARTICLES:
-        begins = begins[1:]
-    for size in range(1, min(_LONGEST_TERM, len(begins)) + 1):
-        if terms(" ".join(begins[:size])) == asked:
-            behind = itertools.dropwhile(_KIND_OF_THING.fullmatch, begins[size:])
-            return bool(_DOES.fullmatch(next(behind, "")))
-    return False
 
 
 def is_called(asked: frozenset[int], sentence: str, terms: Terms) -> bool:

@@ -14,7 +14,6 @@ from app.domain.answering.passage_text import passage_of, quoted_text
 from app.domain.answering.passages import ChosenPassage, PassageSelector
 from app.domain.answering.relevance import Relevance
 from app.domain.answering.rules import ALL_RULES, Rule
-from app.domain.answering.select_block import select_block
 from app.domain.answering.select_comparison import contrasted, select_comparison, table_of_both
 from app.domain.answering.units import BLOCKS, WHOLE, Unit, units
 from app.domain.document import BlockKind, Span
@@ -78,7 +77,7 @@ def extract(
         for score, follows in zip(relevance.scores(found, similarities), announced, strict=True)
     ]
     marking = _Marking(found, scores, announced)
-    focus = _focus(found, scores, similarities, relevance)
+    focus = _focus(found, scores, relevance)
     selector = PassageSelector(context, grows=Rule.ANNOUNCEMENT in rules)
     for at in focus:
         selector.take(found[at].passage)
@@ -128,22 +127,13 @@ def _whole_unit(at: int, one: ContextPassage) -> Unit:
     return Unit(at, start, len(text), one.passage.kind, text[start:])
 
 
-def _focus(
-    found: Sequence[Unit],
-    scores: Sequence[float],
-    similarities: Sequence[float],
-    relevance: Relevance,
-) -> list[int]:
-    """Positions of the units that answer a comparison, or of the block that is asked for."""
-    rules = relevance.rules
-    if Rule.COMPARISON in rules:
-        raised = contrasted(found, scores, relevance)
-        defining, together = select_comparison(found, raised, relevance)
-        if defining:
-            return [*defining, *together]
-        if table := table_of_both(found, relevance):
-            return table
-    return select_block(found, scores, similarities, relevance) if Rule.BLOCK in rules else []
+def _focus(found: Sequence[Unit], scores: Sequence[float], relevance: Relevance) -> list[int]:
+    """Positions of the units that answer a comparison; empty for other questions."""
+    if Rule.COMPARISON not in relevance.rules:
+        return []
+    raised = contrasted(found, scores, relevance)
+    defining, together = select_comparison(found, raised, relevance)
+    return [*defining, *together] if defining else table_of_both(found, relevance)
 
 
 def _best_by_paragraph(found: Sequence[Unit], scores: Sequence[float]) -> dict[int, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from app.domain.english import other_numbers, verb_stem
+from app.domain.english import other_numbers
 from app.domain.retrieval.definition_terms import term_forms
 from app.domain.terms import words
 
@@ -21,18 +21,6 @@ def term_match_score(term: str, name: Name) -> int:
     if name in readings:
         return 2
     return int(any(_same_but_for_number(name, reading) for reading in readings))
-
-
-def mentions(text: str, name: Name) -> bool:
-    """Whether all the words stand in the text, in the singular or the plural, or as another form of
-    the verb: shadowing and "is shadowed".
-    """
-    said = set(words(text))
-    bare = {verb_stem(word) for word in said}
-    return all(
-        verb_stem(word) in bare or not said.isdisjoint({word, *other_numbers(word)})
-        for word in name
-    )
 
 
 def _same_but_for_number(name: Name, other: Name) -> bool:

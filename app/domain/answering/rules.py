@@ -10,13 +10,7 @@ class Rule(StrEnum):
     SIMILARITY = "embedding similarity"
     RETRIEVAL = "retrieval score"
     COMPARISON = "comparison"
-    BLOCK = "block choice"
     ANNOUNCEMENT = "announcements"
-    FORM = "form factors"
-    KIND = "kind bonus"
-    SMALL = "small bonuses"
-    PREVIEW = "previews"
-    CHANGES = "log of changes"
 
 
 ALL_RULES = frozenset(Rule)

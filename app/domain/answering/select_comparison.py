@@ -90,7 +90,7 @@ def _defined(
 ) -> _Defined:
     name = tuple(words(subject.name))
     for reading in subject.readings:
-        values, _ = relevance.definitions(units, reading, name)
+        values = relevance.definitions(units, reading, name)
         places = [at for at, value in enumerate(values) if value >= LEAST and scores[at] > 0]
         if places:
             places.sort(key=lambda at: -values[at])
