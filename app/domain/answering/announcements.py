@@ -12,6 +12,7 @@ from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 
 _MOST = 50  # units
+_END = 80  # characters: what announces stands at the end of its sentence
 _HANGS = re.compile(
     r":$|\b(?:so|is|are|was|be|by|as|that|and|or|then|thus|hence|therefore|to|of|with|where"
     r"|gives?|get|have|equals?|es|son|por|como|que|ist|sind|durch|als|est|sont|par|comme)"
@@ -88,10 +89,11 @@ class Announcements:
         if unit.kind is BlockKind.LIST:
             return (self._passage_after(unit) or None) if text.endswith(":") else []
         block = self._list_after(at) or self._passage_after(unit)
-        if _HANGS.search(text):
+        end = text[-_END:]
+        if _HANGS.search(end):
             return block or self._sentences_after(at, 1) or None
-        counted = _COUNTS.search(text)
-        if not counted and not _POINTS_ON.search(text):
+        counted = _COUNTS.search(end)
+        if not counted and not _POINTS_ON.search(end):
             return []
         if block and self.units[block[0]].kind in BLOCKS:
             return block
