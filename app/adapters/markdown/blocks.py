@@ -24,7 +24,6 @@ from app.domain.reading_budget import BUDGET
 
 _PARAGRAPHS = ("paragraph", "inline")
 """Tokens that hold a paragraph's text."""
-_TAKEN = Token("", "", 0)
 _ALERT = re.compile(r"^\[!(\w+)\][+-]?[ \t]*([^\n]*)\n?")
 
 
@@ -46,21 +45,18 @@ class BlockReader:
         self._marks = leaves.marks
         self._file = leaves.file
         self._tokens: Sequence[Token] = ()
+        self._placed = 0
         self._containers = Containers(leaves.source, leaves.text)
 
-    def read(self, tokens: list[Token]) -> ParsedFile:
-        """Return the drafts of all of the file's blocks and its classified mark-up.
-
-        Takes the tokens out of the list as it goes: of a large file they are half of the memory.
-        """
+    def read(self, tokens: list[Token]) -> None:
+        """Read the next tokens, which end with a whole block."""
         self._tokens = tokens
         place = self._containers.place
-        index = placed = 0
+        index = 0
         while index < len(tokens):
-            token, first = tokens[index], index
+            token = tokens[index]
             if token.type == "mark":
                 self._mark(token.meta["found"])
-                tokens[first] = _TAKEN
                 index += 1
                 continue
             try:
@@ -69,13 +65,15 @@ class BlockReader:
                 if error.line or error.file != self._file or not token.map:
                     raise
                 raise FileRefused(error.problem, error.file, token.map[0] + 1) from error
-            tokens[first:index] = [_TAKEN] * (index - first)
-            placed += len(pieces)
-            if placed > BUDGET.blocks:
+            self._placed += len(pieces)
+            if self._placed > BUDGET.blocks:
                 message = f"over {BUDGET.blocks:,} blocks: split the file"
                 raise FileRefused(message, self._file, token.map[0] + 1 if token.map else 0)
             for piece in pieces:
                 place(piece)
+
+    def finish(self) -> ParsedFile:
+        """Return the drafts of all of the file's blocks and its classified mark-up."""
         return ParsedFile(self._containers.finish(), self._marks, self._leaves.links)
 
     def _mark(self, mark: Mark) -> None:

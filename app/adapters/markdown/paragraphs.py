@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NoReturn
 
 from markdown_it.parser_block import RuleFuncBlockType
 from markdown_it.rules_block import StateBlock
+from markdown_it.token import Token
 
 from app.domain.errors import FileRefused
 from app.domain.reading_budget import BUDGET
@@ -34,6 +36,23 @@ _COMMONMARK = frozenset("#>`~*+-_=|:<[0123456789\t ")
 _UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*$")
 
 _Rules = Mapping[str, Sequence[RuleFuncBlockType]]
+
+
+@dataclass(slots=True)
+class Section:
+    """The tokens that are made before they are handed on, and those that were before."""
+
+    budget: int
+    """Tokens of the whole file; one more and it is refused."""
+    most: int
+    """Tokens of a section: it ends with the first block at the top behind so many."""
+    hand_on: Callable[[list[Token]], None]
+    counted: int = 0
+
+    def take(self, tokens: list[Token]) -> None:
+        self.counted += len(tokens)
+        self.hand_on(tokens)
+        tokens.clear()
 
 
 class BlockRuleDispatcher:
@@ -69,8 +88,8 @@ class BlockRuleDispatcher:
         source = state.src
         if state.level >= BUDGET.depth:
             self._refuse(state, start, f"nested over {BUDGET.depth} levels deep: nest less")
-        if len(state.tokens) > state.env["steps"]:
-            self._refuse(state, start, "too much mark-up for its length: split the file")
+        if len(state.tokens) > state.env["section"].most:
+            self._end_section(state, start)
         if silent or first >= state.eMarks[start] or state.is_code_block(start):
             return False
         rules = self._rules.get(source[first])
@@ -176,6 +195,14 @@ class BlockRuleDispatcher:
         return line >= end or (
             state.sCount[line] <= state.blkIndent and not self._begins_with(state, line, ":~")
         )
+
+    def _end_section(self, state: StateBlock, start: int) -> None:
+        section: Section = state.env["section"]
+        if section.counted + len(state.tokens) > section.budget:
+            self._refuse(state, start, "too much mark-up for its length: split the file")
+        # Inside a container, or behind mark-up on the same line, the last block is not whole yet.
+        if state.level == 0 and not state.env.get("line_depth"):
+            section.take(state.tokens)
 
     def _refuse(self, state: StateBlock, line: int, message: str) -> NoReturn:
         raise FileRefused(message, state.env["file"], line + 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import NamedTuple
@@ -36,7 +36,7 @@ from app.adapters.markdown.leaves import LeafReader
 from app.adapters.markdown.line_index import block_state
 from app.adapters.markdown.marks import Dialect, Mark, MarkClass
 from app.adapters.markdown.model_speech import speech_to_models
-from app.adapters.markdown.paragraphs import BlockRuleDispatcher
+from app.adapters.markdown.paragraphs import BlockRuleDispatcher, Section
 from app.adapters.markdown.pieces import Piece
 from app.adapters.markdown.source import SourceFile, line_breaks, make_source
 from app.adapters.markdown.syntax_myst import Directive
@@ -44,6 +44,8 @@ from app.adapters.markdown.tags import TagScanner
 from app.domain.document import RUN_BOUNDARY, BlockKind, SourceWarning, Span
 from app.domain.reading_budget import BUDGET
 
+_LONG, _SECTION_TOKENS = 4_000_000, 10_000
+"""Characters from which on a file is parsed twice, each time by sections of so many tokens."""
 _MAX_NESTING = BUDGET.depth + 2
 """What nests deeper is refused before; a list adds two levels at once."""
 _FOOTNOTE_LABELS = re.compile(r"^[ \t>]*\[\^([^\]\s]+)\]:", re.M)
@@ -184,7 +186,7 @@ class FileReader:
     def visible(self, source: SourceFile) -> SourceFile:
         """Return `source` with blanks in the place of what its page does not show."""
         self.watch(source.text, source.file)
-        hidden = hidden_elements(source.flat, lambda: _code_blocks(self._parsed(source)))
+        hidden = hidden_elements(source.flat, lambda: self._parser(source).code_blocks())
         for start, _, closed in hidden:
             if not closed:
                 message = "hidden text that is never closed: the rest of the file is left out"
@@ -212,15 +214,24 @@ class FileReader:
         if not chain:
             self._included = Included()
         context = self._context
-        tokens, env, engine, dialect = self._parsed(source)
+        parser = self._parser(source)
         includes = _PageIncludes(self, context, source, (*chain, source.file), self._included)
-        if dialect.mdx:
-            includes.read_imports(tokens)
         slugger = Slugger(context.style)
-        leaves = LeafReader(source.flat, env, engine.inline, dialect, slugger, includes)
-        return BlockReader(leaves).read(tokens)
+        leaves = LeafReader(
+            source.flat, parser.env, parser.engine.inline, parser.dialect, slugger, includes
+        )
+        blocks = BlockReader(leaves)
+        if len(source.flat) < _LONG:
+            tokens = parser.tokens()
+            includes.read_imports(tokens)
+            blocks.read(tokens)
+        else:
+            # A link's target and an import may stand behind what needs them.
+            parser.each_section(includes.read_imports)
+            parser.each_section(blocks.read)
+        return blocks.finish()
 
-    def _parsed(self, source: SourceFile) -> _Parsed:
+    def _parser(self, source: SourceFile) -> _FileParser:
         context = self._context
         dialect = _suited(context.dialect, source)
         flat = source.flat
@@ -228,37 +239,59 @@ class FileReader:
         features = _Features(dialect, bool(labels), *_rule_lines(flat))
         engine = _engine(features)
         env: EnvType = {
-            "scanner": TagScanner(flat),
             "footnotes": labels,
             "references": dict(context.references),
             "file": source.file,
+            "lines": array("Q"),
             "steps": BUDGET.steps_of(flat),
         }
-        tokens: list[Token] = []
-        state = block_state(flat, engine.md, env, tokens)
-        # Quotes move these marks while they are read.
-        env["lines"] = array("Q", state.bMarks)
-        engine.md.block.tokenize(state, 0, state.lineMax)
-        del state
-        return _Parsed(tokens, env, engine, dialect)
+        return _FileParser(flat, env, engine, dialect)
 
 
-class _Parsed(NamedTuple):
-    """The blocks of a file, not read yet."""
+class _FileParser(NamedTuple):
+    """Makes the block tokens of one file, as often as they are asked for."""
 
-    tokens: list[Token]
+    flat: str
     env: EnvType
     engine: _Engine
     dialect: Dialect
 
+    def tokens(self) -> list[Token]:
+        """Return the tokens of the whole file: many times its size."""
+        found: list[Token] = []
+        self.each_section(found.extend, BUDGET.steps_of(self.flat))
+        return found
 
-def _code_blocks(parsed: _Parsed) -> list[Span]:
-    lines: list[int] = parsed.env["lines"]
-    return [
-        (lines[token.map[0]], lines[token.map[1]])
-        for token in parsed.tokens
-        if token.type in ("fence", "code_block", "math_block") and token.map
-    ]
+    def each_section(
+        self, hand_on: Callable[[list[Token]], None], most: int = _SECTION_TOKENS
+    ) -> None:
+        """Hand on the tokens of about `most` at a time, none of a block in part."""
+        md, env = self.engine.md, self.env
+        env["scanner"] = TagScanner(self.flat)
+        env["section"] = Section(BUDGET.steps_of(self.flat), most, hand_on)
+        tokens: list[Token] = []
+        state = block_state(self.flat, md, env, tokens)
+        # Quotes move these marks while they are read.
+        env["lines"][:] = array("Q", state.bMarks)
+        md.block.tokenize(state, 0, state.lineMax)
+        hand_on(tokens)
+        # Who takes the tokens may hold `env`: a cycle would keep the text.
+        del env["section"], env["scanner"]
+
+    def code_blocks(self) -> list[Span]:
+        """Return where the file's blocks of code and formulas are."""
+        found: list[Span] = []
+        lines = self.env["lines"]
+
+        def note(tokens: list[Token]) -> None:
+            found.extend(
+                (lines[token.map[0]], lines[token.map[1]])
+                for token in tokens
+                if token.type in ("fence", "code_block", "math_block") and token.map
+            )
+
+        self.each_section(note)
+        return found
 
 
 class _PageIncludes:
@@ -296,6 +329,8 @@ class _PageIncludes:
 
     def read_imports(self, tokens: list[Token]) -> None:
         """Note which Markdown files the page imports, by component name."""
+        if not self._context.dialect.mdx:
+            return
         for token in tokens:
             if token.type != "mark" or token.meta["found"].kind is not MarkClass.ESM:
                 continue

@@ -125,7 +125,8 @@ class ChunkBuilder:
     tools: ChunkingTools
     exact_passages: bool = True
     """Whether pieces end at joints, so that what is repeated stays a passage of its own."""
-    seen: Counter[str] = field(default_factory=Counter)
+    seen: Counter[bytes] = field(default_factory=Counter)
+    """By hash of a chunk's text, how many have it so far."""
     origin: bytes = field(init=False)
     """What the names of all the document's chunks begin with."""
     renderer: Renderer = field(init=False)
@@ -190,8 +191,10 @@ class ChunkBuilder:
 
     def _id(self, text: str) -> str:
         """Of the content and its place among equal ones: no other chunk changes it."""
-        self.seen[text] += 1
-        return _uuid5(self.origin + f"{text}\x1f{self.seen[text]}".encode())
+        content = text.encode()
+        digest = sha1(content, usedforsecurity=False).digest()
+        self.seen[digest] += 1
+        return _uuid5(self.origin + content + f"\x1f{self.seen[digest]}".encode())
 
     def _passages(self, draft: ChunkDraft, path: tuple[str, ...]) -> list[Passage]:
         if len(draft.pieces) == 1 and not draft.overlap and draft.head is None:
