@@ -1,13 +1,11 @@
-"""English morphology: one form for the index, singular and plural, verbs without their ending.
+"""English morphology: one form for the index, and the plural or singular of a word.
 
-Three questions, three functions: `common_form` is stemmed and indexed, `other_numbers` and
-`verb_stem` compare words as they are written, which one stem would confuse (test and testes).
+`common_form` is stemmed and indexed; `other_numbers` compares words as they are written, which one
+stem would confuse (test and testes).
 A lemmatizer was measured in their place: specs/decisions/0001-libraries.md.
 """
 
 from __future__ import annotations
-
-import re
 
 _NOUNS = """
     child children, man men, woman women, foot feet, tooth teeth, goose geese, mouse mice,
@@ -35,8 +33,6 @@ _ENDINGS = tuple(
     )
 )
 _SHORTEST_STEM = 2
-_VERB_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|e)$")
-_DOUBLED = re.compile(r"([bdfgmnprt])\1$")
 
 
 def common_form(word: str) -> str:
@@ -67,9 +63,3 @@ def other_numbers(word: str) -> frozenset[str]:
             if word.endswith(ending) and stem >= _SHORTEST_STEM:
                 found.add(word[:stem] + other)
     return frozenset(found)
-
-
-def verb_stem(word: str) -> str:
-    """The verb without its ending: "cach" of cache, cached and caching, "run" of running."""
-    stem = _VERB_ENDING.sub("", word)
-    return _DOUBLED.sub(r"\1", stem) if stem != word else word
