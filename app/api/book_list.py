@@ -1,4 +1,4 @@
-"""The page at `/`: the books of the index, each with a link to its site, and the chat box."""
+"""The page at `/`: lists the indexed books with links to their sites, and the chat widget."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ _EMPTY = (
 
 
 def books_page(found: BooksBody) -> str:
-    """Return the page as HTML; without the chat box when there is no book to ask."""
+    """Return the page as HTML, without the chat widget if there is no book."""
     template = Template((WIDGET_FOLDER / "books.html").read_text(encoding="utf-8"))
-    article = f'<ul class="books">{"".join(map(_book, found.books))}</ul>' if found.books else ""
-    article += "".join(map(_left_out, found.quarantined))
+    article = (
+        f'<ul class="books">{"".join(map(_book_item, found.books))}</ul>' if found.books else ""
+    )
+    article += "".join(map(_damaged_book, found.quarantined))
     return template.substitute(
         article=article or _EMPTY, widget=_widget(len(found.books)) if found.books else ""
     )
 
 
-def _book(book: BookBody) -> str:
+def _book_item(book: BookBody) -> str:
     title = f'<span lang="{escape(book.language)}">{escape(book.title)}</span>'
     if book.base_url:
         title = f'<a href="{escape(book.base_url)}">{title}</a>'
@@ -37,7 +39,7 @@ def _book(book: BookBody) -> str:
     return f'<li>{title}<p class="caption">{facts}</p></li>'
 
 
-def _left_out(book: str) -> str:
+def _damaged_book(book: str) -> str:
     return f"<p><code>{escape(book)}</code> is damaged and left out of answers.</p>"
 
 

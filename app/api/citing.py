@@ -1,4 +1,4 @@
-"""Permanent links to paragraphs: `/cite/{paragraph_id}`, whatever became of the page."""
+"""Permanent links to paragraphs: `/cite/{paragraph_id}`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.domain.urls import encoded_url
 
 router = APIRouter()
 
-# Ids are ours (`p-...`) or an author's: whatever an HTML id may be, without a slash.
+# `p-...`, or an id given by the author: any HTML id without a slash.
 ParagraphId = Annotated[str, Path(max_length=200, examples=["p-8v4x1q0mhz"])]
 
 
@@ -32,15 +32,15 @@ async def cite(
     rag: Rag,
     book: BookName | None = None,
 ) -> Response:
-    """Redirect to where the paragraph is now, also by an alias; 410 names the nearest section."""
-    place = await rag.cite.find(paragraph_id, book)
-    if place is None:
+    """Redirect to the paragraph's current URL; 410 with the nearest section if it was removed."""
+    target = await rag.cite.find(paragraph_id, book)
+    if target is None:
         detail = f"no indexed book has a paragraph {paragraph_id!r}"
         return problem_response(404, "paragraph_not_found", detail, request_id(request))
-    if place.gone:
-        detail = f"the paragraph left the book; the nearest section is {place.url or 'unknown'}"
+    if target.gone:
+        detail = f"the paragraph left the book; the nearest section is {target.url or 'unknown'}"
         response = problem_response(410, "paragraph_gone", detail, request_id(request))
-        if place.url:
-            response.headers["Link"] = f'<{encoded_url(place.url)}>; rel="alternate"'
+        if target.url:
+            response.headers["Link"] = f'<{encoded_url(target.url)}>; rel="alternate"'
         return response
-    return RedirectResponse(encoded_url(place.url), status_code=302)
+    return RedirectResponse(encoded_url(target.url), status_code=302)

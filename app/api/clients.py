@@ -1,4 +1,4 @@
-"""Who asks: the address behind a request, and what of it stands for one client."""
+"""The client's address, and the part of it that identifies a client for limits."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from fastapi import Request
 from app.domain.errors import ConfigError
 
 SUBSCRIBER_BITS = 64
-"""Of an IPv6 address: one subscriber has at least all addresses that begin with them."""
+"""Prefix length of one IPv6 subscriber, who has at least a /64."""
 SITE_BITS = 48
-"""One customer of a provider may have as much (RFC 6177)."""
+"""Prefix length of one IPv6 customer, who may have up to a /48 (RFC 6177)."""
 
 
 def client_of(request: Request) -> str:
-    """The address that asks; "" where it has none. Behind a trusted proxy, the proxy's client."""
+    """Return the client's address (behind a trusted proxy, the proxy's client's); "" if none."""
     return request.client.host if request.client else ""
 
 
 def subscriber(address: str) -> str:
-    """Return what stands for one client: an IPv4 address, or an IPv6 one's first 64 bits."""
+    """Return the key of a subscriber: an IPv4 address, or an IPv6 /64 prefix."""
     return _key(address, SUBSCRIBER_BITS)
 
 
 def site(address: str) -> str:
-    """Return what stands for one customer: an IPv4 address, or an IPv6 one's first 48 bits."""
+    """Return the key of a customer: an IPv4 address, or an IPv6 /48 prefix."""
     return _key(address, SITE_BITS)
 
 
@@ -45,7 +45,7 @@ def _parsed(address: str) -> IPv4Address | IPv6Address | None:
 
 
 def trusted_proxies(setting: str) -> list[str]:
-    """Return the networks of a comma-separated setting. ConfigError names one that is none."""
+    """Parse a comma-separated list of networks. ConfigError names an invalid one."""
     entries = [entry.strip() for entry in setting.split(",") if entry.strip()]
     for entry in entries:
         try:

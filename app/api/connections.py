@@ -1,7 +1,7 @@
-"""What one connection may take, and how the server ends: what uvicorn has no setting for.
+"""Limits on connections, and the shutdown: what uvicorn has no settings for.
 
-A reverse proxy does much of this (specs/001-textbook-rag/operations.md), but the server must not
-depend on one to stay up.
+A reverse proxy does much of this (specs/001-textbook-rag/operations.md), but the server must stay
+up without one.
 """
 
 from __future__ import annotations
@@ -31,39 +31,39 @@ from app.api.shares import Shares
 from app.settings import Settings
 
 HEAD_SECONDS = 10.0
-"""For a request's head to be there, from the connection's or its own first byte on."""
+"""Time limit for a request's head, from the connection or its first byte."""
 KEEP_ALIVE_SECONDS = 15
-"""Between two requests of a connection."""
-TAKE_SECONDS = 30.0
-"""For the client to take what was sent: 64 KiB, or the rest once the connection is to close."""
+"""Time limit between two requests of a connection."""
+READ_SECONDS = 30.0
+"""Time limit for the client to read 64 KiB, or the rest once the connection closes."""
 LINGER_SECONDS = 2.0
-"""For a client to read its refusal while it still sends; a reset would take that from it."""
+"""Time for a client that still sends to read its refusal, which a reset would discard."""
 LINGER_BYTES = 2**20
-"""Thrown away meanwhile."""
+"""Limit on the bytes discarded meanwhile."""
 BACKLOG = 256
-"""Connections that the system holds until they are accepted, all of them in one go."""
-LAST_SECONDS = 5.0
-"""From the end of a shutdown's patience to that of the process."""
+"""Connections that the system queues until they are accepted, all at once."""
+EXIT_SECONDS = 5.0
+"""Time from the end of running answers to the end of the process."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    places: Shares
+    connections: Shares
     trusted: list[str]
-    """Networks of proxies, whose connections are of many clients."""
+    """Networks of proxies, whose connections belong to many clients."""
     head_seconds: float = HEAD_SECONDS
-    take_seconds: float = TAKE_SECONDS
+    read_seconds: float = READ_SECONDS
 
 
-class _Closable:
-    """A transport that leaves it to its protocol how it is closed."""
+class _ProtocolClosedTransport:
+    """A transport whose `close` is replaced by the protocol's."""
 
     def __init__(self, transport: asyncio.Transport, close: Callable[[], None]) -> None:
         self._transport = transport
         self.close = close
         self.lingers = False
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as the transport has it
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - any attribute of the transport
         return getattr(self._transport, name)
 
     def is_closing(self) -> bool:
@@ -71,7 +71,7 @@ class _Closable:
 
 
 class BoundedConnection(H11Protocol):
-    """A connection that has a place, sends its requests in time and takes its responses in time."""
+    """A connection with a slot and time limits for requests and responses."""
 
     def __init__(
         self,
@@ -84,86 +84,84 @@ class BoundedConnection(H11Protocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._limits = limits
-        self._place: str | None = None
+        self._client_slot: str | None = None
         self._lingered = 0
         self._head_timer: asyncio.TimerHandle | None = None
-        self._take_timer: asyncio.TimerHandle | None = None
+        self._read_timer: asyncio.TimerHandle | None = None
 
-    # asyncio's side
+    # Called by asyncio.
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._socket = transport
-        self._closable = _Closable(transport, self._close)
-        self.transport = cast("asyncio.Transport", self._closable)
+        self._closing_transport = _ProtocolClosedTransport(transport, self._close)
+        self.transport = cast("asyncio.Transport", self._closing_transport)
         address = self.client[0] if self.client else ""
         shared = not is_one_of(address, self._limits.trusted)
-        if self._limits.places.take(site(address), shared=shared):
-            self._place = site(address)
-            self._expect_head()
+        if self._limits.connections.take(site(address), shared=shared):
+            self._client_slot = site(address)
+            self._start_head_timer()
         else:
             self._refuse(503, "overloaded", "too many connections are open", retry_after=1.0)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._expect_nothing()
-        if self._take_timer is not None:
-            self._take_timer.cancel()
-        if self._place is not None:
-            self._limits.places.release(self._place)
+        self._cancel_head_timer()
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+        if self._client_slot is not None:
+            self._limits.connections.release(self._client_slot)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self._closable.lingers:
+        if self._closing_transport.lingers:
             self._lingered += len(data)
             if self._lingered > LINGER_BYTES:
                 self._socket.abort()
             return
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
-            self._expect_nothing()
+            self._cancel_head_timer()
         elif self._head_timer is None and not self.transport.is_closing():
-            self._expect_head()
+            self._start_head_timer()
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._abort_after(self._limits.take_seconds)
+        self._abort_after(self._limits.read_seconds)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        if self._take_timer is not None and not self.transport.is_closing():
-            self._take_timer.cancel()
+        if self._read_timer is not None and not self.transport.is_closing():
+            self._read_timer.cancel()
 
-    # uvicorn's side
+    # Called by uvicorn.
 
     def on_response_complete(self) -> None:
         if self.conn.their_state is h11.SEND_BODY:
-            # The rest of a body that nobody wants would be read for as long as it comes.
+            # Otherwise the rest of a refused body would be read to its end.
             self.server_state.total_requests += 1
             self._close()
             return
         super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's signature
-        """Called while the error of h11, which knows a better status, is being handled."""
+        """Refuse the request. The h11 error being handled has a more specific status than 400."""
         error = sys.exception()
         status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
         code = title_of(status).lower().replace(" ", "_")
-        self._refuse(status, code, "this is not an HTTP request that the server understands")
+        self._refuse(status, code, "this is not a valid HTTP request")
 
-    # ours
+    def _start_head_timer(self) -> None:
+        self._head_timer = self.loop.call_later(self._limits.head_seconds, self._on_head_timeout)
 
-    def _expect_head(self) -> None:
-        self._head_timer = self.loop.call_later(self._limits.head_seconds, self._no_head)
-
-    def _expect_nothing(self) -> None:
+    def _cancel_head_timer(self) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
 
-    def _no_head(self) -> None:
+    def _on_head_timeout(self) -> None:
         if self.conn.trailing_data[0]:
             seconds = self._limits.head_seconds
-            detail = f"the request's head was not there within {seconds:g} s"
+            detail = f"the request's head did not arrive within {seconds:g} s"
             self._refuse(408, "request_timeout", detail)
         else:
             self._close()
@@ -171,7 +169,7 @@ class BoundedConnection(H11Protocol):
     def _refuse(
         self, status: int, code: str, detail: str, *, retry_after: float | None = None
     ) -> None:
-        """Send a problem that belongs to no request, unless a response has begun, and close."""
+        """Send a problem response, unless another response has begun, and close."""
         cycle = self.cycle
         under_way = cycle is not None and not cycle.response_complete
         if under_way:
@@ -190,48 +188,48 @@ class BoundedConnection(H11Protocol):
         self._close()
 
     def _close(self) -> None:
-        self._expect_nothing()
+        self._cancel_head_timer()
         if self.transport.is_closing():
             return
         unread = self.conn.their_state in {h11.SEND_BODY, h11.ERROR}
-        if unread and self._place is not None:
-            self._closable.lingers = True
+        if unread and self._client_slot is not None:
+            self._closing_transport.lingers = True
             self._socket.write_eof()
             self._socket.resume_reading()
             self._abort_after(LINGER_SECONDS)
         else:
             self._socket.close()
-            self._abort_after(self._limits.take_seconds)
+            self._abort_after(self._limits.read_seconds)
 
     def _abort_after(self, seconds: float) -> None:
-        """Unless the connection is gone, or the client takes what it is sent, by then."""
-        if self._take_timer is not None:
-            self._take_timer.cancel()
-        self._take_timer = self.loop.call_later(seconds, self._socket.abort)
+        """Abort the connection later; the timer is cancelled once the client reads."""
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+        self._read_timer = self.loop.call_later(seconds, self._socket.abort)
 
 
 class StoppingServer(uvicorn.Server):
-    """Ends the answers under way, after a time, when it is stopped."""
+    """On shutdown, ends running answers after a time limit."""
 
     def __init__(self, config: uvicorn.Config, seconds: float, stop: Callable[[], None]) -> None:
-        """`stop` is called after so many seconds of the shutdown."""
+        """`stop` is called `seconds` after the shutdown began."""
         super().__init__(config)
         self._seconds = seconds
         self._stop = stop
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
-        patience = asyncio.get_running_loop().call_later(self._seconds, self._stop)
+        timer = asyncio.get_running_loop().call_later(self._seconds, self._stop)
         try:
             await super().shutdown(sockets)
         finally:
-            patience.cancel()
+            timer.cancel()
 
 
 def server(web: FastAPI, settings: Settings) -> StoppingServer:
-    """Return the server of the application as `app.main` makes it. Raises ConfigError."""
+    """Return the server for the application of `app.main`. Raises ConfigError."""
     descriptors = raised_descriptor_limit()
-    places = Shares(max(2, min(settings.max_connections, descriptors // 2)))
-    limits = ConnectionLimits(places, trusted_proxies(settings.trusted_proxies))
+    connections = Shares(max(2, min(settings.max_connections, descriptors // 2)))
+    limits = ConnectionLimits(connections, trusted_proxies(settings.trusted_proxies))
     config = uvicorn.Config(
         web,
         host=settings.host,
@@ -242,11 +240,11 @@ def server(web: FastAPI, settings: Settings) -> StoppingServer:
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # the application's own: it knows whom to trust
-        # A refused connection keeps its descriptor for some turns of the loop, and each accepts.
+        proxy_headers=False,  # `security.install` adds it with the trusted networks
+        # A refused connection keeps its descriptor for some iterations of the event loop.
         backlog=min(BACKLOG, max(1, descriptors // 8)),
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=int(settings.shutdown_seconds + LAST_SECONDS),
+        timeout_graceful_shutdown=int(settings.shutdown_seconds + EXIT_SECONDS),
         h11_max_incomplete_event_size=2 * MAX_HEAD_BYTES,
     )
 
@@ -258,9 +256,9 @@ def server(web: FastAPI, settings: Settings) -> StoppingServer:
 
 
 def raised_descriptor_limit() -> int:
-    """Let the process open as many files as it may, and return how many."""
+    """Raise the limit on open files to the maximum and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # macOS allows less than it says
+    with suppress(ValueError, OSError):  # macOS allows less than the hard limit
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         soft = hard
     return soft if soft != resource.RLIM_INFINITY else sys.maxsize

@@ -1,6 +1,6 @@
-"""The demo site: the sample book's pages with the chat box on each.
+"""The demo site: the sample book's pages with the chat widget.
 
-Pages are put together once, at start-up; they come from the package and hold nothing of a request.
+Pages are built once, at start-up, from package data only.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ _OUTLINE_LEVELS = (2,)
 
 @dataclass(frozen=True, slots=True)
 class DemoSite:
-    """Pages by path, without a slash at the end; `home` is where the book begins."""
+    """Pages by path, without trailing slash; `home` is the path of the first page."""
 
     home: str
     pages: Mapping[str, str]
     missing: str
-    """The page for a path that has none."""
+    """The page for unknown paths."""
 
     def page(self, path: str) -> str | None:
-        return self.pages.get(_normal(path))
+        return self.pages.get(_page_path(path))
 
 
 def build_site(book: Book, bodies: Mapping[str, str]) -> DemoSite:
-    """Return the site of `book`, whose articles' HTML is in `bodies` by file."""
+    """Build the site; `bodies` maps each file of `book` to the HTML of its article."""
     template = Template((WIDGET_FOLDER / "page.html").read_text(encoding="utf-8"))
     documents = sorted(book.documents, key=lambda document: document.position)
     pages = {
-        _normal(_path(document)): _page(template, book, documents, position, bodies)
+        _page_path(_path(document)): _page(template, book, documents, position, bodies)
         for position, document in enumerate(documents)
     }
     article = "<h1>No such page</h1><p>The book has no page at this address. Try its contents.</p>"
-    missing = _fill(template, book, "No such page", article, _sidebar(documents, None), "")
+    missing = _html(template, book, "No such page", article, _sidebar(documents, None), "")
     return DemoSite(_path(documents[0]) if documents else "/v1/docs", pages, missing)
 
 
@@ -54,7 +54,7 @@ def _path(document: Document) -> str:
     return urlsplit(document.url).path or "/"
 
 
-def _normal(path: str) -> str:
+def _page_path(path: str) -> str:
     return unquote(path).rstrip("/") or "/"
 
 
@@ -69,12 +69,12 @@ def _page(
     sidebar = _sidebar(documents, document)
     before = documents[position - 1] if position else None
     after = documents[position + 1] if position + 1 < len(documents) else None
-    return _fill(
+    return _html(
         template, book, document.title, bodies[document.file], sidebar, _pager(before, after)
     )
 
 
-def _fill(
+def _html(
     template: Template, book: Book, title: str, article: str, sidebar: str, pager: str
 ) -> str:
     return template.substitute(
@@ -90,7 +90,7 @@ def _fill(
 
 
 def _sidebar(documents: Sequence[Document], current: Document | None) -> str:
-    """Return the table of contents in reading order, parts with more than one page as groups."""
+    """Return the table of contents in reading order, chapters with several pages as groups."""
     items = []
     for chapter, group in groupby(documents, key=lambda document: document.chapter):
         links = [_entry(document, current, _is_below(document, documents)) for document in group]
@@ -103,9 +103,9 @@ def _sidebar(documents: Sequence[Document], current: Document | None) -> str:
 
 
 def _is_below(document: Document, documents: Sequence[Document]) -> bool:
-    """Say whether the page lies in the folder of another page, other than the book's first."""
+    """Whether the page is in the folder of another page, except the first one."""
     path = _path(document)
-    return any(path.startswith(_normal(_path(d)) + "/") for d in documents[1:] if d != document)
+    return any(path.startswith(_page_path(_path(d)) + "/") for d in documents[1:] if d != document)
 
 
 def _entry(document: Document, current: Document | None, below: bool) -> str:

@@ -1,4 +1,4 @@
-"""The log: a line for each event, with its fields; what repeats, once a second."""
+"""Logging: one line for each event with its fields; repeated events once a second."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _MOST_EVENTS = 1_000
 
 
 class OncePerSecond(logging.Filter):
-    """Lets one record of an event through a second; the next says how many were left out.
+    """Passes one record of each event a second; the next one has the number left out.
 
-    An outage or an attack has the same error thousands of times a second, and the log must not
-    fill the disk. Events are told apart by logger, level, message and kind of exception.
+    An outage or attack repeats an error thousands of times a second, which must not fill the disk.
+    An event is identified by logger, level, message and exception class.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` gives seconds."""
+        """`clock` returns seconds."""
         super().__init__()
         self._clock = clock
         self._seen: LRUCache[tuple[object, ...], tuple[float, int]] = LRUCache(_MOST_EVENTS)
-        """By event: when one was let through, and how many have been left out since."""
+        """Event -> (time of the last record passed, number left out since)."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         kind = record.exc_info[0] if record.exc_info else None
-        # What follows the first line of a message of asyncio's names the object.
+        # Later lines of asyncio's messages differ by object.
         event = (record.name, record.levelno, str(record.msg).partition("\n")[0], kind)
         now = self._clock()
         then, left_out = self._seen.get(event, (-1.0, 0))
@@ -45,20 +45,20 @@ class OncePerSecond(logging.Filter):
 
 
 class LineFormatter(logging.Formatter):
-    """Time, level, logger, event and its fields: `code=provider_auth`."""
+    """Formats time, level, logger, event and fields, such as `code=provider_auth`."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
         fields = {key: value for key, value in vars(record).items() if key not in _EVERY_RECORD}
-        told = (f"{key}={json.dumps(value, default=str)}" for key, value in fields.items())
-        return " ".join([super().formatMessage(record), *told])
+        pairs = (f"{key}={json.dumps(value, default=str)}" for key, value in fields.items())
+        return " ".join([super().formatMessage(record), *pairs])
 
 
 @contextmanager
 def logging_to(stream: TextIO) -> Iterator[None]:
-    """Send warnings and errors of the whole process there, for the block."""
+    """Write warnings and errors of the whole process to `stream` inside the block."""
     handler = logging.StreamHandler(stream)
     handler.setLevel(logging.WARNING)
     handler.setFormatter(LineFormatter())

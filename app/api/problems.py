@@ -1,8 +1,7 @@
-"""Errors as the caller sees them: class -> status, RFC 9457 problems, nothing leaked.
+"""Maps errors to HTTP statuses and RFC 9457 problem documents.
 
-A 4xx is the caller's to mend, so it carries the error's own message. A 5xx is the operator's: its
-message may name files, models or hosts, so it goes to the log, and the caller reads a fixed text
-and the request id to quote.
+A 4xx response has the error's own message. The message of a 5xx error may name files, models or
+hosts: it goes to the log, and the response has a fixed text and the request id.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ from app.domain.errors import (
 log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
-_CLIENT_CLOSED_REQUEST = 499  # nginx's number: nobody is left to read the answer
-# RFC 9110's words, whatever the version of Python.
+_CLIENT_CLOSED_REQUEST = 499  # nginx's status for a closed connection
+# Titles of RFC 9110, which differ between Python versions.
 _TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
 _UNEXPECTED = "Something went wrong on the server. Quote the request id when you report it."
 _MISCONFIGURED = "The server is not set up correctly. Its operator finds the reason in the log."
@@ -48,13 +47,13 @@ _MISCONFIGURED = "The server is not set up correctly. Its operator finds the rea
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How an error class is told. `detail` replaces the error's own message when given."""
+    """Response of an error class. `detail`, if not empty, replaces the error's message."""
 
     status: int
     detail: str = ""
 
 
-# The rule of the nearest class in the error's MRO holds.
+# The first class of the error's MRO with a rule applies.
 RULES: dict[type[RagError], Rule] = {
     InputError: Rule(422),
     BookNotFound: Rule(404),
@@ -93,7 +92,7 @@ def retry_after(error: Exception) -> float | None:
 
 
 def report(error: Exception, request: str) -> None:
-    """Log what the caller is not told; an error that is the caller's own is no event."""
+    """Log unexpected errors and 5xx; errors of the caller are not logged."""
     if not isinstance(error, RagError):
         log.error("http.unexpected_error", extra={"request_id": request}, exc_info=error)
     elif rule_of(error).status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -102,7 +101,7 @@ def report(error: Exception, request: str) -> None:
 
 
 def error_event(error: Exception) -> ErrorEvent:
-    """What an SSE client is told when its stream breaks off."""
+    """Return the SSE event for a stream that failed."""
     if not isinstance(error, RagError):
         return ErrorEvent(code=RagError.code, message=_UNEXPECTED)
     message = rule_of(error).detail or str(error)
@@ -131,7 +130,7 @@ def problem_response(
     headers = dict(headers or {})
     if retry_after is not None:
         headers["Retry-After"] = str(math.ceil(retry_after))
-    # Escaped to ASCII: a caller's lone surrogate in a field name must not break the response.
+    # ASCII, since a field name of the caller may have a lone surrogate.
     body = problem.model_dump_json(exclude_none=True, ensure_ascii=True)
     return Response(body, status_code=status, headers=headers, media_type=MEDIA_TYPE)
 
@@ -161,11 +160,11 @@ async def _on_invalid_request(request: Request, error: Exception) -> Response:
 
 
 def _invalid_field(error: Mapping[str, Any]) -> InvalidField:
-    """Translate one of pydantic's errors, without the value that was wrong."""
+    """Convert an error of pydantic, without the invalid value."""
     if error["type"] == "json_invalid":
-        return InvalidField(field="body", message=f"no valid JSON ({error['ctx']['error']})")
+        return InvalidField(field="body", message=f"invalid JSON ({error['ctx']['error']})")
     field = ".".join(str(part) for part in error["loc"])
-    # pydantic's own beginning of what a validator of ours says
+    # pydantic adds this prefix to messages of our validators.
     return InvalidField(field=field, message=str(error["msg"]).removeprefix("Value error, "))
 
 
@@ -190,7 +189,7 @@ async def _on_disconnect(_request: Request, _error: Exception) -> Response:
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error with a problem; unexpected ones are caught by `security.RequestScope`."""
+    """Register the handlers; `security.RequestIds` catches unexpected exceptions."""
     app.add_exception_handler(RagError, _on_rag_error)
     app.add_exception_handler(RequestValidationError, _on_invalid_request)
     app.add_exception_handler(HTTPException, _on_http_error)

@@ -1,11 +1,11 @@
-"""How much one client may ask: a token bucket for each address, filled again by the minute.
+"""Rate limit: a token bucket for each client and kind of request.
 
-A bucket is of one sort of request: who has asked all his questions can still follow citations, and
-what watches the server's health is not locked out by readers behind the same address. An IPv6
-address draws from two buckets, its subscriber's and its site's.
+Kinds are limited separately: a client without questions left can still follow citations, and
+readers do not lock out a health check from the same address. An IPv6 address draws from two
+buckets, its subscriber's and its site's.
 
-The `limits` package was tried for this: its memory storage looks at every key it has with every
-request, 18 ms each at 60,000 keys, and has no bound of keys (decision 0001).
+The `limits` package was tried: its memory storage scans all keys at each request (18 ms at 60,000
+keys) and has no limit on their number (decision 0001).
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from app.api.clients import client_of, site, subscriber
 from app.api.problems import problem_response
 
 MAX_BUCKETS = 20_000
-"""Kept; beyond that those unused for longest are forgotten, which makes them full."""
+"""Limit on stored buckets; the least recently used are dropped, which makes them full."""
 SUBSCRIBERS_A_SITE = 8
-"""So many times one subscriber's allowance has the site that it belongs to."""
+"""A site's allowance, in multiples of a subscriber's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What a request costs: so many questions, from the bucket of its sort."""
+    """Cost of a request: a number of questions, from the bucket of its kind."""
 
-    sort: str
+    kind: str
     questions: float
 
 
@@ -45,31 +45,31 @@ CHARGES: Mapping[str, Charge] = MappingProxyType(
     }
 )
 READING = Charge("reading", 0.1)
-"""Of every other path: glossary, citations, lists, pages and what is not there."""
+"""Cost of all other paths: glossary, citations, lists, pages, unknown paths."""
 
 
 @dataclass(slots=True)
 class RateLimit:
     per_minute: float
-    """Questions; 0: no limit."""
+    """Questions a minute; 0: no limit."""
     burst: int
-    """Questions at once."""
+    """Capacity of a bucket, in questions."""
     clock: Callable[[], float] = time.monotonic
-    """In seconds."""
+    """Returns seconds."""
     _buckets: LRUCache[tuple[str, str], tuple[float, float]] = field(
         default_factory=lambda: LRUCache(MAX_BUCKETS), init=False
     )
-    """By sort and client: what was left, as a share of a full bucket, and when."""
+    """(kind, client) -> (share left of a full bucket, time)."""
 
     def admit(self, address: str, charge: Charge) -> float:
-        """Return 0 and take what the request costs, or the seconds until there is enough."""
+        """Take the cost and return 0, or return the seconds until the bucket has enough."""
         if not self.per_minute:
             return 0.0
         now = self.clock()
-        # In this order: an IPv4 address is both.
+        # The subscriber comes last: for IPv4 both keys are equal.
         allowances = {site(address): SUBSCRIBERS_A_SITE, subscriber(address): 1}
         costs = {
-            (charge.sort, client): min(1.0, charge.questions / self.burst / times)
+            (charge.kind, client): min(1.0, charge.questions / self.burst / times)
             for client, times in allowances.items()
         }
         filled = {key: self._filled(key, now) for key in costs}
@@ -89,7 +89,7 @@ class RateLimit:
 
 
 class RateLimited:
-    """Refuses who asks too much, before anything of the request's body is read."""
+    """Middleware that refuses requests above the limit before their body is read."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -101,7 +101,7 @@ class RateLimited:
             charge = CHARGES.get(scope["path"], READING)
             wait = limit.admit(client_of(request), charge)
             if wait:
-                detail = f"too many requests from your address; the next is taken in {wait:.1f} s"
+                detail = f"too many requests from your address; try again in {wait:.1f} s"
                 response = problem_response(
                     429,
                     "too_many_requests",

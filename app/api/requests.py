@@ -1,4 +1,4 @@
-"""The JSON that the API takes, as pydantic models that become the domain's types."""
+"""Request bodies of the API as pydantic models."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ BookName = Annotated[
 
 
 class _Request(BaseModel):
-    # A misspelt field should be told, not ignored.
+    # A misspelt field is an error.
     model_config = ConfigDict(extra="forbid")
 
 
@@ -96,7 +96,7 @@ class SelectionBody(_Request):
 
 
 def _needs(scopes: Collection[Scope], field: str, schema: JsonDict) -> JsonDict:
-    """The JSON Schema of: with one of these scopes the field is required, and is like this."""
+    """Return the JSON Schema that requires `field`, of this schema, for these scopes."""
     of_scope: JsonDict = {"enum": [str(scope) for scope in Scope if scope in scopes]}
     return {
         "if": {"properties": {"scope": of_scope}, "required": ["scope"]},

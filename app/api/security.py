@@ -1,6 +1,6 @@
-"""What surrounds every request: its head, its id, its size, the headers of its response.
+"""Middleware for every request: head and body limits, request id, response headers.
 
-Plain ASGI middleware: they neither buffer a stream nor hide a disconnect.
+It is plain ASGI middleware, which neither buffers a stream nor hides a disconnect.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from app.domain.errors import ConfigError
 from app.settings import Settings
 
 MAX_HEAD_BYTES = 16 * 1024
-"""Of all names and values of a request's headers and its target."""
+"""Limit on the names and values of headers and the request target together."""
 MAX_BODY_BYTES = 64 * 1024
 BODY_SECONDS = 10.0
 API_DOCS_PATH = "/v1/docs"
@@ -33,7 +33,7 @@ _PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-# FastAPI's API page is Swagger UI from a CDN with a script in the page itself.
+# FastAPI's documentation page loads Swagger UI from a CDN and has an inline script.
 _SWAGGER_POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' https://cdn.jsdelivr.net; "
     "style-src 'unsafe-inline' https://cdn.jsdelivr.net; connect-src 'self'; "
@@ -74,8 +74,8 @@ class SecurityHeaders:
         await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
-class RequestScope:
-    """Gives each request its id and turns an unexpected exception into a problem that says it."""
+class RequestIds:
+    """Gives each request an id and turns unexpected exceptions into problem responses."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -107,13 +107,13 @@ class RequestScope:
 
 
 class RequestHead:
-    """Refuses a request for what its head says, before anything else looks at it.
+    """Refuses a request with a large head, ambiguous body length or wrong host.
 
-    A body that is bounded in two ways may end elsewhere for a proxy in front (RFC 9112, 6.1).
+    With two length headers a proxy may see another end of the body (RFC 9112, 6.1).
     """
 
     def __init__(self, app: ASGIApp, hosts: list[str]) -> None:
-        """Only requests to these `hosts` are answered; to any if there are none."""
+        """Answer requests to these hosts only; to any host if the list is empty."""
         self._app = app
         self._hosts = frozenset(hosts)
 
@@ -129,11 +129,11 @@ class RequestHead:
             detail = f"the request's address and headers are larger than {MAX_HEAD_BYTES:,} bytes"
             response = problem_response(431, "head_too_large", detail, request_id)
         elif "content-length" in headers and "transfer-encoding" in headers:
-            detail = "a body has a Content-Length or a Transfer-Encoding, not both"
+            detail = "a request must not have both Content-Length and Transfer-Encoding"
             response = problem_response(400, "bad_request", detail, request_id)
         elif not self._is_ours(headers.get("host", "")):
             response = problem_response(
-                400, "host_not_allowed", "this server is not that host", request_id
+                400, "host_not_allowed", "the server does not serve this host", request_id
             )
         else:
             await self._app(scope, receive, send)
@@ -152,7 +152,7 @@ class RequestHead:
 
 
 class HeadAsGet:
-    """Answers HEAD as GET would be, without the body (RFC 9110, 9.3.2)."""
+    """Answers HEAD like GET, without the body (RFC 9110, 9.3.2)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -169,9 +169,9 @@ class HeadAsGet:
 
 
 class BodyLimit:
-    """Refuses a body over the limit before anything parses it, whatever its header claims.
+    """Refuses a body that is too large or arrives too slowly, before it is parsed.
 
-    Nor does it wait for one that trickles in: each would hold a connection and a task.
+    The real size counts, not only the Content-Length header.
     """
 
     def __init__(
@@ -190,7 +190,7 @@ class BodyLimit:
             async with asyncio.timeout(self._seconds):
                 body = await self._read(scope, receive)
         except TimeoutError:
-            detail = f"the request's body was not there within {self._seconds:g} s"
+            detail = f"the request's body did not arrive within {self._seconds:g} s"
             response = problem_response(408, "request_timeout", detail, request_id)
             response.headers["Connection"] = "close"
             await response(scope, receive, send)
@@ -204,7 +204,7 @@ class BodyLimit:
         await self._app(scope, _replay(body, receive), send)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
-        """Return the whole body, None when it is too large. ClientDisconnect if it breaks off."""
+        """Return the whole body; None if it is too large. Raises ClientDisconnect."""
         claimed = Headers(scope=scope).get("content-length", "0")
         if not claimed.isdecimal() or len(claimed) > 18 or int(claimed) > self._max:
             return None
@@ -234,34 +234,34 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 def allowed_origins(setting: str) -> list[str]:
-    """Return the origins of a comma-separated setting. ConfigError names one that is none."""
+    """Parse a comma-separated list of origins. ConfigError names an invalid one."""
     origins = [origin.strip().rstrip("/") for origin in setting.split(",") if origin.strip()]
     for origin in origins:
         if origin != "*" and not _ORIGIN.fullmatch(origin):
-            message = f"RAG_ALLOWED_ORIGINS: {origin!r} is no origin; write https://host[:port]"
+            message = f"RAG_ALLOWED_ORIGINS: {origin!r} is not an origin; write https://host[:port]"
             raise ConfigError(message)
     return origins
 
 
 def allowed_hosts(setting: str) -> list[str]:
-    """Return the hosts of a comma-separated setting. ConfigError names one that is none."""
+    """Parse a comma-separated list of hosts. ConfigError names an invalid one."""
     hosts = [host.strip().lower() for host in setting.split(",") if host.strip()]
     for host in hosts:
         if not _HOST.fullmatch(host):
-            message = f"RAG_ALLOWED_HOSTS: {host!r} is no host; write book.example or *.example"
+            message = f"RAG_ALLOWED_HOSTS: {host!r} is not a host; write book.example or *.example"
             raise ConfigError(message)
     return hosts
 
 
 def install(app: FastAPI, settings: Settings) -> None:
-    """Wrap the application, innermost first. Raises ConfigError."""
+    """Add the middleware, innermost first. Raises ConfigError."""
     app.add_middleware(HeadAsGet)
     app.add_middleware(BodyLimit)
     app.add_middleware(RateLimited)
     app.add_middleware(RequestHead, hosts=allowed_hosts(settings.allowed_hosts))
-    app.add_middleware(RequestScope)
+    app.add_middleware(RequestIds)
     if origins := allowed_origins(settings.allowed_origins):
-        # No cookies and no credentials: the API keeps none, so even `*` shares nothing.
+        # The API has no cookies or credentials, so even `*` exposes nothing.
         app.add_middleware(
             CORSMiddleware,
             allow_origins=origins,

@@ -1,4 +1,4 @@
-"""Places that many clients want at once: one client cannot hold them all."""
+"""Fair limits on concurrent work: one client cannot take all slots."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from app.api.clients import client_of, site
 from app.domain.errors import Overloaded
 
 RETRY_SECONDS = 1.0
-"""After which a place may be free: an answer from the index takes less."""
+"""Retry-After for an overload: a search takes less."""
 
 
 @dataclass(slots=True)
 class Shares:
-    """`total` places. A client gets one more only while it holds fewer than are free.
+    """`total` slots. A client gets another slot only if it holds fewer than are free.
 
-    So one client holds at most half of them, two hold a third each, and a newcomer finds a place
-    (Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches",
-    1998). Only with about as many clients as places is there none left.
+    So one client holds at most half of the slots, two hold a third each, and a new client finds
+    one. They run out only with about as many clients as slots. See Choudhury and Hahne, "Dynamic
+    queue length thresholds for shared-memory packet switches", 1998.
     """
 
     total: int
@@ -33,9 +33,9 @@ class Shares:
         return self.total - self._held.total()
 
     def take(self, client: str, *, shared: bool = True) -> bool:
-        """Return whether the client got a place, which it must `release`.
+        """Return whether the client got a slot, which it must `release`.
 
-        One that stands for many others (`shared` is false) may take every place that is free.
+        A client with `shared` False, such as a trusted proxy, may take every free slot.
         """
         if self.free <= (self._held.get(client, 0) if shared else 0):
             return False
@@ -50,12 +50,12 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What may be under way at once."""
+    """Limits of the server on concurrent answers and searches."""
 
     answers: Shares
-    """Until they are sent; while a model writes they cost little."""
+    """Answers until they are sent; those that wait for a model cost little."""
     searches: Shares
-    """What takes the processor, or waits for it: in a longer queue all would wait for seconds."""
+    """Searches that run or wait for the CPU; a longer queue would delay all by seconds."""
 
 
 def room_of(request: Request) -> Room:
@@ -65,7 +65,7 @@ def room_of(request: Request) -> Room:
 
 @contextmanager
 def a_place(places: Shares, request: Request) -> Iterator[None]:
-    """Hold a place for whoever asks. Raises Overloaded when there is none for him."""
+    """Hold a slot for the request's client inside the block. Overloaded if there is none."""
     client = site(client_of(request))
     if not places.take(client):
         whose = "from your address " if places.free else ""
@@ -78,6 +78,6 @@ def a_place(places: Shares, request: Request) -> Iterator[None]:
 
 
 async def with_an_answers_place(request: Request) -> AsyncIterator[None]:
-    """Hold a place until the response is sent, or raise Overloaded. For use as a dependency."""
+    """Dependency: hold an answer slot until the response is sent. Raises Overloaded."""
     with a_place(room_of(request).answers, request):
         yield

@@ -1,4 +1,4 @@
-"""The files of the chat box and of the pages that carry it."""
+"""Static files of the chat widget and the pages that embed it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WIDGET_FOLDER = Path(__file__).resolve().parent.parent / "widget"
 
 
 class WholeFiles(StaticFiles):
-    """Ignores ranges, as RFC 9110 allows: Starlette answers a wrong one with plain text."""
+    """Ignores Range headers, as RFC 9110 allows: Starlette answers invalid ones in plain text."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = [(name, value) for name, value in scope["headers"] if name != b"range"]

@@ -21,7 +21,7 @@ from app.api.responses import AnswerBody
 from app.api.security import (
     MAX_BODY_BYTES,
     RequestHead,
-    RequestScope,
+    RequestIds,
     allowed_hosts,
     allowed_origins,
 )
@@ -373,7 +373,7 @@ def test_head_has_the_headers_of_get(client: httpx.Client, path: str) -> None:
 def test_only_allowed_hosts_are_answered(setting: str, host: str, status: int) -> None:
     app = FastAPI()
     app.add_middleware(RequestHead, hosts=allowed_hosts(setting))
-    app.add_middleware(RequestScope)
+    app.add_middleware(RequestIds)
     app.add_api_route("/", lambda: "here")
     with TestClient(app) as client:
         response = client.get("/", headers={"Host": host})

@@ -184,7 +184,7 @@ def test_who_does_not_send_or_take_in_time_loses_the_connection(sent: bytes, sta
         config.load()
         state = ServerState()
         places = Shares(4)
-        limits = ConnectionLimits(places, [], head_seconds=0.05, take_seconds=0.05)
+        limits = ConnectionLimits(places, [], head_seconds=0.05, read_seconds=0.05)
 
         lost = asyncio.Event()
 
