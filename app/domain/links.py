@@ -1,10 +1,10 @@
-"""Deep links: a page's address, the section's anchor and a text fragment for the very paragraph.
+"""Deep links: page URL, anchor of the section, and a text fragment that finds the paragraph.
 
-A text fragment fails where it bridges inline maths, a footnote reference, a line break or two
-blocks, and it finds the first occurrence. So it quotes a *clean run*: whole words of one stretch
-of text without a mark-up boundary, the shortest one of at least four words that occurs once in
-the page. Where a paragraph has none (it is repeated), its last words are told apart by the words
-that follow as a suffix; a prefix does not work behind a heading.
+A text fragment fails if it crosses inline maths, a footnote reference, a line break or a block
+boundary, and it finds the first match on the page. So its text is from a *clean run*: whole words
+without a mark-up boundary, the shortest of at least four words that is unique on the page. If a
+paragraph has none, because it is repeated, its last words are quoted with the following words as
+suffix; a prefix does not work after a heading.
 
 Text fragments: https://wicg.github.io/scroll-to-text-fragment/
 """
@@ -34,7 +34,7 @@ _MARKS = (
 )
 _LETTERS = rf"[\w{_MARKS}]+"
 _WORD = re.compile(rf"{_LETTERS}(?:['\u2019]{_LETTERS}|(?<=\d)[.,](?=\d){_LETTERS})*")
-"""A word as Chromium's search bounds it: `size_of`, `don't` and `3.14` are one, `docs.org` two."""
+"""A word as in Chromium's search: `size_of`, `don't`, `3.14` are one word, `docs.org` two."""
 _GLUED = re.compile(rf"^{RUN_GLUE}['\u2019]?{_LETTERS}|{_LETTERS}{RUN_GLUE}$")
 _UNSURE = re.compile(r"-{2,3}|(?<!\w):[a-z0-9_+-]+:(?!\w)")
 _PUNCTUATION = re.compile(rf"(?<!\d)[.,]|[.,](?!\d)|[^\w\s'\u2019.,{_MARKS}-]|-{{2,}}|\n")
@@ -42,22 +42,22 @@ _USUAL_WORDS = (4, 5, 6, 8, 12)
 _FEW_WORDS = (3, 2, 1)
 _SUFFIX_WORDS = 4
 _SIZES = (4, 5, 6, 7, 8, 12)
-"""All sizes that are asked for, beside those of few words: the usual, and with a suffix."""
+"""All sizes looked up, except `_FEW_WORDS`: the usual ones and those with a suffix."""
 _NEVER = 255
 _NEXT_SIZES = (*_SIZES[1:], _NEVER)
 _LONG, _BUCKET = 50_000, 1000
-"""Words of a page that is counted in buckets, and of a bucket: a small one stays in the cache."""
-# Pairs of runs of a block of which it is looked up whether they adjoin: each goes through its text.
-_ADJOINING_TRIES = 32
+"""Words of a page that is counted in buckets, and words in a bucket, which fits the CPU cache."""
+# Limit for each block: every check searches the block's text.
+_MAX_ADJACENCY_CHECKS = 32
 
 
 def encode_fragment(text: str) -> str:
-    """Percent-encode a part of a text directive: `-`, `,` and `&` are its syntax."""
+    """Percent-encode text for a text directive, whose syntax uses `-`, `,` and `&`."""
     return quote(text, safe="", errors="replace").replace("-", "%2D")
 
 
 def deep_link(url: str, text: str, suffix: str = "") -> str:
-    """Return `url` with a text fragment for `text`, told apart by what follows it if given."""
+    """Return `url` with a text fragment for `text`, followed by `suffix` if given."""
     if not text:
         return url
     directive = encode_fragment(text) + (f",-{encode_fragment(suffix)}" if suffix else "")
@@ -65,11 +65,10 @@ def deep_link(url: str, text: str, suffix: str = "") -> str:
 
 
 def page_key(url: str) -> str:
-    """Return what the URLs of one page have in common, the site's address left out.
+    """Return the key of a page: its path without `index.html`, `.html` or slash at the end.
 
-    A page is known by its path, with or without a slash, `.html` or `index.html` at its end; so a
-    preview of the site at another address is served as well. What is no URL ("http://[::1") is
-    taken for a path, and no page has it.
+    The host is ignored, so that previews of the site at another address work. An invalid URL such
+    as "http://[::1" counts as a path, which no page has.
     """
     try:
         path = urlsplit(url).path
@@ -80,11 +79,10 @@ def page_key(url: str) -> str:
 
 
 def page_links(document: Document) -> list[str]:
-    """Return the deep link of each of the page's blocks, in order.
+    """Return the deep link of each block of the page, in order.
 
-    A heading's link is its anchor alone. A block without text to quote (a figure, a formula) is
-    reached by its own id where the author gave it one. Time and memory are linear in the page's
-    length.
+    A heading's link has an anchor only. A block without text to quote, such as a figure or formula,
+    is linked by its author's id if it has one. Time and memory are linear in the page's length.
     """
     page = _Page.of(document)
     pending = [
@@ -92,16 +90,16 @@ def page_links(document: Document) -> list[str]:
         for index, block in enumerate(document.blocks)
         if block.kind is not BlockKind.HEADING and page.runs_of(index)
     ]
-    quotes = page.unique_runs(pending)
-    quotes |= page.told_apart([index for index in pending if index not in quotes])
+    fragments = page.unique_runs(pending)
+    fragments |= page.runs_with_suffix([index for index in pending if index not in fragments])
     return [
-        _link(document, block, quotes.get(index, _NOTHING))
+        _link(document, block, fragments.get(index, _NO_FRAGMENT))
         for index, block in enumerate(document.blocks)
     ]
 
 
-def _link(document: Document, block: Block, quote: Quote) -> str:
-    # A heading's anchor may not be its author's id: Docusaurus gives a title none.
+def _link(document: Document, block: Block, quote: FragmentText) -> str:
+    # A heading's anchor may differ from the author's id: Docusaurus gives titles none.
     own = block.author_id and block.kind is not BlockKind.HEADING and not block.included
     if own and not quote.text:
         return with_anchor(document.url, block.author_id)
@@ -109,58 +107,58 @@ def _link(document: Document, block: Block, quote: Quote) -> str:
 
 
 @fast_dataclass(frozen=True, slots=True)
-class Quote:
-    """What a text fragment looks for: words, and the words that follow them if those decide."""
+class FragmentText:
+    """The words of a text fragment, and the suffix that makes them unique."""
 
     text: str
     suffix: str = ""
 
 
-_NOTHING = Quote("")
+_NO_FRAGMENT = FragmentText("")
 
 
 @fast_dataclass(frozen=True, slots=True)
 class _Run:
-    """A clean run: its text, the number of its words, and its place in the page's words."""
+    """A clean run: its text, number of words, and first position in the page's words."""
 
     text: str
     size: int
     first: int
 
     def words(self, start: int, end: int) -> str:
-        """The text of the words from one to before another."""
+        """Return the text of the words `start:end`."""
         spans = [match.span() for match in islice(_WORD.finditer(self.text), start, end)]
         return self.text[spans[0][0] : spans[-1][1]]
 
     def end_from(self, start: int) -> str:
-        """The text from a word to the end, marks behind the last word included."""
+        """Return the text from a word to the end, trailing punctuation included."""
         return self.text[next(islice(_WORD.finditer(self.text), start, None)).start() :]
 
     def begin_to(self, end: int) -> str:
-        """The text of so many words, marks in front of the first included."""
+        """Return the text of the first `end` words, leading punctuation included."""
         return self.text[: next(islice(_WORD.finditer(self.text), end - 1, None)).end()]
 
 
-_Stretch: TypeAlias = tuple[int, int]
-"""Words of a page, from one place to before another."""
+_WordRange: TypeAlias = tuple[int, int]
+"""Half-open range of positions in a page's words."""
 
 
 @dataclass(slots=True)
 class _Page:
-    """A page as one sequence of folded words, each by its number.
+    """A page as a sequence of folded words, each represented by a number.
 
-    Numbers stand in arrays, and the runs' texts are made again for the few that are quoted: of a
-    book in one file they would fill hundreds of megabytes.
+    Numbers are kept in arrays, and texts of runs are computed again when quoted: for a book in one
+    file they would take hundreds of megabytes.
     """
 
     blocks: Sequence[Block]
     words: array[int] = field(default_factory=partial(array, "I"))
     starts: array[int] = field(default_factory=partial(array, "I"))
-    """By run, the place of its first word; then the number of words."""
+    """Run number -> position of its first word; the last element is the number of words."""
     first_runs: array[int] = field(default_factory=partial(array, "I"))
-    """By block, the number of its first run; then the number of runs."""
+    """Block index -> number of its first run; the last element is the number of runs."""
     least: bytearray = field(default_factory=bytearray)
-    """By place, the first of `_SIZES` of which the words that begin there are the page's only."""
+    """Position -> smallest of `_SIZES` with which the words from there are unique on the page."""
 
     @classmethod
     def of(cls, document: Document) -> _Page:
@@ -184,7 +182,7 @@ class _Page:
         return page
 
     def runs_of(self, index: int) -> range:
-        """The numbers of a block's runs."""
+        """Return the run numbers of a block."""
         return range(self.first_runs[index], self.first_runs[index + 1])
 
     def run(self, number: int) -> _Run:
@@ -194,68 +192,78 @@ class _Page:
         return _Run(text, self.size(number), self.starts[number])
 
     def size(self, number: int) -> int:
-        """The number of words of a run."""
+        """Return the number of words in a run."""
         return self.starts[number + 1] - self.starts[number]
 
-    def _quote(self, place: int, size: int) -> Quote:
-        """So many words from a place on, all of one run."""
-        run = self.run(bisect_right(self.starts, place) - 1)
-        return Quote(run.words(place - run.first, place - run.first + size))
+    def _fragment(self, position: int, size: int) -> FragmentText:
+        """Return `size` words from `position` on, all of one run."""
+        run = self.run(bisect_right(self.starts, position) - 1)
+        return FragmentText(run.words(position - run.first, position - run.first + size))
 
-    def unique_runs(self, pending: Sequence[int]) -> dict[int, Quote]:
-        """By block, the shortest words of its clean runs that the page has once, if any."""
-        found: dict[int, Quote] = {}
+    def unique_runs(self, pending: Sequence[int]) -> dict[int, FragmentText]:
+        """Map blocks to their shortest clean run that is unique on the page, if any."""
+        found: dict[int, FragmentText] = {}
         for size in _USUAL_WORDS:
             once = self.least.translate(bytes(least <= size for least in range(256)))
             for index in pending:
-                place = -1 if index in found else self._first_once(index, size, once)
-                if place >= 0:
-                    found[index] = self._quote(place, size)
+                position = -1 if index in found else self._first_unique(index, size, once)
+                if position >= 0:
+                    found[index] = self._fragment(position, size)
         for size in _FEW_WORDS:
-            few = [
-                (index, self.starts[number])
-                for index in pending
-                if index not in found
-                for number in self.runs_of(index)
-                if self.size(number) == size
-            ]
-            alone = self._once([place for _, place in few], size)
-            for index, place in few:
-                if place in alone and index not in found:
-                    found[index] = self._quote(place, size)
+            missing = [index for index in pending if index not in found]
+            found |= self._unique_short_runs(missing, size)
         return found
 
-    def _first_once(self, index: int, size: int, once: bytearray) -> int:
-        """The place of the block's first `size` words of a run that the page has once; or -1."""
+    def _unique_short_runs(self, pending: Sequence[int], size: int) -> dict[int, FragmentText]:
+        """Map blocks to their first run of exactly `size` words that is unique, if any."""
+        runs = [
+            (index, self.starts[number])
+            for index in pending
+            for number in self.runs_of(index)
+            if self.size(number) == size
+        ]
+        unique = self._unique_positions([position for _, position in runs], size)
+        found: dict[int, FragmentText] = {}
+        for index, position in runs:
+            if position in unique and index not in found:
+                found[index] = self._fragment(position, size)
+        return found
+
+    def _first_unique(self, index: int, size: int, once: bytearray) -> int:
+        """Return the position of the block's first unique run of `size` words; -1 if none."""
         for number in self.runs_of(index):
             last = self.starts[number + 1] - size
-            place = once.find(1, self.starts[number], last + 1) if self.size(number) >= size else -1
-            if place >= 0:
-                return place
+            position = (
+                once.find(1, self.starts[number], last + 1) if self.size(number) >= size else -1
+            )
+            if position >= 0:
+                return position
         return -1
 
-    def _once(self, places: Sequence[int], size: int) -> set[int]:
-        """Those of the places where words fewer than `_SIZES` begin that the page has once."""
-        asked = [tuple(self.words[place : place + size]) for place in places]
+    def _unique_positions(self, positions: Sequence[int], size: int) -> set[int]:
+        """Return the positions whose `size` words, fewer than `_SIZES`, are unique on the page."""
+        asked = [tuple(self.words[position : position + size]) for position in positions]
         every = zip(*(islice(self.words, shift, None) for shift in range(size)), strict=False)
         counts = Counter(filter(set(asked).__contains__, every)) if asked else {}
-        return {place for place, words in zip(places, asked, strict=True) if counts[words] == 1}
+        return {
+            position for position, words in zip(positions, asked, strict=True) if counts[words] == 1
+        }
 
-    def told_apart(self, pending: Sequence[int]) -> dict[int, Quote]:
-        """By block, words at the end of a run that the words behind it tell apart, if any do."""
+    def runs_with_suffix(self, pending: Sequence[int]) -> dict[int, FragmentText]:
+        """Map blocks to words at the end of a run with a suffix that makes them unique, if any."""
         few: dict[int, array[int]] = {}
         for number in (number for index in pending for number in self.runs_of(index)):
             for start, end in self._across(number):
                 if end - start < _SIZES[0]:
                     few.setdefault(end - start, array("I")).append(start)
-        alone = {size: self._once(places, size) for size, places in few.items()}
-        quotes = {index: self._with_suffix(index, alone) for index in pending}
-        return {index: quote for index, quote in quotes.items() if quote is not None}
+        unique = {size: self._unique_positions(positions, size) for size, positions in few.items()}
+        fragments = {index: self._with_suffix(index, unique) for index in pending}
+        return {index: quote for index, quote in fragments.items() if quote is not None}
 
-    def _across(self, number: int) -> Iterator[_Stretch]:
-        """The last words of a run with one word of the next run, with two and so on.
+    def _across(self, number: int) -> Iterator[_WordRange]:
+        """Yield the last words of a run with one word of the next run, then two, and so on.
 
-        The next one is in the same block, or what the next block begins with.
+        The next run may be the first one of the next block.
         """
         if number + 2 < len(self.starts):
             start = self.starts[number + 1]
@@ -263,85 +271,84 @@ class _Page:
             for ahead in range(1, min(_SUFFIX_WORDS, self.size(number + 1)) + 1):
                 yield start - before, start + ahead
 
-    def _with_suffix(self, index: int, alone: Mapping[int, Set[int]]) -> Quote | None:
-        """The block's first words that the next run's tell apart; see `_across`."""
+    def _with_suffix(self, index: int, unique: Mapping[int, Set[int]]) -> FragmentText | None:
+        """Return the first unique one of the block's `_across` ranges; None if there is none."""
         text = " ".join(self.blocks[index].text.split())
         tries = 0
         for number in self.runs_of(index):
-            ahead = next(
-                (n for n, at in enumerate(self._across(number), 1) if self._is_alone(at, alone)), 0
-            )
+            words_ahead = enumerate(self._across(number), 1)
+            ahead = next((size for size, at in words_ahead if self._is_unique(at, unique)), 0)
             if not ahead:
                 continue
             run, after = self.run(number), self.run(number + 1)
-            if _adjoin(text, run, after, number + 1 in self.runs_of(index)):
-                # Nothing but blanks may stand between the two, so marks go along.
+            if _are_adjacent(text, run, after, number + 1 in self.runs_of(index)):
+                # Only blanks may separate text and suffix, so punctuation is included.
                 last = max(run.size - _SUFFIX_WORDS, 0)
-                return Quote(run.end_from(last), after.begin_to(ahead))
+                return FragmentText(run.end_from(last), after.begin_to(ahead))
             tries += 1
-            if tries == _ADJOINING_TRIES:
+            if tries == _MAX_ADJACENCY_CHECKS:
                 break
         return None
 
-    def _is_alone(self, words: _Stretch, alone: Mapping[int, Set[int]]) -> bool:
-        """Whether the page has these words once; `alone` says so of the few."""
+    def _is_unique(self, words: _WordRange, unique: Mapping[int, Set[int]]) -> bool:
+        """Whether these words are unique on the page; `unique` has the answer for few words."""
         start, end = words
-        few = alone.get(end - start)
+        few = unique.get(end - start)
         return start in few if few is not None else self.least[start] <= end - start
 
 
 def _least_sizes(words: array[int]) -> bytearray:
-    """`_Page.least` of the words; `_NEVER` where even most of them occur again.
+    """Return `_Page.least`, with `_NEVER` where even the largest size is not unique.
 
-    Memory is linear in the number of words, whatever they are.
+    Memory is linear in the number of words.
     """
     text, width = words.tobytes(), words.itemsize
     least = bytearray(_SIZES[:1]) * len(words)
     waiting: list[tuple[int, Sequence[int]]] = [(0, range(len(words)))]
     while waiting:
-        level, places = waiting.pop()
-        for again in _repeated(text, width, places, _SIZES[level]):
-            for place in again:
-                least[place] = _NEXT_SIZES[level]
+        level, positions = waiting.pop()
+        for again in _repeated(text, width, positions, _SIZES[level]):
+            for position in again:
+                least[position] = _NEXT_SIZES[level]
             if level + 1 < len(_SIZES):
                 waiting.append((level + 1, again))
     return least
 
 
-def _repeated(text: bytes, width: int, places: Sequence[int], size: int) -> Iterator[array[int]]:
-    """Those of the places where `size` words begin that begin at another one too.
+def _repeated(text: bytes, width: int, positions: Sequence[int], size: int) -> Iterator[array[int]]:
+    """Yield the positions whose next `size` words also begin at another position.
 
-    Equal ones come in the same array. Many places are looked at a bucket at a time: all words of
-    a book at once would fill gigabytes.
+    Positions of equal words are in the same array. Many positions are processed in buckets: all
+    words of a book at once would take gigabytes.
     """
     length = size * width
-    buckets = _buckets(text, width, places, length) if len(places) > _LONG else [places]
+    buckets = _buckets(text, width, positions, length) if len(positions) > _LONG else [positions]
     while buckets:
         first_places: dict[bytes, int] = {}
         firsts: set[int] = set()
         again = array("I")
-        for place in buckets.pop():
-            at = place * width
-            first = first_places.setdefault(text[at : at + length], place)
-            if first != place:
+        for position in buckets.pop():
+            at = position * width
+            first = first_places.setdefault(text[at : at + length], position)
+            if first != position:
                 firsts.add(first)
-                again.append(place)
+                again.append(position)
         if again:
             again.extend(firsts)
             yield again
 
 
-def _buckets(text: bytes, width: int, places: Sequence[int], length: int) -> list[Sequence[int]]:
-    buckets = [array("I") for _ in range(len(places) // _BUCKET)]
+def _buckets(text: bytes, width: int, positions: Sequence[int], length: int) -> list[Sequence[int]]:
+    buckets = [array("I") for _ in range(len(positions) // _BUCKET)]
     appends = [bucket.append for bucket in buckets]
-    for place in places:
-        at = place * width
-        appends[hash(text[at : at + length]) % len(appends)](place)
+    for position in positions:
+        at = position * width
+        appends[hash(text[at : at + length]) % len(appends)](position)
     return list(buckets)
 
 
-def _adjoin(text: str, run: _Run, after: _Run, inside: bool) -> bool:
-    """True if nothing but blanks stands between two runs of a text: no maths, no picture."""
+def _are_adjacent(text: str, run: _Run, after: _Run, inside: bool) -> bool:
+    """Whether only blanks are between two runs of a text: no maths and no image."""
     if inside:
         return f"{run.text} {after.text}" in text or f"{run.text}{after.text}" in text
     return text.endswith(run.text)
@@ -349,20 +356,20 @@ def _adjoin(text: str, run: _Run, after: _Run, inside: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """A page as its index has it: the folded words of its blocks, for links to quotes."""
+    """The folded words of an indexed page, for links to quotes."""
 
     words: str
-    """Each word between blanks of its own; blocks are kept apart: no text fragment spans two."""
+    """Each word has its own blanks; " | " separates blocks, which no text fragment may cross."""
 
     @classmethod
     def of(cls, blocks: Iterable[str]) -> PageText:
         return cls(" | ".join(_folded_words(block) for block in blocks))
 
     def link(self, url: str, quote: str) -> str:
-        """A block's deep link, led to this quote of it where some words of it are the page's only.
+        """Return a deep link to words of the quote that are unique on the page; else `url`.
 
-        Words between two punctuation marks: what a page shows between them, a footnote's number
-        say, is not in the text. Otherwise the block's own link stands.
+        The words are between two punctuation marks, since the page may show more at a mark, such as
+        a footnote's number.
         """
         address, _, own = url.partition(":~:text=")
         if own and "&" not in own and _folded_words(unquote(own)) in _folded_words(quote):
@@ -383,17 +390,17 @@ class PageText:
 
 
 def _folded_words(text: str) -> str:
-    """Two blanks between words, so that neighbouring finds share none."""
+    """Join folded words by two blanks, so that adjacent matches share no blank."""
     if text.isascii():
         return f" {'  '.join(_WORD.findall(text.lower()))} "
     return f" {'  '.join(map(_fold, _WORD.findall(text)))} "
 
 
 def clean_runs(block: Block) -> list[str]:
-    """Return a block's runs, cut also where the page may not show what the source says.
+    """Return a block's clean runs.
 
-    Smart punctuation makes a dash of `--`; `:name:` may become an emoji. A piece of a word that
-    mark-up parts is no word to the browser.
+    They are also split where the page may differ from the source: `--` becomes a dash, `:name:` an
+    emoji. Parts of a word that contains mark-up are dropped.
     """
     runs: list[str] = []
     for glued in block.runs.split(RUN_BOUNDARY):

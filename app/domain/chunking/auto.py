@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from app.domain.chunking.assembly import ChunkBuilder
 from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.chunk_builder import ChunkBuilder
 from app.domain.chunking.chunk_pieces import count_words
 from app.domain.chunking.config import ChunkingConfig, StrategyName
 from app.domain.chunking.flat import flatten

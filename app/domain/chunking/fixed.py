@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from app.domain.chunking.assembly import ChunkBuilder
 from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.chunk_builder import ChunkBuilder
 from app.domain.chunking.config import ChunkingConfig, FixedConfig, StrategyName
 from app.domain.chunking.flat import flatten
 from app.domain.chunking.tools import ChunkingTools

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.domain.chunking.assembly import GAP, ChunkDraft
+from app.domain.chunking.chunk_builder import GAP, ChunkDraft
 from app.domain.chunking.chunk_pieces import (
     UNCOUNTED,
     ChunkPiece,

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from app.domain.chunking.assembly import ChunkBuilder
 from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.chunk_builder import ChunkBuilder
 from app.domain.chunking.config import ChunkingConfig, RecursiveConfig, Separators, StrategyName
 from app.domain.chunking.flat import FlatText, flatten
 from app.domain.chunking.tools import ChunkingTools, missing_tool

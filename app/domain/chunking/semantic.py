@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from app.domain.chunking.assembly import ChunkBuilder, ChunkDraft
 from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.chunk_builder import ChunkBuilder, ChunkDraft
 from app.domain.chunking.chunk_pieces import ChunkPiece, sentence_pieces
 from app.domain.chunking.config import ChunkingConfig, SemanticConfig, StrategyName
 from app.domain.chunking.tools import ChunkingTools, missing_tool

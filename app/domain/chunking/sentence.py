@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import attrgetter
 
-from app.domain.chunking.assembly import ChunkBuilder, ChunkDraft
 from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.chunk_builder import ChunkBuilder, ChunkDraft
 from app.domain.chunking.chunk_pieces import (
     ChunkPiece,
     count_words,

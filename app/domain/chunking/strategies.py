@@ -1,4 +1,4 @@
-"""The strategies by name."""
+"""Chunking strategies by name."""
 
 from __future__ import annotations
 
@@ -21,10 +21,7 @@ from app.domain.errors import BookError, InputError
 
 
 class Strategy(Protocol):
-    """Cuts a document into chunks, in order; the same input gives the same chunks.
-
-    They may be made one at a time, as they are asked for.
-    """
+    """Splits a document into chunks, in order and deterministically; it may yield lazily."""
 
     def __call__(
         self, document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
@@ -45,23 +42,23 @@ STRATEGIES: Mapping[StrategyName, Strategy] = MappingProxyType(
 
 
 def get_strategy(name: str) -> Strategy:
-    """The strategy of this name. UnknownStrategy, which lists the names, if there is none."""
+    """Return the strategy of this name. UnknownStrategy, listing all names, if there is none."""
     return STRATEGIES[strategy_name(name)]
 
 
 def chunk_document(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
 ) -> list[Chunk]:
-    """Return the chunks of `stream_chunks` at once."""
+    """Return the chunks of `stream_chunks` as a list."""
     return list(stream_chunks(document, book, config, tools))
 
 
 def stream_chunks(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
 ) -> Iterable[Chunk]:
-    """The document's chunks by the strategy that `config`, or its own front matter, names.
+    """Chunk the document by the strategy of its front matter or else of `config`.
 
-    BookError, naming the file, if its front matter has settings that cannot be read.
+    BookError, naming the file, if the front matter has invalid settings.
     """
     try:
         settings = config.with_settings(document.settings)

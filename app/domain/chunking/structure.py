@@ -1,4 +1,4 @@
-"""The default strategy: whole blocks, packed by section, with overlap of whole sentences."""
+"""The default strategy: packs whole blocks by section, with overlap of whole sentences."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, starmap
 from operator import itemgetter
 
-from app.domain.chunking.assembly import ChunkBuilder, ChunkDraft, Renderer, is_above
 from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.chunk_builder import ChunkBuilder, ChunkDraft, Renderer, is_above
 from app.domain.chunking.chunk_pieces import ChunkPiece, include_directives, split_block
 from app.domain.chunking.config import ChunkingConfig, StrategyName, StructureConfig
 from app.domain.chunking.cut_points import CUT_EMPTY_SECTION, GLUE, HEADING_GLUE
@@ -19,22 +19,23 @@ from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Book, Document, Span
 from app.domain.fast_dataclass import fast_dataclass
 
+# Costs of a cut, in the units of `packer`, by the level of the heading after it.
 _HEADING_CUTS = {1: 0.0, 2: 0.0, 3: 0.2}
 _DEEPER_HEADING_CUT = 0.4
 _BLOCK_CUT = 1.2
 _BARE_CUT = 1.0
-"""Added where the chunk that follows could repeat nothing of the one before."""
+"""Extra cost if the next chunk cannot overlap."""
 _INCLUDE_CUT = 3.0
-"""Added within what one directive includes, which would stand in both chunks."""
-# Between text and exercises is as good as a heading.
+"""Extra cost inside included text: both chunks would repeat the directive."""
+# A cut between text and exercises is as good as one at a heading.
 _EXERCISE_CUT, _EXERCISE_LEVEL = 0.2, 3
 _LONGEST_LEAD_IN = 120
 _SLACK_STEP = 24
 
 
 @fast_dataclass(frozen=True, slots=True)
-class Placed:
-    """A piece and the section that holds it, counted by headings from the file's start."""
+class SectionPiece:
+    """A piece and its section, by number of headings since the start of the file."""
 
     piece: ChunkPiece
     section: int
@@ -43,7 +44,7 @@ class Placed:
 def chunk_by_structure(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
 ) -> Iterable[Chunk]:
-    """Chunks of whole blocks; `guarantees` names what always holds of them."""
+    """Chunk by whole blocks; `guarantees` checks the properties of the result."""
     return chunk_in_structure(document, book, config, tools, StrategyName.STRUCTURE)
 
 
@@ -72,62 +73,63 @@ class _FilePacking:
     exclude: Sequence[BlockKind]
 
     def drafts(self, blocks: Sequence[Block]) -> list[ChunkDraft]:
-        streams: dict[BlockKind, list[Placed]] = {}
+        streams: dict[BlockKind, list[SectionPiece]] = {}
         levels = [0]
         chains: list[list[ChunkDraft]] = []
-        known = include_directives(blocks)
+        directives = include_directives(blocks)
         for headings, block in _with_headings(blocks, self.exclude):
             levels += [heading.level or 6 for heading in headings]
-            pieces = self._pieces(headings, block, known)
-            placed = [Placed(piece, len(levels) - 1) for piece in pieces]
+            pieces = self._pieces(headings, block, directives)
+            placed = [SectionPiece(piece, len(levels) - 1) for piece in pieces]
             if block is not None and block.kind is BlockKind.GLOSSARY_ENTRY:
-                chains += self._packed(placed, levels)
+                chains += self._pack(placed, levels)
             else:
                 streams.setdefault(_stream(block), []).extend(placed)
         for stream in streams.values():
-            chains += self._packed(stream, levels)
+            chains += self._pack(stream, levels)
         chains.sort(key=lambda chain: chain[0].pieces[0].start)
         return [draft for chain in chains for draft in chain]
 
     def _pieces(
-        self, headings: Sequence[Block], block: Block | None, known: Mapping[int, Span]
+        self, headings: Sequence[Block], block: Block | None, directives: Mapping[int, Span]
     ) -> list[ChunkPiece]:
-        """The block's pieces after its headings, which nothing but their own size tears off."""
-        limit = self.config.maximum
-        body = self._split_block(block, known) if block else []
-        if not headings:
-            return body
-        heads = [piece for heading in headings for piece in self._split_block(heading, known)]
-        if heads and body:
-            if sum(piece.tokens + 1 for piece in (*heads, body[0])) > limit:
-                # The heading path still says those above the block; empty sections stay behind.
-                path = body[0].block.heading_path
-                empty = [head for head in heads if not is_above(head, path)]
-                return [*(head.with_cut(GLUE) for head in empty), *body]
-            body[0] = body[0].with_cut(HEADING_GLUE)
-        return [*heads[:1], *starmap(_below, pairwise(heads)), *body]
+        """Return the pieces of the headings and the block, glued together if they fit a chunk."""
+        body = self._split_block(block, directives) if block else []
+        heads = [piece for each in headings for piece in self._split_block(each, directives)]
+        if not heads or not body:
+            return [*_glued_headings(heads), *body]
+        if sum(piece.tokens + 1 for piece in (*heads, body[0])) <= self.config.maximum:
+            return [*_glued_headings(heads), body[0].with_cut(HEADING_GLUE), *body[1:]]
+        # The heading path still has the headings above the block. Empty sections stay.
+        path = body[0].block.heading_path
+        empty = [head for head in heads if not is_above(head, path)]
+        return [*(head.with_cut(GLUE) for head in empty), *body]
 
-    def _split_block(self, block: Block, known: Mapping[int, Span]) -> list[ChunkPiece]:
-        directive = known.get(block.start) or (block.start, block.end)
+    def _split_block(self, block: Block, directives: Mapping[int, Span]) -> list[ChunkPiece]:
+        directive = directives.get(block.start) or (block.start, block.end)
         source, limit = self.renderer.source, self.config.maximum
         return split_block(block, source, directive, self.language, limit, self.tools)
 
-    def _packed(self, placed: Sequence[Placed], levels: Sequence[int]) -> list[list[ChunkDraft]]:
-        """Drafts in chains: within a chain each repeats something of the one before."""
+    def _pack(
+        self, placed: Sequence[SectionPiece], levels: Sequence[int]
+    ) -> list[list[ChunkDraft]]:
+        """Pack pieces into chains of drafts; within a chain each overlaps with the previous one."""
         if len(placed) < 2:
             return [[ChunkDraft([item.piece])] for item in placed]
-        glued = list(_with_lead_ins(placed, self.config.maximum))
+        glued = list(_glued(placed, self.config.maximum))
         items = [_first_item(glued[0].piece)]
         items += [self._pack_item(before, this, levels) for before, this in pairwise(glued)]
         slack = 0
         while True:
             ranges = pack(items, self.config, slack)
             chains = self._chains(glued, ranges)
-            if slack >= self.config.maximum // 2 or not self._too_long(chains):
+            if slack >= self.config.maximum // 2 or not self._any_too_long(chains):
                 return chains
             slack += _SLACK_STEP
 
-    def _pack_item(self, before: Placed, this: Placed, levels: Sequence[int]) -> PackItem:
+    def _pack_item(
+        self, before: SectionPiece, this: SectionPiece, levels: Sequence[int]
+    ) -> PackItem:
         piece = this.piece
         head = piece.head.tokens + 2 if piece.head else 0
         if before.section != this.section:
@@ -135,10 +137,8 @@ class _FilePacking:
             cut = _HEADING_CUTS.get(level, _DEEPER_HEADING_CUT)
             return PackItem(piece.tokens + 1, head, 0, max(cut, piece.cut), level)
         cut = piece.cut or _BLOCK_CUT
-        if piece.included_text and (piece.start, piece.end) == (
-            before.piece.start,
-            before.piece.end,
-        ):
+        same_span = (piece.start, piece.end) == (before.piece.start, before.piece.end)
+        if piece.included_text and same_span:
             cut += _INCLUDE_CUT
         if _is_exercise(piece) != _is_exercise(before.piece):
             cut = max(piece.cut, _EXERCISE_CUT)
@@ -150,7 +150,7 @@ class _FilePacking:
         return PackItem(piece.tokens + 1, 0, 0, cut + _BARE_CUT, 0)
 
     def _chains(
-        self, placed: Sequence[Placed], ranges: Sequence[tuple[int, int]]
+        self, placed: Sequence[SectionPiece], ranges: Sequence[tuple[int, int]]
     ) -> list[list[ChunkDraft]]:
         chains: list[list[ChunkDraft]] = []
         for start, end in ranges:
@@ -166,7 +166,7 @@ class _FilePacking:
 
     def _overlap(
         self,
-        placed: Sequence[Placed],
+        placed: Sequence[SectionPiece],
         before: ChunkDraft | None,
         start: int,
         pieces: Sequence[ChunkPiece],
@@ -179,7 +179,7 @@ class _FilePacking:
             return []
         same: list[ChunkPiece] = []
         first = start - len(before.pieces)
-        # The first piece stays with the chunk before: a chunk is never repeated whole.
+        # Without the first piece of the previous chunk, which is never repeated whole.
         for item in placed[start - 1 : first : -1]:
             if item.section != section:
                 break
@@ -190,7 +190,7 @@ class _FilePacking:
         wanted = self.config.overlap
         return choose_overlap(same, wanted, room, self.renderer.source, self.language, self.tools)
 
-    def _too_long(self, chains: Sequence[Sequence[ChunkDraft]]) -> bool:
+    def _any_too_long(self, chains: Sequence[Sequence[ChunkDraft]]) -> bool:
         for chain in chains:
             for draft in chain:
                 pieces = [*draft.overlap, *draft.pieces]
@@ -206,14 +206,18 @@ def _first_item(piece: ChunkPiece) -> PackItem:
     return PackItem(piece.tokens + 1, 0, 0, 0.0, 1)
 
 
-def _below(before: ChunkPiece, heading: ChunkPiece) -> ChunkPiece:
-    """The heading, tied to the one before: closely if it stands in that one's section."""
+def _glued_headings(heads: Sequence[ChunkPiece]) -> list[ChunkPiece]:
+    return [*heads[:1], *starmap(_after_heading, pairwise(heads))]
+
+
+def _after_heading(before: ChunkPiece, heading: ChunkPiece) -> ChunkPiece:
+    """Glue a heading to the previous one, more strongly if it is a subheading."""
     nested = (heading.block.level or 6) > (before.block.level or 6)
     return heading.with_cut(HEADING_GLUE if nested else CUT_EMPTY_SECTION)
 
 
 def _stream(block: Block | None) -> BlockKind:
-    """Solutions are packed among their own, so that they can be left out."""
+    """Solutions are packed separately, so that they can be excluded."""
     solution = block is not None and block.kind is BlockKind.SOLUTION
     return BlockKind.SOLUTION if solution else BlockKind.PARAGRAPH
 
@@ -225,20 +229,20 @@ def _is_exercise(piece: ChunkPiece) -> bool:
 def _with_headings(
     blocks: Sequence[Block], exclude: Sequence[BlockKind]
 ) -> Iterator[tuple[list[Block], Block | None]]:
-    """Each block that is not left out, with the headings since the one before.
+    """Yield each block that is not excluded, with the headings since the previous one.
 
-    Headings of sections that have nothing but blocks left out are left out too; headings that
-    nothing follows come last, without a block.
+    Headings of sections with excluded blocks only are dropped. Headings without a following block
+    come last, with None.
     """
     headings: list[tuple[int, Block]] = []
-    # By level, the headings before these, below which a block was left out.
+    # Level -> earlier headings whose block was excluded.
     emptied: dict[int, list[tuple[int, Block]]] = {}
-    for place, block in enumerate(blocks):
+    for position, block in enumerate(blocks):
         if block.kind is BlockKind.HEADING:
-            # A section that ends with nothing else in it goes with what was left out of it.
+            # A section ends here with excluded blocks only: drop its headings.
             for level in [level for level in emptied if level >= (block.level or 6)]:
                 del emptied[level]
-            headings.append((place, block))
+            headings.append((position, block))
         elif block.kind in exclude:
             for heading in headings:
                 emptied.setdefault(heading[1].level or 6, []).append(heading)
@@ -252,9 +256,9 @@ def _with_headings(
         yield [heading for _, heading in headings], None
 
 
-def _with_lead_ins(placed: Sequence[Placed], maximum: int) -> Iterator[Placed]:
-    """The same, with what must not be torn apart glued, and long lists led in again."""
-    before: Placed | None = None
+def _glued(placed: Sequence[SectionPiece], maximum: int) -> Iterator[SectionPiece]:
+    """Glue blocks that belong together; parts of a long list get its lead-in as head."""
+    before: SectionPiece | None = None
     lead_in: ChunkPiece | None = None
     for item in placed:
         piece = item.piece
@@ -267,7 +271,7 @@ def _with_lead_ins(placed: Sequence[Placed], maximum: int) -> Iterator[Placed]:
                 piece = replace(piece, head=lead_in)
         else:
             lead_in = None
-        before = Placed(piece, item.section) if piece is not item.piece else item
+        before = SectionPiece(piece, item.section) if piece is not item.piece else item
         yield before
 
 

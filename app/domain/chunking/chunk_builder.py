@@ -1,4 +1,4 @@
-"""From pieces to chunks: text, exact spans, context, passages, ids."""
+"""Builds chunks from pieces: text, exact spans, context, passages and ids."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha1
+from itertools import groupby
 
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.chunking.chunk_pieces import UNCOUNTED, ChunkPiece
@@ -21,18 +22,18 @@ NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "chunk.textbook-rag")
 _NAMESPACE_BYTES = NAMESPACE.bytes
 _EDGE = 80
 GAP = "\n\n"
-"""What stands between stretches that do not touch in the source."""
+"""Separator of texts that are not adjacent in the source."""
 
 
 @fast_dataclass(frozen=True, slots=True)
 class ChunkDraft:
-    """What goes into one chunk."""
+    """The content of one chunk."""
 
     pieces: Sequence[ChunkPiece]
     overlap: Sequence[ChunkPiece] = ()
-    """Repeated from the end of the draft before."""
+    """Pieces repeated from the end of the previous draft."""
     head: ChunkPiece | None = None
-    """Repeated as context: the header of the table, or the lead-in of the list, begun before."""
+    """Table header or lead-in of a list that began earlier, repeated as context."""
 
 
 @fast_dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Rendered:
 
 @dataclass(slots=True)
 class Renderer:
-    """Joins slices of a file: one span as long as only blanks are between, else a new one."""
+    """Joins pieces of a file; pieces with only blanks between them become one span."""
 
     source: Text
     joins: JoinCounter
@@ -93,7 +94,7 @@ class Renderer:
     def _added(self, before: ChunkPiece | None, gap: str, piece: ChunkPiece) -> int | None:
         if before is None:
             return 0
-        # Only the edges matter.
+        # Only the text next to the gap matters.
         left = self.source[max(before.start, before.end - _EDGE) : before.end]
         right = self.source[piece.start : min(piece.start + _EDGE, piece.end)]
         return self.joins.added(left, gap, right)
@@ -116,7 +117,7 @@ class Renderer:
 
 @dataclass(slots=True)
 class ChunkBuilder:
-    """Makes the chunks of one document, in order."""
+    """Builds the chunks of one document, in order."""
 
     document: Document
     book: Book
@@ -124,11 +125,11 @@ class ChunkBuilder:
     config: ChunkingConfig
     tools: ChunkingTools
     exact_passages: bool = True
-    """Whether pieces end at joints, so that what is repeated stays a passage of its own."""
+    """Whether pieces end at cut points, so that overlap and own text are separate passages."""
     seen: Counter[bytes] = field(default_factory=Counter)
-    """By hash of a chunk's text, how many have it so far."""
+    """Number of chunks so far by hash of their text."""
     origin: bytes = field(init=False)
-    """What the names of all the document's chunks begin with."""
+    """Common prefix of the names that the chunk ids hash."""
     renderer: Renderer = field(init=False)
 
     def __post_init__(self) -> None:
@@ -138,13 +139,13 @@ class ChunkBuilder:
         self.renderer = Renderer(self.document.source, self.tools.joins)
 
     def build(self, drafts: Sequence[ChunkDraft]) -> Iterator[Chunk]:
-        """Yield the chunks of the drafts: a whole book's need not be held at once."""
+        """Yield the chunks one at a time, so that not all need to be in memory."""
         repeated = [
             self._overlap_tokens(before, draft)
             for before, draft in zip([None, *drafts], drafts, strict=False)
         ]
         following = [*repeated[1:], 0]
-        # One more than there are drafts where there are none.
+        # Without drafts, `following` still has one element.
         joined = zip(drafts, repeated, following, strict=False)
         for index, (draft, start, end) in enumerate(joined):
             yield self._chunk(index, draft, start, end)
@@ -157,7 +158,7 @@ class ChunkBuilder:
             return 0
         if (first.start, first.end) != (before.pieces[-1].start, before.pieces[-1].end):
             return 0
-        # What comes of one included file comes with the directive each time.
+        # Both chunks hold the directive of the included file.
         return self.tools.count_tokens(self.document.source[first.start : first.end])
 
     def _chunk(self, index: int, draft: ChunkDraft, overlap_start: int, overlap_end: int) -> Chunk:
@@ -190,7 +191,7 @@ class ChunkBuilder:
         )
 
     def _id(self, text: str) -> str:
-        """Of the content and its place among equal ones: no other chunk changes it."""
+        """Hash the text and its number among equal texts, so that other chunks have no effect."""
         content = text.encode()
         digest = sha1(content, usedforsecurity=False).digest()
         self.seen[digest] += 1
@@ -205,20 +206,13 @@ class ChunkBuilder:
             passages.append(self._passage([draft.head]))
         both = [*draft.overlap, *draft.pieces]
         for group in (draft.overlap, draft.pieces) if self.exact_passages else (both,):
-            run: list[ChunkPiece] = []
-            for piece in group:
-                if run and run[-1].block is not piece.block:
-                    passages.append(self._passage(run))
-                    run = []
-                if has_body and is_above(piece, path):
-                    continue
-                run.append(piece)
-            if run:
-                passages.append(self._passage(run))
+            shown = [piece for piece in group if not (has_body and is_above(piece, path))]
+            for _, run in groupby(shown, key=lambda piece: id(piece.block)):
+                passages.append(self._passage(list(run)))
         return passages
 
     def _passage(self, run: Sequence[ChunkPiece]) -> Passage:
-        """One passage of the pieces of one block that stand together in a chunk."""
+        """Make one passage of consecutive pieces of one block."""
         block, start, end = run[0].block, run[0].start, run[-1].end
         if run[0].included_text:
             start, end = block.start, block.end
@@ -246,14 +240,14 @@ class ChunkBuilder:
 
 
 def _uuid5(name: bytes) -> str:
-    """`uuid.uuid5(NAMESPACE, name)` as text, without the object between."""
+    """Return `str(uuid.uuid5(NAMESPACE, name))` without creating a UUID object."""
     digits = sha1(_NAMESPACE_BYTES + name, usedforsecurity=False).hexdigest()
     variant = "89ab"[int(digits[16], 16) & 3]
     return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"
 
 
 def is_above(heading: ChunkPiece, path: tuple[str, ...]) -> bool:
-    """Whether this is a heading that the heading path already says."""
+    """Whether this is a heading that is part of the heading path."""
     own = heading.block.heading_path
     return heading.block.kind is BlockKind.HEADING and bool(own) and path[: len(own)] == own
 
@@ -271,7 +265,7 @@ def _common_path(pieces: Sequence[ChunkPiece]) -> tuple[str, ...]:
 
 
 def _main_kind(pieces: Sequence[ChunkPiece]) -> str:
-    """The kind with most text; the first in reading order among equals."""
+    """Return the kind with most text; the first in reading order if several are equal."""
     kinds = {piece.block.kind for piece in pieces}
     if len(kinds) == 1:
         return kinds.pop().value
