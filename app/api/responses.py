@@ -156,7 +156,8 @@ class AnswerBody(_Body):
         AnswerMode,
         Field(
             description="generated: written by a language model from the book's paragraphs; "
-            "extractive: the book's own sentences; refused: the book does not say."
+            "extractive: the book's own sentences; refused: the book does not say; small_talk: a "
+            "greeting or thanks, answered without a search."
         ),
     ]
     refused: bool

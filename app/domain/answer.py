@@ -18,6 +18,8 @@ class AnswerMode(StrEnum):
     """Verbatim text of the book."""
     REFUSED = "refused"
     """The book does not answer the question."""
+    SMALL_TALK = "small_talk"
+    """A greeting or thanks: nothing was searched for."""
 
 
 @dataclass(frozen=True, slots=True)

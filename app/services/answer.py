@@ -27,6 +27,7 @@ from app.domain.answering.history import recent
 from app.domain.answering.languages import other_language, refusal_text
 from app.domain.answering.refusal import GENERATOR_THRESHOLD
 from app.domain.answering.request import AskRequest
+from app.domain.answering.small_talk import small_talk_reply
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Quote, Verifier, by_paragraph
 from app.domain.errors import ProviderUnavailable, QuestionError
@@ -100,6 +101,10 @@ class AnswerQuestion:
         the fact.
         """
         self._check(request.question)
+        if reply := small_talk_reply(request.question):
+            for event in _small_talk(reply):
+                yield event
+            return
         history = recent(request.history, self.history_tokens, self.count_tokens)
         async with self._turns:
             read = await self.consult.read(replace(request, history=history))
@@ -278,6 +283,12 @@ def _deltas(text: str, citations: Sequence[Citation]) -> Iterator[AnswerEvent]:
         yield TextDelta(text)
     for citation in citations:
         yield CitationFound(citation)
+
+
+def _small_talk(reply: str) -> Iterator[AnswerEvent]:
+    yield Started(AnswerMode.SMALL_TALK, ())
+    yield TextDelta(reply)
+    yield Finished(Answer(answer=reply, mode=AnswerMode.SMALL_TALK, refused=False))
 
 
 def _refusal(read: Consultation) -> Iterator[AnswerEvent]:
