@@ -39,7 +39,6 @@ class PassageSelector:
     """Whether blocks and their lead-ins stay together."""
     _sizes: list[int] = field(init=False)
     _ranges: list[tuple[int, int]] = field(default_factory=list)
-    _room: int = MAX_WORDS
 
     def __post_init__(self) -> None:
         self._sizes = [len(one.passage.text.split()) for one in self.context]
