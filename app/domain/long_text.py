@@ -1,45 +1,47 @@
-"""A long text held in parts, each in as few bytes a character as its own characters need.
-
-Python keeps a string in one width: a single emoji makes it four bytes a character throughout.
-"""
+"""A long text held as UTF-8: a string with one emoji takes four bytes for every character."""
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
-_PART = 1 << 16
-"""Characters of a part."""
+_PART = 1 << 11
+"""Characters of a part: a slice decodes the parts that it touches."""
 _LONG = 1 << 20
-"""Characters from which on a text is held in parts."""
+"""Characters from which on a text is held as UTF-8."""
 
 
 class LongText:
-    """Has a string's length, slices (with a step of 1) and `str()`."""
+    """Has a string's length, characters and slices (with a step of 1), and `str()`."""
 
     __slots__ = ("_length", "_parts")
 
     def __init__(self, text: str) -> None:
         self._length = len(text)
-        self._parts = [text[start : start + _PART] for start in range(0, len(text), _PART)]
+        starts = range(0, len(text), _PART)
+        # A lone surrogate, which no file of UTF-8 has, may come in by other ways.
+        self._parts = [text[at : at + _PART].encode(errors="surrogatepass") for at in starts]
 
     def __len__(self) -> int:
         return self._length
 
     def __getitem__(self, index: int | slice) -> str:
         if isinstance(index, int):
-            at = index + self._length if index < 0 else index
-            return self._parts[at // _PART][at % _PART]
+            at = range(self._length)[index]
+            return self._decoded(at // _PART, at // _PART + 1)[at % _PART]
         start, stop, _ = index.indices(self._length)
         if stop <= start:
             return ""
-        first, last = start // _PART, (stop - 1) // _PART
-        if first == last:
-            return self._parts[first][start - first * _PART : stop - first * _PART]
-        joined = "".join(self._parts[first : last + 1])
-        return joined[start - first * _PART : stop - first * _PART]
+        first = start // _PART
+        text = self._decoded(first, (stop - 1) // _PART + 1)
+        return text[start - first * _PART : stop - first * _PART]
 
     def __str__(self) -> str:
-        return "".join(self._parts)
+        return self._decoded(0, len(self._parts))
+
+    def _decoded(self, first: int, last: int) -> str:
+        parts = self._parts
+        encoded = parts[first] if last == first + 1 else b"".join(parts[first:last])
+        return encoded.decode(errors="surrogatepass")
 
 
 Text: TypeAlias = str | LongText
@@ -47,5 +49,5 @@ Text: TypeAlias = str | LongText
 
 
 def held(text: str) -> Text:
-    """Return the text as it takes least room."""
+    """Return the text in the form that takes least memory."""
     return LongText(text) if len(text) >= _LONG and not text.isascii() else text

@@ -44,7 +44,7 @@ from app.adapters.markdown.tags import TagScanner
 from app.domain.document import RUN_BOUNDARY, BlockKind, SourceWarning, Span
 from app.domain.reading_budget import BUDGET
 
-_LONG, _SECTION_TOKENS = 4_000_000, 10_000
+_LONG, _SECTION_TOKENS = 4_000_000, 1_000
 """Characters from which on a file is parsed twice, each time by sections of so many tokens."""
 _MAX_NESTING = BUDGET.depth + 2
 """What nests deeper is refused before; a list adds two levels at once."""
