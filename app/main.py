@@ -22,7 +22,7 @@ from starlette.routing import BaseRoute
 from app.api import book_list, citing, problems, routes, security
 from app.api.answer_runs import AnswerRuns
 from app.api.rate_limit import RateLimit
-from app.api.shares import Room, Shares
+from app.api.shares import Capacity, Shares
 from app.api.widget import widget_files
 from app.bootstrap import Application, application
 from app.settings import Settings
@@ -62,7 +62,7 @@ def create_app(
             app.state.rate_limit = RateLimit(
                 settings.questions_per_minute, settings.questions_burst
             )
-            app.state.room = Room(
+            app.state.capacity = Capacity(
                 Shares(settings.answers_at_once), Shares(settings.searches_at_once)
             )
             yield

@@ -29,7 +29,7 @@ from app.api.responses import (
     StartEvent,
     TermBody,
 )
-from app.api.shares import a_place, room_of, with_an_answers_place
+from app.api.shares import answer_slot, capacity_of, client_slot
 from app.bootstrap import Application
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import AskRequest
@@ -151,7 +151,7 @@ def _filter(book: BookName | None) -> SearchFilter:
         },
         **problems(404, 409, 422, 502, 503),
     },
-    dependencies=[Depends(with_an_answers_place)],
+    dependencies=[Depends(answer_slot)],
 )
 async def chat(
     body: ChatRequest, request: Request, rag: Rag, runs: Runs, last_event_id: LastEventId = ""
@@ -159,7 +159,7 @@ async def chat(
     """Answer from the book, each claim with a citation that opens the very paragraph."""
     ask = _ask_request(body, rag.settings)
     seconds = rag.settings.answer_timeout_seconds
-    with a_place(room_of(request).searches, request):
+    with client_slot(capacity_of(request).searches, request):
         if body.stream or sse.MEDIA_TYPE in request.headers.get("accept", ""):
             events = stream_with_deadline(rag.answer.stream(ask), seconds, "the answer")
             return await sse.stream_answer(request, runs, ask, events, last_event_id)
@@ -182,7 +182,7 @@ async def search(body: SearchRequest, request: Request, rag: Rag, runs: Runs) ->
         mode=body.mode,
         filter=_filter(body.book),
     )
-    with a_place(room_of(request).searches, request):
+    with client_slot(capacity_of(request).searches, request):
         found = runs.unless_closed(rag.retrieve.search(query))
         result = await sse.unless_disconnected(request.receive, found)
     hits = [HitBody.of(hit) for hit in result.hits]

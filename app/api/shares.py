@@ -49,7 +49,7 @@ class Shares:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Capacity:
     """Limits of the server on concurrent answers and searches."""
 
     answers: Shares
@@ -58,26 +58,26 @@ class Room:
     """Searches that run or wait for the CPU; a longer queue would delay all by seconds."""
 
 
-def room_of(request: Request) -> Room:
-    room: Room = request.app.state.room
-    return room
+def capacity_of(request: Request) -> Capacity:
+    capacity: Capacity = request.app.state.capacity
+    return capacity
 
 
 @contextmanager
-def a_place(places: Shares, request: Request) -> Iterator[None]:
+def client_slot(slots: Shares, request: Request) -> Iterator[None]:
     """Hold a slot for the request's client inside the block. Overloaded if there is none."""
     client = site(client_of(request))
-    if not places.take(client):
-        whose = "from your address " if places.free else ""
+    if not slots.take(client):
+        whose = "from your address " if slots.free else ""
         message = f"too many questions {whose}are being answered; ask again in a moment"
         raise Overloaded(message, RETRY_SECONDS)
     try:
         yield
     finally:
-        places.release(client)
+        slots.release(client)
 
 
-async def with_an_answers_place(request: Request) -> AsyncIterator[None]:
+async def answer_slot(request: Request) -> AsyncIterator[None]:
     """Dependency: hold an answer slot until the response is sent. Raises Overloaded."""
-    with a_place(room_of(request).answers, request):
+    with client_slot(capacity_of(request).answers, request):
         yield

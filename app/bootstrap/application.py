@@ -42,10 +42,10 @@ from app.services.extractive_generator import ExtractiveGenerator
 from app.services.feature_reranker import FeatureReranker
 from app.services.follow_ups import SuggestFollowUps
 from app.services.gc_control import frozen_heap
-from app.services.glossary import LookUpTerms
 from app.services.ingest import IngestBook
 from app.services.lexical import FINGERPRINT as LEXICAL_FINGERPRINT
 from app.services.migrate import MigrateBooks
+from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.ports import BookStore, Embedder, Generator
 from app.services.quote_links import LinkQuotes

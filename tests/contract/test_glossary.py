@@ -17,7 +17,7 @@ from app.domain.errors import BookNotFound
 from app.domain.glossary import TermFinder, glossary_terms, with_references
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
-from app.services.glossary import LookUpTerms, PageGlossary
+from app.services.page_glossary import LookUpTerms, PageGlossary
 from tests.answer_fakes import passage
 from tests.owl_server import ORIGIN, assert_problem
 from tests.retrieval_fakes import FakeIndex, make_chunk, make_manifest

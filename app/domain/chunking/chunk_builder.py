@@ -54,50 +54,65 @@ class Renderer:
     def render(self, pieces: Sequence[ChunkPiece], head: ChunkPiece | None = None) -> Rendered:
         if len(pieces) == 1 and head is None and not pieces[0].included_text:
             return self._alone(pieces[0])
+        spans, parts = self._layout(pieces, head)
+        text, context = self._joined(parts)
+        tokens = self._token_sum(pieces) if head is None else None
+        if tokens is None:
+            tokens = self.joins.count_tokens(text)
+        return Rendered(text, tokens, tuple(spans), context)
+
+    def _layout(
+        self, pieces: Sequence[ChunkPiece], head: ChunkPiece | None
+    ) -> tuple[list[Span], list[str | Span]]:
+        """Return the spans, and the parts of the text: these spans and context."""
         spans: list[Span] = []
-        parts: list[str | Span] = []
-        if head is not None:
-            parts.append(self.source[head.start : head.end])
-        sum_known = head is None
-        total = 0
-        before: ChunkPiece | None = None
+        parts: list[str | Span] = [] if head is None else [self.source[head.start : head.end]]
+        before: Span | None = None
         for piece in pieces:
             span = (piece.start, piece.end)
-            if spans and parts[-1] is spans[-1] and self._touches(spans[-1], span):
-                gap = self.source[spans[-1][1] : piece.start]
+            is_open = bool(spans) and parts[-1] is spans[-1]
+            if is_open and self._blanks(spans[-1][1], piece.start) is not None:
                 spans[-1] = parts[-1] = (spans[-1][0], piece.end)
-            elif before is None or span != (before.start, before.end):
-                gap = GAP
+            elif span != before:
                 spans.append(span)
                 parts.append(spans[-1])
             if piece.included_text:
                 parts.append(piece.included_text)
-                sum_known = False
-            if sum_known:
-                added = self._added(before, gap, piece)
-                sum_known = added is not None and piece.tokens != UNCOUNTED
-                total += piece.tokens + (added or 0)
+            before = span
+        return spans, parts
+
+    def _token_sum(self, pieces: Sequence[ChunkPiece]) -> int | None:
+        """Return the tokens of the text from those of the pieces; None if that is not known."""
+        total = 0
+        before: ChunkPiece | None = None
+        for piece in pieces:
+            added = self._added_tokens(before, piece)
+            if added is None or piece.included_text or piece.tokens == UNCOUNTED:
+                return None
+            total += piece.tokens + added
             before = piece
-        text, context = self._joined(parts)
-        tokens = total if sum_known else self.joins.count_tokens(text)
-        return Rendered(text, tokens, tuple(spans), context)
+        return total
 
     def _alone(self, piece: ChunkPiece) -> Rendered:
         text = self.source[piece.start : piece.end]
         tokens = self.joins.count_tokens(text) if piece.tokens == UNCOUNTED else piece.tokens
         return Rendered(text, tokens, ((piece.start, piece.end),), ())
 
-    def _touches(self, before: Span, span: Span) -> bool:
-        gap = self.source[before[1] : span[0]]
-        return before[1] <= span[0] and (not gap or gap.isspace())
+    def _blanks(self, end: int, start: int) -> str | None:
+        """Return the blanks between two spans; None if they overlap or have text between them."""
+        if end > start:
+            return None
+        gap = self.source[end:start]
+        return gap if not gap or gap.isspace() else None
 
-    def _added(self, before: ChunkPiece | None, gap: str, piece: ChunkPiece) -> int | None:
+    def _added_tokens(self, before: ChunkPiece | None, piece: ChunkPiece) -> int | None:
         if before is None:
             return 0
+        blanks = self._blanks(before.end, piece.start)
         # Only the text next to the gap matters.
         left = self.source[max(before.start, before.end - _EDGE) : before.end]
         right = self.source[piece.start : min(piece.start + _EDGE, piece.end)]
-        return self.joins.added(left, gap, right)
+        return self.joins.added(left, GAP if blanks is None else blanks, right)
 
     def _joined(self, parts: Sequence[str | Span]) -> tuple[str, tuple[Span, ...]]:
         texts: list[str] = []
@@ -206,9 +221,9 @@ class ChunkBuilder:
             passages.append(self._passage([draft.head]))
         both = [*draft.overlap, *draft.pieces]
         for group in (draft.overlap, draft.pieces) if self.exact_passages else (both,):
-            shown = [piece for piece in group if not (has_body and is_above(piece, path))]
-            for _, run in groupby(shown, key=lambda piece: id(piece.block)):
-                passages.append(self._passage(list(run)))
+            shown = group if not has_body else [each for each in group if not is_above(each, path)]
+            runs = groupby(shown, key=lambda piece: id(piece.block))
+            passages += [self._passage(list(run)) for _, run in runs]
         return passages
 
     def _passage(self, run: Sequence[ChunkPiece]) -> Passage:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, starmap
-from operator import itemgetter
+from itertools import chain, pairwise, starmap
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.chunk_builder import ChunkBuilder, ChunkDraft, Renderer, is_above
@@ -87,15 +86,15 @@ class _FilePacking:
                 streams.setdefault(_stream(block), []).extend(placed)
         for stream in streams.values():
             chains += self._pack(stream, levels)
-        chains.sort(key=lambda chain: chain[0].pieces[0].start)
-        return [draft for chain in chains for draft in chain]
+        chains.sort(key=lambda drafts: drafts[0].pieces[0].start)
+        return list(chain.from_iterable(chains))
 
     def _pieces(
         self, headings: Sequence[Block], block: Block | None, directives: Mapping[int, Span]
     ) -> list[ChunkPiece]:
         """Return the pieces of the headings and the block, glued together if they fit a chunk."""
         body = self._split_block(block, directives) if block else []
-        heads = [piece for each in headings for piece in self._split_block(each, directives)]
+        heads = list(chain.from_iterable(self._split_block(one, directives) for one in headings))
         if not heads or not body:
             return [*_glued_headings(heads), *body]
         if sum(piece.tokens + 1 for piece in (*heads, body[0])) <= self.config.maximum:
@@ -191,14 +190,13 @@ class _FilePacking:
         return choose_overlap(same, wanted, room, self.renderer.source, self.language, self.tools)
 
     def _any_too_long(self, chains: Sequence[Sequence[ChunkDraft]]) -> bool:
-        for chain in chains:
-            for draft in chain:
-                pieces = [*draft.overlap, *draft.pieces]
-                if sum(piece.tokens for piece in pieces) < self.config.maximum * 0.95:
-                    continue
-                tokens = self.renderer.render(pieces, draft.head).tokens
-                if len(pieces) > 1 and tokens > self.config.maximum:
-                    return True
+        for draft in chain.from_iterable(chains):
+            pieces = [*draft.overlap, *draft.pieces]
+            if sum(piece.tokens for piece in pieces) < self.config.maximum * 0.95:
+                continue
+            tokens = self.renderer.render(pieces, draft.head).tokens
+            if len(pieces) > 1 and tokens > self.config.maximum:
+                return True
         return False
 
 
@@ -234,26 +232,22 @@ def _with_headings(
     Headings of sections with excluded blocks only are dropped. Headings without a following block
     come last, with None.
     """
-    headings: list[tuple[int, Block]] = []
-    # Level -> earlier headings whose block was excluded.
-    emptied: dict[int, list[tuple[int, Block]]] = {}
-    for position, block in enumerate(blocks):
+    headings: list[Block] = []
+    # Earlier headings whose blocks so far were all excluded.
+    emptied: list[Block] = []
+    for block in blocks:
         if block.kind is BlockKind.HEADING:
-            # A section ends here with excluded blocks only: drop its headings.
-            for level in [level for level in emptied if level >= (block.level or 6)]:
-                del emptied[level]
-            headings.append((position, block))
+            # Their sections end here unless this heading is below them.
+            emptied = [each for each in emptied if (each.level or 6) < (block.level or 6)]
+            headings.append(block)
         elif block.kind in exclude:
-            for heading in headings:
-                emptied.setdefault(heading[1].level or 6, []).append(heading)
+            emptied += headings
             headings = []
         else:
-            kept = sorted((one for level in emptied.values() for one in level), key=itemgetter(0))
-            yield [heading for _, heading in (*kept, *headings)], block
-            headings = []
-            emptied.clear()
+            yield [*emptied, *headings], block
+            emptied, headings = [], []
     if headings:
-        yield [heading for _, heading in headings], None
+        yield headings, None
 
 
 def _glued(placed: Sequence[SectionPiece], maximum: int) -> Iterator[SectionPiece]:

@@ -72,8 +72,8 @@ def standalone(
     question: str, history: Sequence[Turn], count_terms: Callable[[str], int], language: str
 ) -> Standalone:
     """Make `question` standalone; `count_terms` counts distinct terms without stop words."""
-    questions = [turn.content for turn in history if turn.role == "user" and turn.content.strip()]
-    answers = [turn.content for turn in history if turn.role != "user"]
+    questions = [text for text in _texts(history, of_user=True) if text.strip()]
+    answers = _texts(history, of_user=False)
 
     def is_dependent(text: str, most_terms: int) -> bool:
         return _has_anaphor(text, language) or count_terms(text) <= most_terms
@@ -96,6 +96,10 @@ def standalone(
         question,
         tuple((text, factor * weight) for text, weight in background),
     )
+
+
+def _texts(history: Sequence[Turn], *, of_user: bool) -> list[str]:
+    return [turn.content for turn in history if (turn.role == "user") is of_user]
 
 
 def rewritten_by_model(rewritten: str, question: str) -> Standalone:
