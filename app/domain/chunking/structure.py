@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise, starmap
+from operator import attrgetter
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.chunk_builder import ChunkBuilder, ChunkDraft, Renderer, is_above
@@ -233,19 +234,23 @@ def _with_headings(
     come last, with None.
     """
     headings: list[Block] = []
-    # Earlier headings whose blocks so far were all excluded.
-    emptied: list[Block] = []
+    # By level, earlier headings whose blocks so far were all excluded. A list for each level: a
+    # single one would be filtered at every heading, in quadratic time.
+    emptied: dict[int, list[Block]] = {}
     for block in blocks:
         if block.kind is BlockKind.HEADING:
             # Their sections end here unless this heading is below them.
-            emptied = [each for each in emptied if (each.level or 6) < (block.level or 6)]
+            for level in [level for level in emptied if level >= (block.level or 6)]:
+                del emptied[level]
             headings.append(block)
         elif block.kind in exclude:
-            emptied += headings
+            for heading in headings:
+                emptied.setdefault(heading.level or 6, []).append(heading)
             headings = []
         else:
-            yield [*emptied, *headings], block
-            emptied, headings = [], []
+            earlier = sorted(chain.from_iterable(emptied.values()), key=attrgetter("start"))
+            yield [*earlier, *headings], block
+            emptied, headings = {}, []
     if headings:
         yield headings, None
 
