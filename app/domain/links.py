@@ -25,6 +25,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document
 from app.domain.fast_dataclass import fast_dataclass
+from app.domain.repeated_words import repeated_places
 from app.domain.urls import with_anchor
 
 _MARKS = (
@@ -45,8 +46,6 @@ _SIZES = (4, 5, 6, 7, 8, 12)
 """All sizes looked up, except `_FEW_WORDS`: the usual ones and those with a suffix."""
 _NEVER = 255
 _NEXT_SIZES = (*_SIZES[1:], _NEVER)
-_LONG, _BUCKET = 50_000, 1000
-"""Words of a page that is counted in buckets, and words in a bucket, which fits the CPU cache."""
 # Limit for each block: every check searches the block's text.
 _MAX_ADJACENCY_CHECKS = 32
 
@@ -298,53 +297,18 @@ class _Page:
 
 
 def _least_sizes(words: array[int]) -> bytearray:
-    """Return `_Page.least`, with `_NEVER` where even the largest size is not unique.
-
-    Memory is linear in the number of words.
-    """
-    text, width = words.tobytes(), words.itemsize
+    """Return `_Page.least`, with `_NEVER` where even the largest size is not unique."""
+    text = words.tobytes()
     least = bytearray(_SIZES[:1]) * len(words)
     waiting: list[tuple[int, Sequence[int]]] = [(0, range(len(words)))]
     while waiting:
         level, positions = waiting.pop()
-        for again in _repeated(text, width, positions, _SIZES[level]):
+        for again in repeated_places(text, positions, _SIZES[level]):
             for position in again:
                 least[position] = _NEXT_SIZES[level]
             if level + 1 < len(_SIZES):
                 waiting.append((level + 1, again))
     return least
-
-
-def _repeated(text: bytes, width: int, positions: Sequence[int], size: int) -> Iterator[array[int]]:
-    """Yield the positions whose next `size` words also begin at another position.
-
-    Positions of equal words are in the same array. Many positions are processed in buckets: all
-    words of a book at once would take gigabytes.
-    """
-    length = size * width
-    buckets = _buckets(text, width, positions, length) if len(positions) > _LONG else [positions]
-    while buckets:
-        first_places: dict[bytes, int] = {}
-        firsts: set[int] = set()
-        again = array("I")
-        for position in buckets.pop():
-            at = position * width
-            first = first_places.setdefault(text[at : at + length], position)
-            if first != position:
-                firsts.add(first)
-                again.append(position)
-        if again:
-            again.extend(firsts)
-            yield again
-
-
-def _buckets(text: bytes, width: int, positions: Sequence[int], length: int) -> list[Sequence[int]]:
-    buckets = [array("I") for _ in range(len(positions) // _BUCKET)]
-    appends = [bucket.append for bucket in buckets]
-    for position in positions:
-        at = position * width
-        appends[hash(text[at : at + length]) % len(appends)](position)
-    return list(buckets)
 
 
 def _are_adjacent(text: str, run: _Run, after: _Run, inside: bool) -> bool:

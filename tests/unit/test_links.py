@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
+from array import array
+from collections import Counter
+from random import Random
 from urllib.parse import unquote
 
 import pytest
@@ -10,6 +14,7 @@ import pytest
 from app.adapters.markdown import read_book, read_text
 from app.domain.document import BlockKind, Document, Site
 from app.domain.links import PageText, clean_runs, deep_link, encode_fragment, page_links
+from app.domain.repeated_words import repeated_places
 from tests.conftest import ROOT
 
 BOOKS = ROOT / "tests/fixtures/books"
@@ -142,6 +147,37 @@ def test_every_quote_is_clean_and_unique_in_its_page(name: str) -> None:
 def test_a_page_of_equal_paragraphs_is_linked_in_linear_steps() -> None:
     page = read_text("The very same sentence stands here.\n\n" * 3000)
     assert len(set(page_links(page))) == 1
+
+
+@pytest.mark.parametrize("number", [1000, 60_000], ids=["at once", "in buckets"])
+@pytest.mark.parametrize("size", [4, 7])
+def test_repeated_words_are_those_that_a_plain_count_finds(number: int, size: int) -> None:
+    numbers = array(
+        "I", (choice * choice % 61 for choice in Random(7).choices(range(90), k=number))
+    )
+    every = [tuple(numbers[place : place + size]) for place in range(number)]
+    counts = Counter(every)
+    found = [set(places) for places in repeated_places(numbers.tobytes(), range(number), size)]
+    assert set().union(*found) == {at for at, key in enumerate(every) if counts[key] > 1}
+    assert sum(map(len, found)) == len(set().union(*found))
+    for key in every[:100]:
+        alike = {other for other in range(number) if every[other] == key}
+        assert len(alike) == 1 or any(alike <= places for places in found)
+
+
+@pytest.mark.parametrize("pattern", ["the same ", "one two three {} "], ids=["equal", "alike"])
+def test_a_long_page_is_linked_in_memory_in_proportion_to_its_words(pattern: str) -> None:
+    number_of_words = 60_000
+    paragraph = "".join(pattern.format(number) for number in range(50))
+    repeats = number_of_words // len(paragraph.split())
+    page = read_text("\n\n".join([paragraph] * repeats))
+    tracemalloc.start()
+    try:
+        page_links(page)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 100 * number_of_words
 
 
 PAGE = PageText.of(
