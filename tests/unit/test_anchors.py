@@ -9,10 +9,12 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from app.adapters.markdown import read_book
-from app.adapters.markdown.anchors import MYST_EXTRA, PANDOC, PANDOC_GFM, PYMDOWNX, SlugStyle
-from app.adapters.markdown.marks import Dialect
-from app.adapters.markdown.reader import heading_anchors
-from app.adapters.markdown.sites import mdbook, mkdocs, myst
+from app.adapters.markdown.mdbook import site as mdbook
+from app.adapters.markdown.mkdocs import site as mkdocs
+from app.adapters.markdown.myst import site as myst
+from app.adapters.markdown.parser.anchors import MYST_EXTRA, PANDOC, PANDOC_GFM, PYMDOWNX, SlugStyle
+from app.adapters.markdown.parser.file_reader import heading_anchors
+from app.adapters.markdown.parser.markup import Dialect
 from app.domain.document import BlockKind, Site
 from tests.conftest import ROOT
 

@@ -12,20 +12,24 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.utils import EnvType
 
-from app.adapters.markdown import sites
-from app.adapters.markdown.inline import InlineReader, render
-from app.adapters.markdown.line_index import block_state
-from app.adapters.markdown.marks import Dialect
-from app.adapters.markdown.quick_inline import QuickInline
-from app.adapters.markdown.reader import inline_reader
-from app.adapters.markdown.running_text import Text
+from app.adapters.markdown.docusaurus import site as docusaurus
+from app.adapters.markdown.mdbook import site as mdbook
+from app.adapters.markdown.mkdocs import site as mkdocs
+from app.adapters.markdown.myst import site as myst
+from app.adapters.markdown.parser.file_reader import inline_reader
+from app.adapters.markdown.parser.inline import InlineReader, render
+from app.adapters.markdown.parser.markup import Dialect
+from app.adapters.markdown.parser.running_text import Text
+from app.adapters.markdown.plain import site as plain
+from app.adapters.markdown.speed.line_index import block_state
+from app.adapters.markdown.speed.quick_inline import QuickInline
 
 DIALECTS = {
-    "docusaurus": sites.docusaurus.DIALECT,
-    "mdbook": sites.mdbook.DIALECT,
-    "mkdocs": sites.mkdocs.DIALECT,
-    "myst": sites.myst.DIALECT,
-    "plain": sites.plain.DIALECT,
+    "docusaurus": docusaurus.DIALECT,
+    "mdbook": mdbook.DIALECT,
+    "mkdocs": mkdocs.DIALECT,
+    "myst": myst.DIALECT,
+    "plain": plain.DIALECT,
 }
 REFERENCES = {"KNOWN": {"href": "https://example.org/known", "title": ""}}
 SNIPPETS = (
@@ -97,7 +101,7 @@ def test_running_text_is_read_as_markdown_it_reads_it(dialect: Dialect, content:
 )
 def test_what_books_usually_write_is_read_in_one_pass(content: str) -> None:
     """Common mark-up needs no markdown-it: the quick path is really taken."""
-    assert QuickInline(sites.plain.DIALECT).read(content, REFERENCES) is not None
+    assert QuickInline(plain.DIALECT).read(content, REFERENCES) is not None
 
 
 @given(st.text(alphabet="ab \t\n-", max_size=40))

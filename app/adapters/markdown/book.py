@@ -10,11 +10,15 @@ from itertools import islice
 from pathlib import Path
 
 from app.adapters.markdown.documents import PageDraft, build_document, draft_page
+from app.adapters.markdown.docusaurus import site as docusaurus
 from app.adapters.markdown.includes import Library
-from app.adapters.markdown.reader import FileContext, FileReader
+from app.adapters.markdown.mdbook import site as mdbook
+from app.adapters.markdown.mkdocs import site as mkdocs
+from app.adapters.markdown.myst import site as myst
+from app.adapters.markdown.parser.file_reader import FileContext, FileReader
+from app.adapters.markdown.plain import site as plain
 from app.adapters.markdown.references import check_references
-from app.adapters.markdown.sites import docusaurus, mdbook, mkdocs, myst, plain
-from app.adapters.markdown.sites.layout import Layout, Page
+from app.adapters.markdown.site_map import Layout, Page
 from app.adapters.markdown.source import make_source
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book, Document, Site, SourceWarning

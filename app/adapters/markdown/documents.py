@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from app.adapters.markdown.marks import MarkClass, MarkSpan
-from app.adapters.markdown.pieces import Piece
-from app.adapters.markdown.reader import FileReader
-from app.adapters.markdown.sections import classify
-from app.adapters.markdown.sites.layout import Page
+from app.adapters.markdown.parser.drafts import Piece
+from app.adapters.markdown.parser.file_reader import FileReader
+from app.adapters.markdown.parser.markup import MarkClass, MarkSpan
+from app.adapters.markdown.parser.sections import classify
+from app.adapters.markdown.site_map import Page
 from app.adapters.markdown.source import SourceFile, front_text
 from app.domain.document import Block, BlockKind, Document, Span
 from app.domain.long_text import Text

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from app.adapters.markdown.documents import PageDraft
 from app.adapters.markdown.includes import Library, folder_of
-from app.adapters.markdown.sites.layout import Layout
+from app.adapters.markdown.site_map import Layout
 from app.domain.document import BlockKind, Site, SourceWarning
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|[{<$]")

@@ -1,0 +1,1 @@
+"""Docusaurus: MDX pages and their site."""

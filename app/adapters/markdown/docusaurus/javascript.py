@@ -1,0 +1,150 @@
+"""A lenient reader of the object literals in JavaScript configuration files.
+
+Nothing is executed: calls, spreads and other expressions read as None.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+
+from app.adapters.markdown.parser.tags import unescape_string
+
+Value: TypeAlias = "str | float | bool | list[Value] | dict[str, Value] | None"
+
+_TOKEN = re.compile(
+    r"(?P<space>\s+|//[^\n]*|/\*.*?\*/)"
+    r"|(?P<string>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)"
+    r"|(?P<number>-?\d+(?:\.\d+)?)"
+    r"|(?P<name>[A-Za-z_$][\w$]*)"
+    r"|(?P<other>\.\.\.|=>|.)",
+    re.S,
+)
+_MAX_DEPTH = 60
+_START = re.compile(
+    r"(?:module\.exports\s*=|export\s+default|(?:const|let|var)\s+\w+(?:\s*:\s*[\w.<>]+)?\s*=)\s*"
+    r"(?=[{\[])"
+)
+
+
+def read_literal(source: str) -> Value:
+    """Return the largest object literal that the file exports or assigns, or None."""
+    best: Value = None
+    size = -1
+    read = 0
+    for match in _START.finditer(source):
+        if match.start() < read:
+            continue  # inside of one that was read already
+        reader = _Reader(source, match.end())
+        value = reader.value(0)
+        read = reader.position
+        if reader.position - match.end() > size:
+            best, size = value, reader.position - match.end()
+    if best is None and source.lstrip()[:1] in ("{", "["):
+        best = _Reader(source, 0).value(0)
+    return best
+
+
+class _Reader:
+    def __init__(self, source: str, position: int) -> None:
+        self._source = source
+        self.position = position
+        self.kind = ""
+        self.token = ""
+        self._next()
+
+    def _next(self) -> None:
+        while True:
+            match = _TOKEN.match(self._source, self.position)
+            if match is None:
+                self.kind, self.token = "end", ""
+                return
+            self.position = match.end()
+            if match.lastgroup != "space":
+                self.kind, self.token = match.lastgroup or "", match.group()
+                return
+
+    def value(self, depth: int) -> Value:
+        """Read an expression; leave the token behind it as the present one."""
+        value = self._primary(depth)
+        if self.kind == "end" or self.token in (",", "]", "}", ")", ";"):
+            return value
+        if depth == 0 and value is not None:
+            return value
+        self._skip()
+        return value if isinstance(value, (dict, list)) else None
+
+    def _primary(self, depth: int) -> Value:
+        if depth > _MAX_DEPTH:
+            self.kind, self.token = "end", ""
+            return None
+        if self.token == "{":
+            return self._object(depth)
+        if self.token == "[":
+            return self._array(depth)
+        if self.token == "(":
+            self._next()
+            value = self.value(depth + 1)
+            if self.token == ")":
+                self._next()
+            return value
+        value = None
+        if self.kind == "string":
+            value = unescape_string(self.token[1:-1])
+        elif self.kind == "number":
+            value = float(self.token)
+        elif self.kind == "name" and self.token in ("true", "false"):
+            value = self.token == "true"
+        else:
+            return None
+        self._next()
+        return value
+
+    def _object(self, depth: int) -> dict[str, Value]:
+        result: dict[str, Value] = {}
+        self._next()
+        while self.kind != "end" and self.token != "}":
+            before = self.position
+            key = self.token[1:-1] if self.kind == "string" else self.token
+            named = self.kind in ("string", "name", "number")
+            if named:
+                self._next()
+            if named and self.token == ":":
+                self._next()
+                result[key] = self.value(depth + 1)
+            elif self.token not in (",", ";", "}"):
+                self._skip()
+            self._past_separator(before, "}")
+        self._next()
+        return result
+
+    def _array(self, depth: int) -> list[Value]:
+        result: list[Value] = []
+        self._next()
+        while self.kind != "end" and self.token != "]":
+            before = self.position
+            if self.token != ",":
+                result.append(self.value(depth + 1))
+            self._past_separator(before, "]")
+        self._next()
+        return result
+
+    def _past_separator(self, before: int, closing: str) -> None:
+        """Step over a comma, and over anything that did not move the reader."""
+        stuck = self.position == before and self.token != closing
+        if self.token in (",", ";") or (stuck and self.kind != "end"):
+            self._next()
+
+    def _skip(self) -> None:
+        """Skip to the end of the present expression."""
+        depth = 0
+        while self.kind != "end":
+            if self.token in ("{", "[", "("):
+                depth += 1
+            elif self.token in ("}", "]", ")"):
+                if depth == 0:
+                    return
+                depth -= 1
+            elif self.token == "," and depth == 0:
+                return
+            self._next()

@@ -1,0 +1,1 @@
+"""MkDocs and Material for MkDocs: Python-Markdown's and pymdown's extensions."""

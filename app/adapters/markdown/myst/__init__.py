@@ -1,0 +1,1 @@
+"""MyST: Jupyter Book and Sphinx."""

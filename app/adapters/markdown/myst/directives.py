@@ -1,0 +1,323 @@
+"""Block rules for MyST Markdown: directives, labels, comments, cell breaks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from markdown_it.rules_block import StateBlock
+
+from app.adapters.markdown.parser.block_rules import Handler, emit
+from app.adapters.markdown.parser.markup import Mark, MarkClass
+from app.adapters.markdown.parser.open_containers import ADMONITIONS
+from app.adapters.markdown.yaml_source import UNREADABLE, load_yaml
+
+_OPENING = re.compile(
+    r"(?P<fence>`{3,}|~{3,}|:{3,})[ \t]*\{(?P<name>[A-Za-z][\w:+-]*)\}[ \t]*(?P<argument>[^\n]*)$",
+    re.M,
+)
+_OPTION = re.compile(r"[ \t]*:(?P<key>[\w-]+):[ \t]*(?P<value>[^\n]*)$")
+_LABEL = re.compile(r"\((?P<label>[^()\n]+)\)=[ \t]*$", re.M)
+_DOTTED = re.compile(
+    r"\.\. (?P<name>[\w:-]+?)::(?P<argument>[^\n]*)$(?:\n[ \t]+:[\w-]+:[^\n]*$)*", re.M
+)
+_COMMENT = re.compile(r"%[^\n]*$", re.M)
+_CELL_BREAK = re.compile(r"\+{3,}[^\n]*$|\^{3,}[ \t]*$", re.M)
+_REMOVED = re.compile(r"\bremove[-_](?:cell|input)\b")
+_ENVIRONMENT = re.compile(
+    r"\\begin\{(?P<name>(?:equation|align|alignat|gather|multline|flalign|eqnarray|math)\*?)\}"
+)
+
+CODE = frozenset(
+    "code code-block code-cell sourcecode literalinclude mermaid graphviz highlight "
+    "ipython prompt doctest parsed-literal".split()
+)
+_SILENT = frozenset(
+    "toctree tableofcontents bibliography index contents raw sectionauthor codeauthor "
+    "only currentmodule highlight-lang footbibliography iframe youtube video audio "
+    "listoffigures default-role meta title".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """A directive's header: name, argument, options and where its body's lines are."""
+
+    name: str
+    argument: str
+    options: dict[str, str]
+    opening: int
+    """The line of the opening fence."""
+    first: int
+    """First line of the body."""
+    last: int
+    """The line behind the body."""
+    stop: int
+    """The line behind the directive."""
+
+
+def _directive(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    match = _OPENING.match(state.src, position)
+    if match is None:
+        return False
+    if silent:
+        return True
+    directive = _read(state, match, start, end)
+    for names, build in _BUILDERS:
+        if directive.name in names:
+            build(state, directive, start, position)
+            break
+    else:
+        _container(state, directive, start, position)
+    state.line = directive.stop
+    return True
+
+
+def _read(state: StateBlock, match: re.Match[str], start: int, end: int) -> Directive:
+    fence = match["fence"]
+    last = _closing_line(state, fence, start + 1, end)
+    options: dict[str, str] = {}
+    first = start + 1
+    if first < last and _line(state, first).strip() == "---":
+        first = _yaml_options(state, first, last, options)
+    else:
+        while first < last:
+            option = _OPTION.match(_line(state, first))
+            if option is None:
+                break
+            options[option["key"]] = option["value"].strip()
+            first += 1
+    return Directive(
+        match["name"].lower(),
+        match["argument"].strip(),
+        options,
+        start,
+        first,
+        last,
+        min(last + 1, end),
+    )
+
+
+def _yaml_options(state: StateBlock, line: int, last: int, options: dict[str, str]) -> int:
+    close = line + 1
+    while close < last and _line(state, close).strip() != "---":
+        close += 1
+    if close >= last:
+        return line
+    try:
+        written = "\n".join(_line(state, at) for at in range(line + 1, close))
+        loaded = load_yaml(written, state.env["file"], line + 2)
+    except UNREADABLE:
+        loaded = None
+    if isinstance(loaded, dict):
+        options.update({str(key): str(value) for key, value in loaded.items()})
+    return close + 1
+
+
+def _line(state: StateBlock, line: int) -> str:
+    return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
+
+
+def _closing_line(state: StateBlock, fence: str, line: int, end: int) -> int:
+    """Return the line of the closing fence, or `end` if there is none.
+
+    What is not closed once is not looked for again: the search stays linear in the text.
+    """
+    unclosed: dict[str, tuple[int, int]] = state.env.setdefault("unclosed_fences", {})
+    since, until = unclosed.get(fence, (end + 1, end))
+    if line >= since and end <= until:
+        return end
+    character = fence[0]
+    at = line
+    while at < end:
+        begin = state.bMarks[at] + state.tShift[at]
+        if begin < state.eMarks[at]:
+            if state.sCount[at] < state.blkIndent:
+                return at
+            if state.src[begin] == character:
+                text = state.src[begin : state.eMarks[at]].rstrip()
+                if len(text) >= len(fence) and not text.strip(character):
+                    return at
+        at += 1
+    unclosed[fence] = line, end
+    return end
+
+
+def _code(state: StateBlock, directive: Directive, start: int, position: int) -> None:
+    if directive.name == "code-cell" and _REMOVED.search(directive.options.get("tags", "")):
+        _whole(state, directive, start, position, MarkClass.DIRECTIVE)
+        return
+    token = state.push("fence", "code", 0)
+    token.map = [start, directive.stop]
+    token.content = state.getLines(directive.first, directive.last, state.blkIndent, True)
+    options = directive.options
+    language = options.get("language", directive.argument)
+    if directive.name == "literalinclude":
+        language = options.get("language", "")
+        token.meta = {"literalinclude": directive}
+    elif directive.name in ("mermaid", "graphviz"):
+        language = directive.name
+    title = options.get("caption") or options.get("filename") or ""
+    token.info = language.split()[0] if language.split() else ""
+    name = options.get("name") or options.get("label") or ""
+    token.meta = {**token.meta, "title": title, "name": name}
+
+
+def _math(state: StateBlock, directive: Directive, start: int, _position: int) -> None:
+    token = state.push("math_block", "", 0)
+    token.map = [start, directive.stop]
+    body = state.getLines(directive.first, directive.last, state.blkIndent, False).strip()
+    token.content = "\n".join(part for part in (directive.argument, body) if part)
+
+
+def _verbatim(state: StateBlock, directive: Directive, start: int, _position: int) -> None:
+    token = state.push("directive", "", 0)
+    token.map = [start, directive.stop]
+    token.meta = {"directive": directive}
+
+
+def _include(state: StateBlock, directive: Directive, start: int, position: int) -> None:
+    _whole(state, directive, start, position, MarkClass.INCLUDE)
+
+
+def _silent(state: StateBlock, directive: Directive, start: int, position: int) -> None:
+    _whole(state, directive, start, position, MarkClass.DIRECTIVE)
+
+
+def _whole(
+    state: StateBlock, directive: Directive, start: int, position: int, kind: MarkClass
+) -> None:
+    """Emit the whole directive as one piece of mark-up."""
+    token = state.push("mark", "", 0)
+    token.map = [start, directive.stop]
+    stop = state.eMarks[directive.stop - 1]
+    mark = Mark(kind, position, stop, name=directive.name, argument=directive.argument)
+    token.meta = {"found": mark}
+
+
+_BUILDERS = (
+    (CODE, _code),
+    (frozenset({"math"}), _math),
+    (frozenset({"include"}), _include),
+    (_SILENT, _silent),
+    (frozenset({"csv-table", "glossary"}), _verbatim),
+)
+
+
+def _container(state: StateBlock, directive: Directive, start: int, position: int) -> None:
+    """Emit a container and read its body in place."""
+    name = directive.name.removeprefix("prf:")
+    argument = directive.argument
+    if name in ("figure", "image"):
+        argument = directive.options.get("alt", "")
+    elif name in ("list-table", "table", "code", "tab-item", "grid", "grid-item", "tab-set", "div"):
+        argument = argument if name in ("list-table", "table") else ""
+    elif name in ("solution", "solution-start"):
+        argument = ""
+    if name.endswith("-end"):
+        _gate(state, directive, start, position, closes=name.removesuffix("-end"))
+        return
+    gate = name.removesuffix("-start") if name.endswith("-start") else ""
+    name = gate or name
+    header = state.eMarks[directive.first - 1]
+    label = directive.options.get("label") or directive.options.get("name") or ""
+    opens = f"{{{gate}}}"
+    opening = Mark(MarkClass.DIRECTIVE, position, header, None, opens, "", name, argument, label)
+    token = state.push("mark", "", 0)
+    token.map, token.meta = [start, directive.first], {"found": opening}
+    old_max, old_parent = state.lineMax, state.parentType
+    state.lineMax, state.parentType = directive.last, "blockquote"
+    outer, state.env["rst"] = state.env.get("rst"), directive.name == "eval-rst"
+    state.level += 1
+    state.md.block.tokenize(state, directive.first, directive.last)
+    state.level -= 1
+    state.env["rst"] = outer
+    state.lineMax, state.parentType = old_max, old_parent
+    if gate:
+        _gate(state, directive, directive.stop - 1, -1, closes="-")
+    else:
+        _gate(state, directive, directive.stop - 1, -1, closes="")
+
+
+def _gate(state: StateBlock, directive: Directive, line: int, position: int, closes: str) -> None:
+    """Close a container; `{name-start}` and `{name-end}` open and close one they do not hold."""
+    stop = state.eMarks[directive.stop - 1]
+    if position < 0:
+        position = state.bMarks[directive.last] if directive.last < directive.stop else stop
+    token = state.push("mark", "", 0)
+    token.map = [line, directive.stop]
+    closing = Mark(MarkClass.DIRECTIVE, min(position, stop), stop, closes=f"{{{closes}}}")
+    token.meta = {"found": closing}
+
+
+def _label(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    match = _LABEL.match(state.src, position)
+    if match is None:
+        return False
+    mark = Mark(MarkClass.LABEL, position, match.end(), name=match["label"].strip())
+    return silent or emit(state, mark, start, end)
+
+
+def _dotted(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    """Read the header and the options of a reStructuredText directive in `{eval-rst}`."""
+    match = _DOTTED.match(state.src, position) if state.env.get("rst") else None
+    if match is None:
+        return False
+    said = match["name"] in ADMONITIONS and match["argument"].strip()
+    stop = match.start("argument") if said else match.end()
+    if match["name"] in _SILENT:
+        last = start
+        for line in range(start + 1, end):
+            if not state.isEmpty(line) and state.sCount[line] <= state.sCount[start]:
+                break
+            last = last if state.isEmpty(line) else line
+        stop = max(stop, state.eMarks[last])
+    return silent or emit(state, Mark(MarkClass.DIRECTIVE, position, stop), start, end)
+
+
+def _comment(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    match = _COMMENT.match(state.src, position)
+    if match is None:
+        return False
+    return silent or emit(state, Mark(MarkClass.COMMENT, position, match.end()), start, end)
+
+
+def _cell_break(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    match = _CELL_BREAK.match(state.src, position)
+    if match is None:
+        return False
+    return silent or emit(state, Mark(MarkClass.RULE, position, match.end()), start, end)
+
+
+def environment(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    """Read a LaTeX display environment such as `align` or `equation`."""
+    match = _ENVIRONMENT.match(state.src, position)
+    if match is None:
+        return False
+    closing = f"\\end{{{match['name']}}}"
+    at = state.env["scanner"].find(closing, match.end(), state.eMarks[end - 1])
+    if at < 0:
+        return False
+    if silent:
+        return True
+    line = start
+    while line < end - 1 and state.eMarks[line] < at:
+        line += 1
+    token = state.push("math_block", "", 0)
+    token.map = [start, line + 1]
+    token.content = state.src[position : at + len(closing)]
+    state.line = line + 1
+    return True
+
+
+HANDLERS: dict[str, Handler] = {
+    "`": _directive,
+    "~": _directive,
+    ":": _directive,
+    "(": _label,
+    "%": _comment,
+    "+": _cell_break,
+    "^": _cell_break,
+    ".": _dotted,
+    "\\": environment,
+}

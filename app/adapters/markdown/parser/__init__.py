@@ -1,0 +1,1 @@
+"""What all Markdown dialects share: blocks, inline mark-up, source spans."""

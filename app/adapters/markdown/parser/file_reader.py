@@ -1,0 +1,502 @@
+"""One file read whole: parsed once, its blocks with spans, sections and anchors."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.ruler import RuleOptionsType
+from markdown_it.token import Token
+from markdown_it.utils import EnvType
+
+from app.adapters.markdown.includes import (
+    MAX_DEPTH,
+    MDBOOK,
+    SNIPPETS,
+    Included,
+    Library,
+    TextIncludes,
+    folder_of,
+    literal_lines,
+    not_included,
+)
+from app.adapters.markdown.mkdocs import block_rules as syntax_mkdocs
+from app.adapters.markdown.myst import directives as syntax_myst
+from app.adapters.markdown.myst.directives import Directive
+from app.adapters.markdown.parser import block_rules as syntax
+from app.adapters.markdown.parser.anchors import Slugger, SlugStyle, heading_source
+from app.adapters.markdown.parser.blocks import BlockReader, ParsedFile
+from app.adapters.markdown.parser.drafts import Piece
+from app.adapters.markdown.parser.hidden import hidden_elements, without
+from app.adapters.markdown.parser.inline import InlineReader
+from app.adapters.markdown.parser.leaf_blocks import LeafReader
+from app.adapters.markdown.parser.markup import Dialect, Mark, MarkClass
+from app.adapters.markdown.parser.model_speech import speech_to_models
+from app.adapters.markdown.parser.tags import TagScanner
+from app.adapters.markdown.source import SourceFile, line_breaks, make_source
+from app.adapters.markdown.speed.block_dispatch import BlockRuleDispatcher, Section
+from app.adapters.markdown.speed.inline_dispatch import DispatchingInline, LinkHelpers
+from app.adapters.markdown.speed.line_index import block_state
+from app.domain.document import RUN_BOUNDARY, BlockKind, SourceWarning, Span
+from app.domain.reading_budget import BUDGET
+
+_LONG, _SECTION_TOKENS = 4_000_000, 1_000
+"""Characters from which on a file is parsed twice, each time by sections of so many tokens."""
+_MAX_NESTING = BUDGET.depth + 2
+"""What nests deeper is refused before; a list adds two levels at once."""
+_FOOTNOTE_LABELS = re.compile(r"^[ \t>]*\[\^([^\]\s]+)\]:", re.M)
+_RULE_LINE = re.compile(r"\n[ \t>]*(?:[|:-][|: \t-]*|=+[ \t]*)(?=\n|\Z)")
+_DEFINITION = re.compile(r"\n[ >]{0,8}[:~][ \t]")
+_IMPORT = re.compile(r"import\s+([A-Z]\w*)\s+from\s+[\"']([^\"']+)[\"']")
+_RAW_IMPORT = re.compile(r"import\s+(\w+)\s+from\s+[\"']!!raw-loader!([^\"']+)[\"']")
+_IMPORTED = re.compile(r"from\s+[\"']((?:\.\.?|@site)/[^\"']+)[\"']")
+_CODE_SUFFIXES = (
+    "",
+    ".js",
+    ".jsx",
+    ".ts",
+    ".tsx",
+    ".mdx",
+    ".md",
+    ".json",
+    "/index.js",
+    "/index.tsx",
+)
+
+
+class _PlainLinks(MarkdownIt):
+    """Leaves link targets as they are written: nothing is rendered from them."""
+
+    def normalizeLink(self, url: str) -> str:  # noqa: N802 - the overridden name
+        return url
+
+    def validateLink(self, url: str) -> bool:  # noqa: ARG002, N802
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Engine:
+    md: MarkdownIt
+    inline: InlineReader
+
+
+@dataclass(frozen=True, slots=True)
+class _Features:
+    """Which rules a file needs: each rule costs time on every line."""
+
+    dialect: Dialect
+    footnotes: bool
+    tables: bool
+    underlined: bool
+
+
+@cache
+def _engine(features: _Features) -> _Engine:
+    dialect, footnotes = features.dialect, features.footnotes
+    md = _PlainLinks("commonmark", {"inline_definitions": True, "maxNesting": _MAX_NESTING})
+    if features.tables:
+        md.enable("table")
+    if dialect.mdx:
+        md.disable("code")
+    if not features.underlined:
+        md.disable("lheading")
+    if dialect.definition_lists:
+        from mdit_py_plugins.deflist import deflist_plugin  # noqa: PLC0415
+
+        md.use(deflist_plugin)
+    more = dict(syntax_myst.HANDLERS) if dialect.myst else {}
+    if dialect.mkdocs:
+        more |= syntax_mkdocs.HANDLERS
+    if dialect.math:
+        more["\\"] = syntax_myst.environment
+    _install(md, dialect, footnotes, more)
+    md.inline = inline = DispatchingInline()
+    md.helpers = LinkHelpers  # type: ignore[assignment]  # used by attribute, as the module is
+    inline.ruler.disable("linkify")
+    reader = InlineReader(md, dialect, footnotes)
+    inline.prepare()
+    return _Engine(md, reader)
+
+
+def _install(
+    md: MarkdownIt, dialect: Dialect, footnotes: bool, more: Mapping[str, syntax.Handler]
+) -> None:
+    """Put the dialect's block rules into `md`."""
+    ruler = md.block.ruler
+    alternatives: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    structure = syntax.StructureRule(dialect, more)
+    ruler.at("html_block", structure, alternatives)
+    if "`" in more:
+        ruler.before("fence", "directive", structure, alternatives)
+    if footnotes:
+        ruler.before("reference", "footnote", syntax.footnote_rule, alternatives)
+    rules = dict(zip(ruler.get_active_rules(), ruler.getRules(""), strict=True))
+    ending = ruler.getRules("paragraph")
+    terminators = {name: rule for name, rule in rules.items() if rule in ending}
+    first = BlockRuleDispatcher(rules, terminators, structure.characters)
+    ruler.before("table", "first_character", first)
+
+
+def inline_reader(dialect: Dialect) -> InlineReader:
+    """The reader of a dialect's running text, where no block is read."""
+    return _engine(_Features(dialect, footnotes=False, tables=False, underlined=False)).inline
+
+
+def heading_anchors(sources: Sequence[str], dialect: Dialect, style: SlugStyle) -> list[str]:
+    """Return the anchors that a page's headings get, given their inline sources in order."""
+    inline = inline_reader(dialect)
+    slugger = Slugger(style)
+    anchors: list[str] = []
+    for source in sources:
+        heading = heading_source(source, dialect)
+        text = inline.slug_text(heading.content, {}, style.policy)
+        anchors.append(slugger.anchor(text, 2, heading.explicit_id))
+    return anchors
+
+
+@dataclass(slots=True)
+class FileContext:
+    """What reading a file needs to know of its book."""
+
+    library: Library
+    dialect: Dialect
+    style: SlugStyle
+    site_root: str = ""
+    snippet_bases: tuple[str, ...] = ("",)
+    references: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Link targets that every page may use, as markdown-it keeps them."""
+    warnings: list[SourceWarning] = field(default_factory=list)
+    partials: set[str] = field(default_factory=set)
+    """Files that were pulled into others: they are no orphans."""
+    watched: set[str] = field(default_factory=set)
+    """Files that were looked through for text that is written for a model."""
+
+
+class FileReader:
+    """Reads files of one book; includes are read through it again."""
+
+    def __init__(self, context: FileContext) -> None:
+        self._context = context
+        self._included = Included()
+
+    def visible(self, source: SourceFile) -> SourceFile:
+        """Return `source` with blanks in the place of what its page does not show."""
+        self.watch(source.text, source.file)
+        hidden = hidden_elements(source.flat, lambda: self._parser(source).code_blocks())
+        for start, _, closed in hidden:
+            if not closed:
+                message = "hidden text that is never closed: the rest of the file is left out"
+                line = source.line(start)
+                self._context.warnings.append(SourceWarning(message, source.file, line))
+        if not hidden:
+            return source
+        return replace(source, text=without(source.text, hidden), flat=without(source.flat, hidden))
+
+    def watch(self, text: str, file: str) -> None:
+        """Warn of text that is written for a model."""
+        context = self._context
+        if file not in context.watched:
+            context.watched.add(file)
+            context.warnings.extend(
+                SourceWarning(f"text for a language model: {what}", file, line)
+                for line, what in speech_to_models(text)
+            )
+
+    def read(self, source: SourceFile, chain: tuple[str, ...] = ()) -> ParsedFile:
+        """Parse `source`. `chain` are the files whose includes led here.
+
+        FileRefused if the file, or all that it includes, is more than the budget.
+        """
+        if not chain:
+            self._included = Included()
+        context = self._context
+        parser = self._parser(source)
+        includes = _PageIncludes(self, context, source, (*chain, source.file), self._included)
+        slugger = Slugger(context.style)
+        leaves = LeafReader(
+            source.flat, parser.env, parser.engine.inline, parser.dialect, slugger, includes
+        )
+        blocks = BlockReader(leaves)
+        if len(source.flat) < _LONG:
+            tokens = parser.tokens()
+            includes.read_imports(tokens)
+            blocks.read(tokens)
+        else:
+            # A link's target and an import may stand behind what needs them.
+            parser.each_section(includes.read_imports)
+            parser.each_section(blocks.read)
+        return blocks.finish()
+
+    def _parser(self, source: SourceFile) -> _FileParser:
+        context = self._context
+        dialect = _suited(context.dialect, source)
+        flat = source.flat
+        labels = {name.lower() for name in _FOOTNOTE_LABELS.findall(flat)} if "[^" in flat else ()
+        features = _Features(dialect, bool(labels), *_rule_lines(flat))
+        engine = _engine(features)
+        env: EnvType = {
+            "footnotes": labels,
+            "references": dict(context.references),
+            "file": source.file,
+            "lines": array("Q"),
+            "steps": BUDGET.steps_of(flat),
+        }
+        return _FileParser(flat, env, engine, dialect)
+
+
+class _FileParser(NamedTuple):
+    """Makes the block tokens of one file, as often as they are asked for."""
+
+    flat: str
+    env: EnvType
+    engine: _Engine
+    dialect: Dialect
+
+    def tokens(self) -> list[Token]:
+        """Return the tokens of the whole file: many times its size."""
+        found: list[Token] = []
+        self.each_section(found.extend, BUDGET.steps_of(self.flat))
+        return found
+
+    def each_section(
+        self, hand_on: Callable[[list[Token]], None], most: int = _SECTION_TOKENS
+    ) -> None:
+        """Hand on the tokens of about `most` at a time, none of a block in part."""
+        md, env = self.engine.md, self.env
+        env["scanner"] = TagScanner(self.flat)
+        env["section"] = Section(BUDGET.steps_of(self.flat), most, hand_on)
+        tokens: list[Token] = []
+        state = block_state(self.flat, md, env, tokens)
+        # Quotes move these marks while they are read.
+        env["lines"][:] = array("Q", state.bMarks)
+        md.block.tokenize(state, 0, state.lineMax)
+        hand_on(tokens)
+        # Who takes the tokens may hold `env`: a cycle would keep the text.
+        del env["section"], env["scanner"]
+
+    def code_blocks(self) -> list[Span]:
+        """Return where the file's blocks of code and formulas are."""
+        found: list[Span] = []
+        lines = self.env["lines"]
+
+        def note(tokens: list[Token]) -> None:
+            found.extend(
+                (lines[token.map[0]], lines[token.map[1]])
+                for token in tokens
+                if token.type in ("fence", "code_block", "math_block") and token.map
+            )
+
+        self.each_section(note)
+        return found
+
+
+class _PageIncludes:
+    """The includes of one page."""
+
+    def __init__(
+        self,
+        reader: FileReader,
+        context: FileContext,
+        source: SourceFile,
+        chain: tuple[str, ...],
+        included: Included,
+    ) -> None:
+        self._reader = reader
+        self._context = context
+        self._source = source
+        self._chain = chain
+        self._imports: dict[str, str] = {}
+        self._raw_imports: dict[str, str] = {}
+        style = MDBOOK
+        if context.dialect.mkdocs:
+            style = replace(SNIPPETS, bases=context.snippet_bases)
+        self._included = included
+        self._text = TextIncludes(context.library, style, included)
+
+    def _warn(self, message: str, offset: int) -> None:
+        self._warn_at(message, self._source.line(offset))
+
+    def _warn_at(self, message: str, line: int) -> None:
+        self._context.warnings.append(SourceWarning(message, self._source.file, line))
+
+    def _watch(self, path: str) -> None:
+        """Look through a whole file, of which the page may include a part."""
+        self._reader.watch(self._context.library.text(path) or "", path)
+
+    def read_imports(self, tokens: list[Token]) -> None:
+        """Note which Markdown files the page imports, by component name."""
+        if not self._context.dialect.mdx:
+            return
+        for token in tokens:
+            if token.type != "mark" or token.meta["found"].kind is not MarkClass.ESM:
+                continue
+            mark: Mark = token.meta["found"]
+            text = self._source.flat[mark.start : mark.end]
+            for match in _RAW_IMPORT.finditer(text):
+                path = self._locate(match.group(2))
+                if path:
+                    self._raw_imports[match.group(1)] = path
+            for match in _IMPORTED.finditer(text):
+                target = match.group(1)
+                if not self._locate(target):
+                    refusal = self._refusal(target)
+                    problem = (
+                        f"import {target} {refusal}" if refusal else f"import not found: {target}"
+                    )
+                    self._warn(problem, mark.start + match.start())
+            for match in _IMPORT.finditer(text):
+                path = self._locate(match.group(2))
+                if path and path.endswith((".md", ".mdx")):
+                    self._imports[match.group(1)] = path
+
+    def _based(self, target: str) -> tuple[str, str]:
+        """Return the folder that an import starts from, and the path from there."""
+        if target.startswith("@site/"):
+            return self._context.site_root, target[6:]
+        return folder_of(self._source.file), target
+
+    def _refusal(self, target: str) -> str:
+        base, target = self._based(target)
+        refusals = (self._context.library.refusal(base, target + one) for one in _CODE_SUFFIXES)
+        return next(filter(None, refusals), "")
+
+    def _locate(self, target: str) -> str | None:
+        base, target = self._based(target)
+        for suffix in _CODE_SUFFIXES:
+            path = self._context.library.locate(base, target + suffix)
+            if path:
+                return path
+        return None
+
+    def code(self, text: str, offset: int) -> tuple[str, str]:
+        """Expand include directives in a text whose first line is at `offset`."""
+        dialect = self._context.dialect
+        if not (dialect.mdbook and "{{" in text) and not (dialect.mkdocs and "8<" in text):
+            return text, ""
+
+        breaks: array[int] | None = None
+
+        def warn(message: str, position: int) -> None:
+            nonlocal breaks
+            breaks = line_breaks(text) if breaks is None else breaks
+            self._warn_at(message, self._source.line(offset) + bisect_left(breaks, position))
+
+        expanded, included = self._text.expand(text, self._source.file, warn)
+        if included:
+            self._watch(included)
+        return expanded, included
+
+    def blocks(self, mark: Mark) -> list[Piece] | None:
+        """Return the blocks that an include directive or an imported partial stands for."""
+        if mark.tag is not None:
+            path = self._imports.get(mark.tag.name, "")
+            return self._read(mark, path, self._whole(path)) if path else None
+        if mark.kind is MarkClass.EXPRESSION:
+            path = self._raw_imports.get(mark.name, "")
+            return self._as_code(mark, path, self._whole(path)) if path else None
+        if mark.kind is not MarkClass.INCLUDE:
+            return None
+        if mark.name not in ("include", "rustdoc_include", "playground", "snippet"):
+            return []
+        pieces: list[Piece] = []
+        for argument in mark.argument.split("\n"):
+            path, text = self._text.section(
+                argument, self._source.file, lambda message, _: self._warn(message, mark.start)
+            )
+            if path and mark.name == "playground":
+                pieces.extend(self._as_code(mark, path, text))
+            elif path:
+                self._extend(pieces, mark, self._read(mark, path, text))
+        return pieces
+
+    def _whole(self, path: str) -> str | None:
+        text = self._context.library.text(path)
+        self._included.add(text or "", path)
+        return text
+
+    def _as_code(self, mark: Mark, path: str, text: str | None) -> list[Piece]:
+        """Return a file that is shown as it is: a playground, a raw import."""
+        shown = (text or "").strip("\n").rstrip()
+        if not shown:
+            return []
+        self._context.partials.add(path)
+        self._watch(path)
+        runs = shown.replace("\n", RUN_BOUNDARY)
+        language = path.rpartition(".")[2]
+        return [
+            Piece(
+                BlockKind.CODE, shown, shown, mark.start, mark.end, runs,
+                language=language, included=path,
+            )
+        ]  # fmt: skip
+
+    def _extend(self, pieces: list[Piece], mark: Mark, more: list[Piece]) -> None:
+        """Add another file's pieces: behind the first piece all stand at the directive's end."""
+        if pieces and more:
+            more[0].start = mark.end
+        pieces.extend(more)
+
+    def _read(self, mark: Mark, path: str, text: str | None) -> list[Piece]:
+        if text is None:
+            self._warn(f"included file is not UTF-8 text: {path}", mark.start)
+            return []
+        if path in self._chain or len(self._chain) > MAX_DEPTH:
+            circle = " -> ".join((*self._chain, path))
+            self._warn(f"include of {path} goes in a circle: {circle}", mark.start)
+            return []
+        self._context.partials.add(path)
+        self._watch(path)
+        parsed = self._reader.read(self._reader.visible(make_source(text, path)), self._chain)
+        pieces = [piece for piece in parsed.pieces if piece.text]
+        for index, piece in enumerate(pieces):
+            piece.start, piece.end = mark.end if index else mark.start, mark.end
+            piece.parts, piece.children, piece.included = (), (), path
+        return pieces
+
+    def literal(self, directive: Directive, offset: int) -> tuple[str, str]:
+        """Return the text and the file that a `literalinclude` names."""
+        library, base, target = (
+            self._context.library, folder_of(self._source.file), directive.argument
+        )  # fmt: skip
+        path = library.locate(base, target)
+        text = library.text(path) if path else None
+        if path is None or text is None:
+            refusal = "" if path else library.refusal(base, target)
+            self._warn(not_included(target, refusal), offset)
+            return "", ""
+        chosen = "\n".join(literal_lines(text.splitlines(), directive.options))
+        self._included.add(chosen, path)
+        self._context.partials.add(path)
+        self._watch(path)
+        return chosen, path
+
+
+def _rule_lines(text: str) -> tuple[bool, bool]:
+    """Return whether the text has a line that may divide a table, and one that underlines."""
+    tables = underlined = False
+    for match in _RULE_LINE.finditer(text):
+        line = match.group()
+        tables = tables or ("|" in line and "-" in line)
+        before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+        underlined = underlined or ("|" not in line and bool(before.strip("> \t")))
+    return tables, underlined
+
+
+def _suited(dialect: Dialect, source: SourceFile) -> Dialect:
+    """Leave out the constructs that this file does not use: each costs time on every block."""
+    return _narrowed(
+        dialect,
+        dialect.definition_lists and bool(_DEFINITION.search(source.flat)),
+        dialect.math and ("$" in source.flat or "\\\\" in source.flat),
+    )
+
+
+@cache
+def _narrowed(dialect: Dialect, definition_lists: bool, math: bool) -> Dialect:
+    return replace(dialect, definition_lists=definition_lists, math=math)

@@ -1,0 +1,129 @@
+"""Text that a page does not show: elements with `hidden` or with a style that conceals them.
+
+A page's own style sheets are not read. White text counts as hidden only where nothing gives it a
+background: no class of its own and no `background` anywhere in the file.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from app.adapters.markdown.parser.tags import VOID_NAMES, Tag, TagScanner
+from app.domain.document import Span
+
+_CANDIDATE = re.compile(r"<[A-Za-z][\w.:-]*\s[^<]*?(?:hidden|style\s*=|color\s*=)")
+_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:(?!\n[ \t]*\n).)*?[^`]\1(?!`)", re.DOTALL)
+_OPEN_COMMENT = re.compile(r"^[ \t>]*(<!--)", re.MULTILINE)
+"""Behind the last comment that is closed: one that hides all the rest."""
+_DECLARATION = re.compile(r"([a-z-]+)\s*:\s*((?:[^;,{}()]|\([^()]*\))+)")
+_ZERO = re.compile(r"0*\.?0*(?:[a-z]+|%)?")
+_NO_ALPHA = re.compile(r"transparent|#\w{6}00|#\w{3}0|(?:rgba?|hsla?)\(.*[,/]0*\.?0*%?\)")
+_WHITE = frozenset({"white", "#fff", "#ffff", "#ffffff", "#ffffffff", "rgb(255,255,255)"})
+_BLANK_LINE = re.compile(r"\n[ \t]*(?=\n)")
+_ENDS_ITSELF = frozenset("dd dt li option p td th tr".split())
+"""Elements that need no closing tag."""
+
+
+class Hidden(NamedTuple):
+    """An element at `source[start:end]`; `closed` is False if it runs to the file's end."""
+
+    start: int
+    end: int
+    closed: bool = True
+
+
+def hidden_elements(source: str, code_blocks: Callable[[], Sequence[Span]]) -> list[Hidden]:
+    """Return the outermost hidden elements in order, and a comment that is never closed.
+
+    A tag that stands in code is text.
+    `code_blocks` is called if there is something to ask it about, which in most files is not so.
+    """
+    found: list[Hidden] = []
+    scanner, reached = TagScanner(source), 0
+    code: list[Span] | None = None
+    for match in _CANDIDATE.finditer(source):
+        start = match.start()
+        tag = scanner.tag_at(start) if start >= reached else None
+        if tag is None or not is_hidden(tag, plain="background" not in source):
+            continue
+        if code is None:
+            code = _code(source, code_blocks())
+        if not _within(start, code):
+            found.append(_element(source, scanner, tag))
+            reached = found[-1].end
+    opened = _OPEN_COMMENT.search(source, max(reached, source.rfind("-->")))
+    if opened and not _within(opened.start(1), code or _code(source, code_blocks())):
+        found.append(Hidden(opened.start(1), len(source), closed=False))
+    return found
+
+
+def _code(source: str, blocks: Sequence[Span]) -> list[Span]:
+    """Return blocks and spans of code in order."""
+    spans = (match.span() for match in _CODE_SPAN.finditer(source))
+    return sorted([*blocks, *(span for span in spans if not _within(span[0], blocks))])
+
+
+def without(source: str, hidden: Sequence[Hidden]) -> str:
+    """Return the source with blanks in the place of hidden elements: offsets stay."""
+    parts: list[str] = []
+    position = 0
+    for start, end, _ in hidden:
+        parts += (source[position:start], re.sub(r"\S", " ", source[start:end]))
+        position = end
+    return "".join([*parts, source[position:]])
+
+
+def is_hidden(tag: Tag, *, plain: bool = True) -> bool:
+    """Whether a tag says that it is not shown. `plain` says that nothing round it is coloured."""
+    attributes = tag.attributes
+    value = attributes.get("hidden")
+    # What a component makes of the attribute is its own affair; an expression may be false.
+    if value in ("", "hidden", "true", "{true}") and not tag.is_component:
+        return True
+    style = re.sub(r"[\"'`]|!important", "", attributes.get("style", "").lower())
+    rules = {
+        name.replace("-", ""): re.sub(r"\s+", "", text)
+        for name, text in _DECLARATION.findall(style)
+    }
+    if tag.name.lower() == "font" and "color" in attributes:
+        rules.setdefault("color", attributes["color"].lower())
+    if rules.get("display") == "none" or rules.get("visibility") in ("hidden", "collapse"):
+        return True
+    if any(name in rules and _ZERO.fullmatch(rules[name]) for name in ("fontsize", "opacity")):
+        return True
+    return _is_invisible(rules, plain and not attributes.keys() & {"class", "className"})
+
+
+def _is_invisible(rules: dict[str, str], plain: bool) -> bool:
+    colour = rules.get("color", "")
+    if not colour:
+        return False
+    ground = rules.get("backgroundcolor") or rules.get("background") or ""
+    same = _canonical(colour) == _canonical(ground or ("white" if plain else ""))
+    return same or _NO_ALPHA.fullmatch(colour) is not None
+
+
+def _canonical(colour: str) -> str:
+    return "white" if colour in _WHITE else colour
+
+
+def _within(position: int, spans: Sequence[Span]) -> bool:
+    """Whether one of these spans, which are in order, holds the position."""
+    index = bisect_right(spans, position, key=lambda span: span[0]) - 1
+    return index >= 0 and position < spans[index][1]
+
+
+def _element(source: str, scanner: TagScanner, tag: Tag) -> Hidden:
+    """Return an element with what it holds: to its closing tag, or as far as a browser takes it."""
+    if tag.void or tag.name.lower() in VOID_NAMES:
+        return Hidden(tag.start, tag.end)
+    _, end = scanner.element_end(tag, len(source))
+    if end > 0:
+        return Hidden(tag.start, end)
+    if tag.name.lower() in _ENDS_ITSELF:
+        blank = _BLANK_LINE.search(source, tag.end)
+        return Hidden(tag.start, blank.start() if blank else len(source))
+    return Hidden(tag.start, len(source), closed=False)

@@ -1,0 +1,187 @@
+"""Inline rules for markdown-it: tags, expressions, attribute lists, roles, maths, footnotes."""
+
+from __future__ import annotations
+
+import html
+import re
+
+from markdown_it.rules_inline import StateInline
+
+from app.adapters.markdown.parser.tags import Tag, TagScanner, plain_text, string_literal
+
+_ROLE = re.compile(r"\{([A-Za-z][\w:+-]*)\}(`+)([^`]|[^`].*?[^`])\2(?!`)", re.DOTALL)
+_INLINE_ATTRIBUTES = re.compile(r"\{:?[ \t]*(?:(?P<marked>[#.]|(?=[\w:-]+=))?[\w:-][^{}\n]*)?\}")
+_FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]")
+_BRACKETS = {"\\\\(": "\\\\)", "\\\\[": "\\\\]"}
+"""TeX's `\\(` and `\\[` as mdBook wants them written: with the backslash escaped."""
+RAW_INLINE = frozenset({"math", "svg", "script", "style"})
+"""Elements of running text that are read whole."""
+_INVISIBLE = (("<!--", "-->"), ("<?", ">"), ("<!", ">"))
+
+
+def tag_rule(state: StateInline, silent: bool) -> bool:
+    """HTML and JSX tags, comments, declarations, MathML and other raw inline elements."""
+    source, start = state.src, state.pos
+    if source[start] != "<":
+        return False
+    scanner: TagScanner = state.env["inline_scanner"]
+    for opening, closing in _INVISIBLE:
+        if source.startswith(opening, start):
+            close = scanner.find(closing, start + len(opening))
+            if close >= 0:
+                state.pos = close + len(closing)
+            return close >= 0
+    tag = scanner.tag_at(start)
+    if tag is None:
+        return False
+    if tag.name.lower() in RAW_INLINE and not tag.closing and not tag.void:
+        inner_end, stop = scanner.element_end(tag, len(source))
+        if stop > 0:
+            if not silent:
+                _push_raw(state, tag, inner_end)
+            state.pos = stop
+            return True
+    if not silent:
+        token = state.push("tag", ("/" if tag.closing else "") + (tag.name or "_"), 0)
+        token.meta = {"alt": tag.get("alt"), "title": tag.get("title")}
+    state.pos = tag.end
+    return True
+
+
+def _push_raw(state: StateInline, tag: Tag, inner_end: int) -> None:
+    if tag.name.lower() == "math":
+        token = state.push("math_inline", "", 0)
+        token.content = plain_text(state.src[tag.end : inner_end])
+    else:
+        state.push("tag", tag.name.lower(), 0)
+
+
+def expression_rule(state: StateInline, silent: bool) -> bool:
+    if state.src[state.pos] != "{":
+        return False
+    scanner: TagScanner = state.env["inline_scanner"]
+    end = scanner.brace_end(state.pos)
+    if end < 0:
+        return False
+    if not silent:
+        raw = state.src[state.pos : end]
+        token = state.push("expression", "", 0)
+        token.content = string_literal(raw)
+        token.markup = raw
+    state.pos = end
+    return True
+
+
+def attributes_rule(state: StateInline, silent: bool) -> bool:
+    """Read kramdown's `{: ...}` anywhere, `{#id .class}` behind a span or at the end."""
+    match = attribute_list(state.src, state.pos)
+    if match is None:
+        return False
+    if not silent:
+        token = state.push("attributes", "", 0)
+        token.content = match.group()
+    state.pos = match.end()
+    return True
+
+
+def attribute_list(source: str, start: int) -> re.Match[str] | None:
+    """Match an attribute list that is no text at `start`."""
+    match = _INLINE_ATTRIBUTES.match(source, start)
+    if match is None or match.group()[1:2] == "}":
+        return None
+    if not source.startswith("{:", start):
+        attached = start > 0 and source[start - 1] in ")`*_~]>:^=+"
+        ends = match["marked"] and match.end() == len(source)
+        if match["marked"] is None or not (attached or ends):
+            return None
+    return match
+
+
+def role_rule(state: StateInline, silent: bool) -> bool:
+    if state.src[state.pos] != "{":
+        return False
+    match = _ROLE.match(state.src, state.pos)
+    if match is None:
+        return False
+    if not silent:
+        token = state.push("role", "", 0)
+        token.info = match.group(1)
+        content = match.group(3).strip()
+        titled = _role_title(content)
+        if titled:
+            content = titled
+        elif match.group(1) == "abbr":
+            content = content.partition(" (")[0]
+        token.content = f"${content}$" if token.info == "math" else content
+    state.pos = match.end()
+    return True
+
+
+def _role_title(content: str) -> str:
+    """Return what stands in front of a target: `title <target>`."""
+    at = content.rfind("<")
+    if at < 0 or content.find(">", at) != len(content) - 1:
+        return ""
+    return content[:at].rstrip()
+
+
+def math_rule(state: StateInline, silent: bool) -> bool:
+    """Read a formula in dollars or in escaped TeX brackets."""
+    source, start = state.src, state.pos
+    if source[start] == "$":
+        end = _dollar_end(state, start)
+        shown = source[start:end]
+    else:
+        end = _bracket_end(state, start)
+        shown = f"{source[start + 1 : end - 3]}{source[end - 2 : end]}"
+    if end < 0:
+        return False
+    if not silent:
+        token = state.push("math_inline", "", 0)
+        token.content = html.unescape(shown)
+    state.pos = end
+    return True
+
+
+def _bracket_end(state: StateInline, start: int) -> int:
+    """Return where a formula in escaped TeX brackets ends, or -1."""
+    closing = _BRACKETS.get(state.src[start : start + 3])
+    if closing is None:
+        return -1
+    scanner: TagScanner = state.env["inline_scanner"]
+    close = scanner.find(closing, start + 3)
+    return close + 3 if close > start + 3 else -1
+
+
+def _dollar_end(state: StateInline, start: int) -> int:
+    """Return where a formula in dollars ends, by pandoc's rule, or -1.
+
+    No blank behind the first dollar or before the last one, no digit behind it: `$5 and $6` is
+    no formula.
+    """
+    source = state.src
+    scanner: TagScanner = state.env["inline_scanner"]
+    width = 2 if source.startswith("$$", start) else 1
+    begin = start + width
+    if begin >= len(source) or (source[begin].isspace() and width == 1):
+        return -1
+    close = scanner.find("$" * width, begin)
+    while close > 0 and source[close - 1] == "\\":
+        close = scanner.find("$" * width, close + 1)
+    if close <= begin:
+        return -1
+    end = close + width
+    if width == 1 and (source[close - 1].isspace() or source[end : end + 1].isdigit()):
+        return -1
+    return end
+
+
+def footnote_rule(state: StateInline, silent: bool) -> bool:
+    match = _FOOTNOTE.match(state.src, state.pos)
+    if match is None or match.group(1).lower() not in state.env["footnotes"]:
+        return False
+    if not silent:
+        token = state.push("footnote_ref", "", 0)
+        token.meta = {"label": match.group(1)}
+    state.pos = match.end()
+    return True

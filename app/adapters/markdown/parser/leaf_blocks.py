@@ -1,0 +1,186 @@
+"""Blocks without blocks inside: paragraphs, headings, code, maths, HTML read whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Protocol
+
+from markdown_it.token import Token
+from markdown_it.utils import EnvType
+
+from app.adapters.markdown.myst.directives import Directive
+from app.adapters.markdown.parser.anchors import Slugger, heading_source
+from app.adapters.markdown.parser.code import read_fence
+from app.adapters.markdown.parser.drafts import Piece
+from app.adapters.markdown.parser.inline import InlineReader
+from app.adapters.markdown.parser.markup import Dialect, Mark, MarkClass, MarkSpan, RawElement
+from app.adapters.markdown.parser.raw_html import read_raw
+from app.adapters.markdown.parser.running_text import Text
+from app.domain.document import RUN_BOUNDARY, BlockKind, Span
+
+_CAPTION = re.compile(r"^(?:figure|fig\.|table|listing|image|diagram)\s*[\dA-Z]", re.IGNORECASE)
+
+
+class Includes(Protocol):
+    """Pulls other files' text into the one that is read; what is missing is a warning there."""
+
+    def blocks(self, mark: Mark) -> list[Piece] | None:
+        """Return the blocks that an include directive or an imported partial stands for.
+
+        None if `mark` includes nothing; an empty list if what it includes is missing.
+        """
+        ...
+
+    def code(self, text: str, offset: int) -> tuple[str, str]:
+        """Expand include directives in a text whose first line is at `offset`.
+
+        Return the text and the first file that was included, "" if none was.
+        """
+        ...
+
+    def literal(self, directive: Directive, offset: int) -> tuple[str, str]:
+        """Return the text and the file that a `literalinclude` names."""
+        ...
+
+
+class LeafReader:
+    """Makes drafts of single tokens of one file, and notes what turns out to be mark-up."""
+
+    def __init__(
+        self,
+        source: str,
+        env: EnvType,
+        inline: InlineReader,
+        dialect: Dialect,
+        slugger: Slugger,
+        includes: Includes,
+    ) -> None:
+        self.source = source
+        self.file: str = env["file"]
+        self.lines: Sequence[int] = env["lines"]
+        self.includes = includes
+        self.marks: list[MarkSpan] = []
+        self.links: list[str] = []
+        self._env = env
+        self._inline = inline
+        self._dialect = dialect
+        self._slugger = slugger
+
+    def text(self, content: str) -> Text:
+        """Resolve inline source, and note where its links lead."""
+        text = self._inline.read(content, self._env)
+        if text.links:
+            self.links.extend(text.links)
+        return text
+
+    def span(self, token: Token) -> Span:
+        """Return the source span of a token's lines without the blanks round it."""
+        if token.map is None:
+            return 0, 0
+        first, last = token.map
+        # Mark-up may stand in front of a block on its first line.
+        return self.trim(token.meta.get("start", self.lines[first]), self.lines[last])
+
+    def trim(self, start: int, end: int) -> Span:
+        """Narrow a span to what is not blank."""
+        segment = self.source[start:end]
+        length = len(segment)
+        return (
+            start + length - len(segment.lstrip()),
+            end - (length - len(segment.rstrip())),
+        )
+
+    def paragraph(self, content: str, text: Text, start: int, end: int) -> Piece | None:
+        """Make a paragraph, or what an only image or formula in it makes of it."""
+        if not text.text:
+            self.marks.append((_class_of(content), start, end))
+            return None
+        kind = BlockKind.PARAGRAPH
+        if text.only_images:
+            kind = BlockKind.FIGURE
+        elif text.text[0] in "\\$" and not text.id_text.strip():
+            kind = BlockKind.MATH
+        piece = Piece(kind, text.text, text.id_text, start, end, runs=text.runs, terms=text.terms)
+        piece.author_id = text.anchor
+        piece.caption = (
+            content[0] == content[-1] and content[0] in "*_" and bool(_CAPTION.match(text.text))
+        )
+        return piece
+
+    def heading(self, token: Token, content: str) -> Piece:
+        """Make a heading with its anchor; every heading of a page must come here in order."""
+        start, end = self.span(token)
+        heading = heading_source(content, self._dialect)
+        text = self.text(heading.content)
+        level = int(token.tag[1])
+        slug_text = self._inline.slug_text(heading.content, self._env, self._slugger.policy)
+        anchor = self._slugger.anchor(slug_text, level, heading.explicit_id)
+        return Piece(
+            BlockKind.HEADING,
+            text.text,
+            text.id_text,
+            start,
+            end,
+            runs=text.runs,
+            level=level,
+            author_id=heading.explicit_id,
+            anchor=anchor,
+        )
+
+    def verbatim(self, token: Token) -> list[Piece]:
+        """Make a block of code or display maths."""
+        start, end = self.span(token)
+        if token.type == "math_block":
+            return [Piece(BlockKind.MATH, token.content.strip(), token.content, start, end)]
+        code = read_fence(token, self._dialect)
+        if code.language == "math":
+            return [Piece(BlockKind.MATH, code.text.strip(), code.text, start, end)]
+        literal = token.meta.get("literalinclude")
+        if literal is not None:
+            text, included = self.includes.literal(literal, start)
+        else:
+            body = start if token.type == "code_block" else self.source.find("\n", start) + 1
+            text, included = self.includes.code(code.text, body)
+        text = code.visible(text)
+        if not text:
+            empty = literal is None and not code.text.strip()
+            self.marks.append((MarkClass.RULE if empty else MarkClass.INCLUDE, start, end))
+            return []
+        return [
+            Piece(
+                BlockKind.CODE,
+                text,
+                text,
+                start,
+                end,
+                runs=text.replace("\n", RUN_BOUNDARY),
+                language=code.language,
+                title=code.title or str(token.meta.get("title", "")),
+                included=included,
+                author_id=str(token.meta.get("name", "")),
+            )
+        ]
+
+    def raw(self, token: Token) -> list[Piece]:
+        """Make the blocks of an HTML element that was read whole."""
+        element: RawElement = token.meta["found"]
+        pieces = read_raw(self.source, element)
+        if pieces:
+            self.marks.append((MarkClass.TAG, element.start, element.inner_start))
+            self.marks.append((MarkClass.TAG, element.inner_end, element.end))
+        else:
+            self.marks.append((MarkClass.EMBED, element.start, element.end))
+        return pieces
+
+
+def _class_of(content: str) -> MarkClass:
+    """Name the mark-up that a paragraph without text consists of."""
+    head = content.lstrip()[:4]
+    if head.startswith("<!--"):
+        return MarkClass.COMMENT
+    if head.startswith(("{:", "{#")):
+        return MarkClass.ATTRIBUTE_LIST
+    if head.startswith("{"):
+        return MarkClass.EXPRESSION
+    return MarkClass.TAG

@@ -1,0 +1,170 @@
+"""Containers of blocks: which tags and directives make one block of what they hold."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TypeAlias
+
+from app.adapters.markdown.parser.drafts import Piece
+from app.adapters.markdown.parser.markup import Mark
+from app.adapters.markdown.parser.tags import Tag
+from app.domain.document import BlockKind
+
+ADMONITIONS = frozenset(
+    "abstract admonition attention bug callout caution check danger definition error example "
+    "failure fail faq hint important info infobox key-concept keyconcept note question quote "
+    "remark secondary see seealso success summary tip tldr todo topic warning".split()
+)
+EXERCISES = frozenset(
+    "exercise exercises problem challenge question quiz checkpoint practice activity "
+    "tryit try-it yourturn injected-exercise".split()
+)
+SOLUTIONS = frozenset("solution answer answers solutions".split())
+SOLUTION_TITLE = re.compile(
+    r"^\W*(?:show |view |see |reveal |click .{0,20}|the |sample |model |possible |hidden ){0,6}"
+    r"(?:solutions?|answers?|hints? and solutions?)\b.{0,60}$",
+    re.IGNORECASE,
+)
+
+
+_EXERCISE_TITLE = re.compile(
+    r"^\W*(?:exercises?|problem|challenge|task)\b(?:\W*$|\W*\d)", re.IGNORECASE
+)
+
+
+@dataclass(slots=True)
+class Scope:
+    """An open container.
+
+    `kind` with `capture`: what it holds becomes one block of that kind. `kind` without: the
+    blocks it holds come out one by one, paragraphs and lists with that kind. `role` names what
+    text directly inside means: "title", "summary", "heading" or "caption".
+    """
+
+    name: str
+    start: int
+    kind: BlockKind | None = None
+    capture: bool = False
+    role: str = ""
+    title: str = ""
+    level: int = 0
+    author_id: str = ""
+    title_end: int = 0
+    """Where the title ends in the source."""
+    pieces: list[Piece] = field(default_factory=list)
+
+
+_BY_DATA_TYPE = {
+    "note": BlockKind.ADMONITION,
+    "exercise": BlockKind.EXERCISE,
+    "injected-exercise": BlockKind.EXERCISE,
+    "problem": BlockKind.EXERCISE,
+    "question-stem": BlockKind.EXERCISE,
+    "solution": BlockKind.SOLUTION,
+    "question-solution": BlockKind.SOLUTION,
+    "footnote-refs": BlockKind.FOOTNOTE,
+}
+_BY_TAG = {
+    "blockquote": BlockKind.QUOTE,
+    "figure": BlockKind.FIGURE,
+    "aside": BlockKind.ADMONITION,
+}
+
+
+_COMPONENTS = (
+    (SOLUTIONS, BlockKind.SOLUTION),
+    (EXERCISES, BlockKind.EXERCISE),
+    (ADMONITIONS, BlockKind.ADMONITION),
+    (frozenset({"figure"}), BlockKind.FIGURE),
+)
+_DIRECTIVES = (
+    (SOLUTIONS, BlockKind.SOLUTION),
+    (EXERCISES, BlockKind.EXERCISE),
+    (ADMONITIONS | {"sidebar", "margin", "marginnote", "aside"}, BlockKind.ADMONITION),
+    (frozenset({"epigraph", "pull-quote", "blockquote"}), BlockKind.QUOTE),
+    (frozenset({"figure", "image", "figure-md"}), BlockKind.FIGURE),
+)
+_UNTITLED = frozenset({"tabs", "tabitem", "tab", "codeblock", "codegroup"})
+"""Components whose title is a label of the page's furniture."""
+
+
+def titled_kind(title: str) -> BlockKind:
+    """Return the kind of an admonition: its title may make it an exercise or a solution."""
+    if SOLUTION_TITLE.match(title):
+        return BlockKind.SOLUTION
+    return BlockKind.EXERCISE if _EXERCISE_TITLE.match(title) else BlockKind.ADMONITION
+
+
+def scope_of(mark: Mark) -> Scope:
+    """Return the scope that `mark` opens."""
+    if mark.tag is None:
+        return _directive_scope(mark)
+    name, kind, role, title, level, author_id = _tag_facts(mark.tag.name, mark.tag.inside)
+    return Scope(
+        name,
+        mark.start,
+        kind,
+        kind is not None and kind is not BlockKind.FOOTNOTE,
+        role,
+        title,
+        level,
+        author_id,
+        mark.end,
+    )
+
+
+def _directive_scope(mark: Mark) -> Scope:
+    name = mark.name.lower()
+    kind = next((kind for names, kind in _DIRECTIVES if name in names), None)
+    if kind is BlockKind.ADMONITION or (name == "question" and mark.argument.endswith("?")):
+        kind = titled_kind(mark.argument)
+    role = {"table": "table", "list-table": "table", "caption": "caption"}.get(name, "")
+    return Scope(
+        mark.opens,
+        mark.start,
+        kind,
+        kind is not None,
+        role,
+        mark.argument,
+        author_id=mark.label,
+        title_end=mark.end,
+    )
+
+
+_Facts: TypeAlias = "tuple[str, BlockKind | None, str, str, int, str]"
+"""Of a scope: name, kind, role, title, level, author's id."""
+
+
+@lru_cache(maxsize=4096)
+def _tag_facts(tag_name: str, inside: str) -> _Facts:
+    """Read what an opening tag means; a book repeats few tags many times."""
+    tag = Tag(tag_name, 0, 0, inside=inside)
+    name, data_type, author_id = tag_name.lower(), tag.get("data-type"), tag.get("id")
+    kind: BlockKind | None = None
+    role, title, level = "", "", 0
+    if data_type in ("title", "document-title"):
+        role = "title"
+    elif data_type in _BY_DATA_TYPE:
+        kind = _BY_DATA_TYPE[data_type]
+    elif tag.is_component or "-" in name:
+        kind, role, title = _component_facts(tag)
+    elif name == "summary":
+        role = "summary"
+    elif re.fullmatch(r"h[1-6]", name):
+        role, level = "heading", int(name[1])
+    else:
+        kind = _BY_TAG.get(name)
+    return tag_name, kind, role, title, level, author_id
+
+
+def _component_facts(tag: Tag) -> tuple[BlockKind | None, str, str]:
+    name = tag.name.lower()
+    if name == "listing":
+        return None, "listing", ""
+    title = tag.get("title") or tag.get("summary") or tag.get("caption")
+    for names, kind in _COMPONENTS:
+        if name in names:
+            return kind, "", title
+    return None, "", "" if name in _UNTITLED else title

@@ -1,0 +1,177 @@
+"""HTML elements read whole: tables, lists, preformatted text, MathML."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+
+from app.adapters.markdown.parser.drafts import Piece
+from app.adapters.markdown.parser.markup import RawElement
+from app.adapters.markdown.parser.tags import plain_text
+from app.domain.document import RUN_BOUNDARY, BlockKind, Part
+
+# What is never closed is taken to the end as `open`: else each would be sought to the end again.
+_ROW = re.compile(
+    r"<tr\b(?:[^>]*>(.*?)(?=</tr\s*>|<tr\b|</tbody|</thead|</table|\Z)|(?P<open>[^>]*)\Z)",
+    re.S | re.I,
+)
+_CELL = re.compile(
+    r"<(t[hd])\b(?:[^>]*?(?:/>|>(.*?)(?=</t[hd]\s*>|<t[hd]\b|</tr|\Z))|(?P<open>[^>]*)\Z)",
+    re.S | re.I,
+)
+_ITEM = re.compile(
+    r"<li\b(?:[^>]*>(.*?)(?=</li\s*>|<li\b|</ul|</ol|\Z)|(?P<open>[^>]*)\Z)", re.S | re.I
+)
+_ENTRY = re.compile(r"<dt\b(?:[^>]*>(.*?)(?=</dt\s*>|<dd\b|\Z)|(?P<open>[^>]*)\Z)", re.S | re.I)
+_CAPTION = re.compile(r"<caption\b", re.I)
+_CAPTION_END = re.compile(r"</caption\s*>", re.I)
+_COMMENT = re.compile(r"<!--(?:.*?-->|(?P<open>.*)\Z)", re.S)
+_TAGS = re.compile(r"</?[A-Za-z][^<>]*>")
+_ALT = re.compile(r"<img\b(?>[^<>]*?\balt\s*=\s*(?:\"([^\"]*)\"|'([^']*)'))[^<>]*>", re.S | re.I)
+_ID = re.compile(r"\bid\s*=\s*[\"']([^\"']+)[\"']")
+
+
+def read_raw(source: str, element: RawElement) -> list[Piece]:
+    """Return the blocks of a raw element; none for scripts, frames and drawings."""
+    name = element.tag.name.lower()
+    if name == "table":
+        return _table(source, element)
+    if name in ("ul", "ol"):
+        return _list(source, element)
+    if name == "dl":
+        return _definitions(source, element)
+    if name == "pre":
+        return _preformatted(source, element)
+    if name == "math":
+        text = plain_text(source[element.inner_start : element.inner_end])
+        piece = Piece(BlockKind.MATH, text, text, element.start, element.end)
+        return [piece] if text else []
+    return []
+
+
+def _table(source: str, element: RawElement) -> list[Piece]:
+    inner = source[element.inner_start : element.inner_end]
+    rows: list[Part] = []
+    runs: list[str] = []
+    head_end = inner.lower().find("</thead")
+    for match in _closed(_ROW, inner):
+        cells = [_cell_text(cell) for cell in _closed(_CELL, match.group(1))]
+        if not any(cells):
+            continue
+        first_tag = next(_closed(_CELL, match.group(1)), None)
+        header = match.start() < head_end or (
+            head_end < 0 and not rows and bool(first_tag) and "<td" not in match.group(1).lower()
+        )
+        start = element.inner_start + match.start()
+        end = element.inner_start + match.end()
+        rows.append(Part(BlockKind.TABLE, start, end, " | ".join(cells), header))
+        runs.extend(cell for cell in cells if cell)
+    if not rows:
+        return []
+    text = "\n".join(row.text for row in rows)
+    title = _caption(inner)
+    if title:
+        text, runs = f"{title}\n{text}", [title, *runs]
+    return [
+        Piece(
+            BlockKind.TABLE,
+            text,
+            text,
+            element.start,
+            element.end,
+            runs=RUN_BOUNDARY.join(runs),
+            parts=tuple(rows),
+            title=title,
+            author_id=element.tag.get("id"),
+        )
+    ]
+
+
+def _closed(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    return (match for match in pattern.finditer(text) if match["open"] is None)
+
+
+def _caption(inner: str) -> str:
+    opening = _CAPTION.search(inner)
+    begin = inner.find(">", opening.end()) + 1 if opening else 0
+    closing = _CAPTION_END.search(inner, begin) if begin else None
+    return plain_text(inner[begin : closing.start()]) if closing else ""
+
+
+def _cell_text(match: re.Match[str]) -> str:
+    inner = match.group(2) or ""
+    return plain_text(_ALT.sub(lambda alt: f" {alt.group(1) or alt.group(2) or ''} ", inner))
+
+
+def _list(source: str, element: RawElement) -> list[Piece]:
+    inner = source[element.inner_start : element.inner_end]
+    parts: list[Part] = []
+    for match in _closed(_ITEM, inner):
+        text = _cell_text_of(match.group(1))
+        if text:
+            start = element.inner_start + match.start()
+            parts.append(
+                Part(BlockKind.LIST, start, element.inner_start + match.end(), f"- {text}")
+            )
+    if not parts:
+        return []
+    text = "\n".join(part.text for part in parts)
+    runs = RUN_BOUNDARY.join(part.text[2:] for part in parts)
+    return [
+        Piece(BlockKind.LIST, text, text, element.start, element.end, runs=runs, parts=tuple(parts))
+    ]
+
+
+def _cell_text_of(inner: str) -> str:
+    return plain_text(_ALT.sub(lambda alt: f" {alt.group(1) or alt.group(2) or ''} ", inner))
+
+
+def _definitions(source: str, element: RawElement) -> list[Piece]:
+    """One entry for each definition; terms that follow one another share theirs."""
+    inner = source[element.inner_start : element.inner_end]
+    terms = list(_closed(_ENTRY, inner))
+    pieces: list[Piece] = []
+    names: list[str] = []
+    first = 0
+    for index, match in enumerate(terms):
+        stop = terms[index + 1].start() if index + 1 < len(terms) else len(inner)
+        first = first if names else index
+        names += [name for name in (plain_text(match.group(1)),) if name]
+        definition = plain_text(inner[match.end() : stop])
+        begin = terms[first].start()
+        if (not definition and stop < len(inner)) or not (names or definition):
+            continue
+        text = "\n".join([*names, definition]).strip()
+        pieces.append(
+            Piece(
+                BlockKind.GLOSSARY_ENTRY,
+                text,
+                text,
+                element.inner_start + begin,
+                element.inner_start + begin + len(inner[begin:stop].rstrip()),
+                runs=RUN_BOUNDARY.join([*names, definition]),
+                terms=tuple(names),
+                author_id=_id_of(terms[first].group()),
+            )
+        )
+        names = []
+    return pieces
+
+
+def _id_of(tag: str) -> str:
+    match = _ID.search(tag[: tag.find(">")])
+    return match[1] if match else ""
+
+
+def _preformatted(source: str, element: RawElement) -> list[Piece]:
+    inner = _COMMENT.sub(_uncommented, source[element.inner_start : element.inner_end])
+    text = html.unescape(_TAGS.sub("", inner)).strip("\n").rstrip()
+    if not text.strip():
+        return []
+    runs = text.replace("\n", RUN_BOUNDARY)
+    return [Piece(BlockKind.CODE, text, text, element.start, element.end, runs=runs)]
+
+
+def _uncommented(match: re.Match[str]) -> str:
+    return "" if match["open"] is None else match.group()

@@ -1,0 +1,209 @@
+"""Running text as a reader sees it, gathered piece by piece."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from app.adapters.markdown.parser.tags import BLOCK_NAMES
+from app.domain.abbreviations import abbreviated
+from app.domain.document import RUN_BOUNDARY as BOUNDARY
+from app.domain.document import RUN_GLUE
+
+_BLANKS = re.compile(r"[ \t]*\n[ \t]*|[ \t]{2,}|\t")
+GLUED_BOUNDARY = f"{RUN_GLUE}{BOUNDARY}{RUN_GLUE}"
+"""Where something stands that is no part of the runs: the words beside it may go on in it."""
+# A search for the boundary itself is fast, so the letter before it is looked at afterwards.
+_WITHIN_WORD = re.compile(rf"{BOUNDARY}(?<=\w{BOUNDARY}){BOUNDARY}*+(?=\w)")
+_ATTRIBUTE_ID = re.compile(r"#([\w:.-]+)")
+_TERM_ROLES = frozenset({"term", "dfn", "index"})
+
+MAX_TERM_WORDS = 6
+"""An emphasised phrase of more words is a stressed sentence, not a term."""
+_MAX_TERM_DEPTH = 60
+"""Emphasis in emphasis beyond which no term is looked for: each level reads what it holds."""
+
+
+@dataclass(slots=True)
+class Text:
+    """A stretch of running text."""
+
+    text: str
+    """What a reader sees."""
+    id_text: str
+    """`text` without what an id leaves out: maths, images, expressions, footnote references."""
+    runs: str
+    """`text` as far as the page shows it in line, with a BOUNDARY wherever mark-up changes."""
+    terms: tuple[str, ...] = ()
+    """The phrases the author sets off as defined here, with their abbreviations."""
+    only_images: bool = False
+    tags: tuple[str, ...] = ()
+    """Opening (`div`) and closing (`/div`) HTML tags met, in order."""
+    anchor: str = ""
+    """An id that an attribute list gives."""
+    links: tuple[str, ...] = ()
+
+
+class Collector:
+    """Accumulates running text piece by piece."""
+
+    __slots__ = (
+        "anchor", "explicit", "images", "last_span", "links", "marked", "open_terms", "out",
+        "silent", "tags", "terms",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.out: list[str] = []
+        self.marked: list[str] = []
+        """The text with a BOUNDARY wherever mark-up begins or ends."""
+        self.silent: list[int] = []
+        """Places in `out` that no id is made of."""
+        self.terms: dict[str, None] = {}
+        self.explicit: list[str] = []
+        self.open_terms: list[int] = []
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.images = 0
+        self.anchor = ""
+        self.last_span = ""
+
+    def text(self, content: str) -> None:
+        self.out.append(content)
+        self.marked.append(content)
+
+    def code(self, content: str) -> None:
+        """A code span, its own one space a side already stripped."""
+        shown = code_text(content)
+        self.out.append(shown)
+        self.marked += (BOUNDARY, shown, BOUNDARY)
+
+    def hard_break(self) -> None:
+        self.out.append("\n")
+        self.marked.append(f"{BOUNDARY} ")
+
+    def open_term(self) -> None:
+        self.marked.append(BOUNDARY)
+        self.open_terms.append(len(self.out))
+
+    def close_term(self) -> None:
+        self.marked.append(BOUNDARY)
+        if self.open_terms:
+            begin = self.open_terms.pop()
+            deep = len(self.open_terms) >= _MAX_TERM_DEPTH
+            phrase = "" if deep else " ".join("".join(self.out[begin:]).split())
+            self.last_span = phrase
+            if phrase and phrase.count(" ") < MAX_TERM_WORDS:
+                self.terms[phrase] = None
+
+    def boundary(self) -> None:
+        self.marked.append(BOUNDARY)
+
+    def glue(self) -> None:
+        self.marked.append(GLUED_BOUNDARY)
+
+    def link(self, target: str) -> None:
+        self.marked.append(BOUNDARY)
+        self.links.append(target)
+
+    def image(self, alt: str, title: str) -> None:
+        self.images += 1
+        self._silent(" ".join(part for part in (alt, title if title != alt else "") if part))
+
+    def _silent(self, text: str) -> None:
+        """Text that the reader gets, but that a search on the page does not find in line."""
+        self.marked.append(BOUNDARY)
+        if text:
+            self.silent.append(len(self.out))
+            apart = self.out and not self.out[-1][-1:].isspace()
+            self.out.append(f" {text}" if apart else text)
+
+    def tag(self, name: str, alt: str = "", title: str = "") -> None:
+        """An HTML or JSX tag; the name of a closing one begins with a slash."""
+        lower = name.lstrip("/").lower()
+        if lower == "br":
+            self.hard_break()
+            return
+        self.marked.append(BOUNDARY)
+        if lower == "img":
+            self.images += 1
+            self._silent(f"{alt} {title}".strip())
+        elif lower in BLOCK_NAMES:
+            self.marked.append(" ")
+            if self.out and not self.out[-1][-1:].isspace():
+                self.out.append(" ")
+        elif lower in ("dfn", "strong", "b", "em", "i"):
+            (self.close_term if name.startswith("/") else self.open_term)()
+            if name == "/dfn" and self.last_span:
+                self.explicit.append(self.last_span)
+        self.tags.append(name)
+
+    def unquoted(self, content: str) -> None:
+        """Maths and expressions: shown, but part of no id."""
+        self.marked.append(GLUED_BOUNDARY)
+        self.silent.append(len(self.out))
+        self.out.append(content)
+
+    def attributes(self, content: str) -> None:
+        self.marked.append(BOUNDARY)
+        if 'data-type="term"' in content and self.last_span:
+            self.explicit.append(self.last_span)
+        match = _ATTRIBUTE_ID.search(content)
+        if match:
+            self.anchor = match.group(1)
+
+    def role(self, name: str, content: str) -> None:
+        if name in ("math", "eq") or name.startswith("cite"):
+            self.unquoted(content)
+            return
+        self.out.append(content)
+        self.marked += (BOUNDARY, content, BOUNDARY)
+        if name in _TERM_ROLES:
+            self.explicit.append(content)
+
+    def finish(self, explicit_terms: bool) -> Text:
+        text = "".join(self.out)
+        id_text = text
+        if self.silent:
+            skipped = set(self.silent)
+            id_text = "".join(part for at, part in enumerate(self.out) if at not in skipped)
+        if "  " in text or "\n" in text or "\t" in text:
+            text = _BLANKS.sub(_one_blank, text)
+        text = text.strip()
+        terms = self.explicit if self.explicit or explicit_terms else list(self.terms)
+        if terms == [text]:
+            terms = []  # all of it is stressed
+        if terms and " (" in text:
+            terms = [abbreviated(term, text) for term in terms]
+        return Text(
+            text,
+            id_text,
+            glued("".join(self.marked)),
+            tuple(dict.fromkeys(terms)) if terms else (),
+            bool(self.images) and (not id_text or id_text.isspace()),
+            tuple(self.tags),
+            self.anchor,
+            tuple(self.links),
+        )
+
+
+def glued(runs: str) -> str:
+    """Mark the boundaries that stand within a word."""
+    return _WITHIN_WORD.sub(GLUED_BOUNDARY, runs)
+
+
+def on_one_line(text: str) -> str:
+    """Show line ends and runs of blanks as one space."""
+    flat = text.replace("\n", " ")
+    return _BLANKS.sub(" ", text) if "  " in flat or "\t" in flat else flat
+
+
+def _one_blank(match: re.Match[str]) -> str:
+    return "\n" if "\n" in match.group() else " "
+
+
+def code_text(content: str) -> str:
+    """What a code span shows: CommonMark's stripping of one space a side, line ends as spaces."""
+    flat = content.replace("\n", " ") if "\n" in content else content
+    if flat[:1] == " " == flat[-1:] and len(flat) > 2 and flat.strip():
+        return flat[1:-1]
+    return flat

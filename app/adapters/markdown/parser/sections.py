@@ -1,0 +1,193 @@
+"""What headings say about the blocks under them: exercises, solutions, glossaries, sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from app.adapters.markdown.parser.drafts import Piece, merge, split_list
+from app.adapters.markdown.parser.running_text import MAX_TERM_WORDS
+from app.domain.document import BlockKind
+
+_NUMBER = r"(?:\d[\d.]*[.:)]?\s+)?"
+_EXERCISES = re.compile(
+    rf"^{_NUMBER}(?:end[- ]of[- ]chapter |chapter |review |practice |self[- ]check |discussion )*"
+    r"(?:exercises|exercise|problems|review questions|practice(?: problems| questions)?)\W*$",
+    re.I,
+)
+_EXERCISE = re.compile(
+    r"^(?:exercise|problem|challenge|question)\s*#?\s*[\dA-Z]?[\d.]*\d\w?\b", re.I
+)
+_SOLUTIONS = re.compile(
+    rf"^{_NUMBER}(?:(?:exercise )?solutions?|answers?(?: key)?)\b.{{0,40}}$", re.I
+)
+_SOLUTION = re.compile(r"^(?:solution|answer)s?\s*(?:to|for)?\b.*\d", re.I)
+_GLOSSARY = re.compile(rf"^{_NUMBER}(?:glossary(?: of .*|\W*)|(?:key terms|vocabulary)\W*)$", re.I)
+_REFERENCES = re.compile(
+    rf"^{_NUMBER}(?:references|bibliography|works cited|further readings?|suggested readings?|"
+    r"literature(?: cited)?|sources|citations)\W*$",
+    re.I,
+)
+_LEADING_TERM = re.compile(r"^(?P<term>[^:–—\n]{1,80}?)\s*(?::|\s[–—-]\s)")
+_NUMBERED = re.compile(r"^(?:(?:exercise|problem|question)\s*)?\d[\d.]*[a-z]?[.:)]\s*\S", re.I)
+_LEAVES = frozenset(
+    {
+        BlockKind.PARAGRAPH,
+        BlockKind.LIST,
+        BlockKind.CODE,
+        BlockKind.TABLE,
+        BlockKind.QUOTE,
+        BlockKind.FIGURE,
+        BlockKind.MATH,
+    }
+)
+
+
+@dataclass(slots=True)
+class _Section:
+    """An open section: its heading's level and what its heading makes of the blocks in it."""
+
+    level: int
+    role: str = ""
+    """"exercises", "solutions", "glossary", "references": what it and its subsections hold."""
+    item: BlockKind | None = None
+    """The kind of the one block that the section's own content makes."""
+    term: str = ""
+
+
+def classify(pieces: Sequence[Piece], title: str) -> list[Piece]:
+    """Join captions to their figures and give blocks the kinds their headings call for."""
+    result: list[Piece] = []
+    stack = [_Section(0, _role_of(title))]
+    run: list[Piece] = []
+    for piece in _with_captions(pieces):
+        if piece.kind is BlockKind.HEADING:
+            result.extend(_settle(run, stack[-1]))
+            run = []
+            while len(stack) > 1 and stack[-1].level >= piece.level:
+                stack.pop()
+            stack.append(_open_section(piece, stack[-1]))
+            result.append(piece)
+        else:
+            run.append(piece)
+    result.extend(_settle(run, stack[-1]))
+    return result
+
+
+def _with_captions(pieces: Iterable[Piece]) -> list[Piece]:
+    joined: list[Piece] = []
+    for piece in pieces:
+        last = joined[-1] if joined else None
+        if (
+            piece.caption
+            and last is not None
+            and last.kind is BlockKind.FIGURE
+            and not last.included
+        ):
+            figure = merge(BlockKind.FIGURE, [last, piece])
+            figure.title = piece.text
+            joined[-1] = figure
+        else:
+            joined.append(piece)
+    return joined
+
+
+def _role_of(heading: str) -> str:
+    if _EXERCISES.match(heading):
+        return "exercises"
+    if _GLOSSARY.match(heading):
+        return "glossary"
+    if _REFERENCES.match(heading):
+        return "references"
+    return "solutions" if _SOLUTIONS.match(heading) else ""
+
+
+def _open_section(heading: Piece, parent: _Section) -> _Section:
+    text = heading.text
+    role = _role_of(text)
+    section = _Section(heading.level, role or (parent.role if parent.level or parent.role else ""))
+    if _EXERCISE.match(text):
+        section.item = BlockKind.EXERCISE
+    elif _SOLUTION.match(text):
+        section.item = BlockKind.SOLUTION
+    elif not role and parent.role == "exercises":
+        section.item = BlockKind.EXERCISE
+    elif not role and parent.role == "glossary" and len(text) > 1 and parent.item is None:
+        section.item, section.term = BlockKind.GLOSSARY_ENTRY, text
+    return section
+
+
+def _settle(run: list[Piece], section: _Section) -> list[Piece]:
+    """Return the blocks between two headings in the kinds that their section calls for."""
+    if section.item is not None:
+        return _as_items(run, section.item, section.term)
+    if section.role == "references":
+        return [item for piece in run for item in _as_references(piece)]
+    if section.role == "exercises":
+        return [item for piece in run for item in _as_exercises(piece)]
+    if section.role == "glossary":
+        return [item for piece in run for item in _as_entries(piece)]
+    return run
+
+
+def _as_items(run: list[Piece], kind: BlockKind, term: str) -> list[Piece]:
+    result: list[Piece] = []
+    leaves: list[Piece] = []
+    for piece in [*run, None]:
+        if piece is not None and piece.kind in _LEAVES and not piece.included:
+            leaves.append(piece)
+            continue
+        if leaves:
+            item = merge(kind, leaves)
+            if len(leaves) == 1 and not item.parts[1:]:
+                item.parts = leaves[0].parts
+            if term:
+                item.terms = (term,)
+            result.append(item)
+            leaves = []
+        if piece is not None:
+            result.append(piece)
+    return result
+
+
+def _as_references(piece: Piece) -> list[Piece]:
+    if piece.kind is BlockKind.PARAGRAPH:
+        piece.kind = BlockKind.REFERENCE
+    elif piece.kind is BlockKind.LIST:
+        return split_list(piece, BlockKind.REFERENCE)
+    return [piece]
+
+
+def _as_exercises(piece: Piece) -> list[Piece]:
+    if piece.kind is BlockKind.LIST:
+        return split_list(piece, BlockKind.EXERCISE)
+    if piece.kind is BlockKind.PARAGRAPH and _NUMBERED.match(piece.text):
+        piece.kind = BlockKind.EXERCISE
+    return [piece]
+
+
+def _as_entries(piece: Piece) -> list[Piece]:
+    """A paragraph of a glossary that is an entry, or a list of which every item is one."""
+    if piece.kind is not BlockKind.LIST:
+        _as_entry(piece)
+        return [piece]
+    items = split_list(replace(piece), BlockKind.PARAGRAPH)
+    for item in items:
+        begins = _LEADING_TERM.match(item.text)
+        if begins and not item.terms and begins["term"].count(" ") < MAX_TERM_WORDS:
+            item.terms = (begins["term"],)  # where all are of that form, it need not be bold
+        _as_entry(item)
+    entries = all(item.kind is BlockKind.GLOSSARY_ENTRY for item in items)
+    return items if entries else [piece]
+
+
+def _as_entry(piece: Piece) -> None:
+    """A paragraph of a glossary that begins with its term in bold, then a colon or a dash."""
+    if piece.kind is not BlockKind.PARAGRAPH or not piece.terms:
+        return
+    match = _LEADING_TERM.match(piece.text)
+    if match and piece.terms[0] in match["term"]:
+        piece.kind, piece.terms = BlockKind.GLOSSARY_ENTRY, (match["term"].strip(),)
+    elif piece.text.startswith(piece.terms[0]) and len(piece.text) > len(piece.terms[0]) + 2:
+        piece.kind, piece.terms = BlockKind.GLOSSARY_ENTRY, piece.terms[:1]

@@ -1,0 +1,1 @@
+"""A folder of Markdown without a site generator."""

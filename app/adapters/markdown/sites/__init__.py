@@ -1,1 +1,0 @@
-"""Site generators: where a book's pages are, in which order, at which URLs, with which anchors."""
