@@ -230,11 +230,10 @@ class _Page:
 
     def _first_unique(self, index: int, size: int, once: bytearray) -> int:
         """Return the position of the block's first unique run of `size` words; -1 if none."""
+        starts = self.starts
         for number in self.runs_of(index):
-            last = self.starts[number + 1] - size
-            position = (
-                once.find(1, self.starts[number], last + 1) if self.size(number) >= size else -1
-            )
+            # A search in an empty range finds nothing.
+            position = once.find(1, starts[number], max(starts[number + 1] - size + 1, 0))
             if position >= 0:
                 return position
         return -1
@@ -298,17 +297,21 @@ class _Page:
 
 def _least_sizes(words: array[int]) -> bytearray:
     """Return `_Page.least`, with `_NEVER` where even the largest size is not unique."""
-    text = words.tobytes()
     least = bytearray(_SIZES[:1]) * len(words)
-    waiting: list[tuple[int, Sequence[int]]] = [(0, range(len(words)))]
-    while waiting:
-        level, positions = waiting.pop()
-        for again in repeated_places(text, positions, _SIZES[level]):
-            for position in again:
-                least[position] = _NEXT_SIZES[level]
-            if level + 1 < len(_SIZES):
-                waiting.append((level + 1, again))
+    _raise_repeated(least, words.tobytes(), range(len(words)), 0)
     return least
+
+
+def _raise_repeated(least: bytearray, text: bytes, positions: Sequence[int], level: int) -> None:
+    """Raise `least` where `_SIZES[level]` words or more occur again at another of the positions.
+
+    Equal sequences go on to the next size at once, while they are in the processor's cache.
+    """
+    for again in repeated_places(text, positions, _SIZES[level]):
+        for position in again:
+            least[position] = _NEXT_SIZES[level]
+        if level + 1 < len(_SIZES):
+            _raise_repeated(least, text, again, level + 1)
 
 
 def _are_adjacent(text: str, run: _Run, after: _Run, inside: bool) -> bool:

@@ -90,17 +90,17 @@ def read_book(
             if advance is not None:
                 advance(1)
 
-    drafts = list(drafted(layout.pages))
+    page_drafts = list(drafted(layout.pages))
     left_out = [page for page in layout.orphans if page.file not in context.partials]
     if include_orphans:
-        drafts.extend(drafted(left_out))
+        page_drafts.extend(drafted(left_out))
         left_out = []
-    if not any(draft.pieces for draft in drafts):
+    if not any(page_draft.drafts for page_draft in page_drafts):
         message = "no text found: not a book's folder, or its table of contents is empty"
         raise BookError(message, str(folder))
-    language = layout.language or _language_of(drafts)
-    unresolved = check_references(drafts, library, layout)
-    documents = _documents(drafts, language)
+    language = layout.language or _language_of(page_drafts)
+    unresolved = check_references(page_drafts, library, layout)
+    documents = _documents(page_drafts, language)
     return Book(
         book_id or book_id_of(folder.stem if folder.is_file() else folder.resolve().name),
         layout.title or documents[0].title,
@@ -153,19 +153,19 @@ def _warnings(
     return (*layout.warnings, *context.warnings, *unresolved, *library.refusals())
 
 
-def _language_of(drafts: list[PageDraft]) -> str:
+def _language_of(page_drafts: list[PageDraft]) -> str:
     """What the prose is written in, where the site does not say."""
-    pieces = (piece for draft in drafts for piece in draft.pieces)
-    prose = (piece.text for piece in pieces if piece.kind is BlockKind.PARAGRAPH)
+    drafts = (draft for page_draft in page_drafts for draft in page_draft.drafts)
+    prose = (draft.text for draft in drafts if draft.kind is BlockKind.PARAGRAPH)
     return language_of_text("\n".join(islice(prose, _SAMPLE)))
 
 
-def _documents(drafts: list[PageDraft], language: str) -> tuple[Document, ...]:
-    texts = [draft.source.finish() for draft in drafts]
-    ids = iter(assign_ids(pair for draft in drafts for pair in draft.id_texts()))
+def _documents(page_drafts: list[PageDraft], language: str) -> tuple[Document, ...]:
+    texts = [page_draft.source.finish() for page_draft in page_drafts]
+    ids = iter(assign_ids(pair for page_draft in page_drafts for pair in page_draft.id_texts()))
     return tuple(
-        build_document(draft, text, position, ids, language)
-        for position, (draft, text) in enumerate(zip(drafts, texts, strict=True))
+        build_document(page_draft, text, position, ids, language)
+        for position, (page_draft, text) in enumerate(zip(page_drafts, texts, strict=True))
     )
 
 
@@ -173,8 +173,8 @@ def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> D
     """Read one page that is no file; it can include nothing."""
     layout = _single(site, file, "")
     reader = FileReader(_context(Library(None), layout))
-    draft = draft_page(layout.pages[0], make_source(text, file), reader)
-    return _documents([draft], _language_of([draft]))[0]
+    page_draft = draft_page(layout.pages[0], make_source(text, file), reader)
+    return _documents([page_draft], _language_of([page_draft]))[0]
 
 
 def _single(site: Site, file: str, base_url: str) -> Layout:

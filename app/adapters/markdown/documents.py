@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from app.adapters.markdown.parser.drafts import Piece
+from app.adapters.markdown.parser.drafts import BlockDraft
 from app.adapters.markdown.parser.file_reader import FileReader
-from app.adapters.markdown.parser.markup import MarkClass, MarkSpan
+from app.adapters.markdown.parser.markup import MarkupClass, MarkupSpan
 from app.adapters.markdown.parser.sections import classify
 from app.adapters.markdown.site_map import Page
 from app.adapters.markdown.source import SourceFile, front_text
@@ -23,17 +23,17 @@ class PageDraft:
 
     page: Page
     source: SourceFile
-    pieces: list[Piece]
-    marks: list[MarkSpan]
+    drafts: list[BlockDraft]
+    marks: list[MarkupSpan]
     links: list[str]
 
     def id_texts(self) -> Iterator[tuple[str, str]]:
         """Yield for each block the text that its id is made of, and the author's own id."""
-        for piece in self.pieces:
-            text = piece.id_text
+        for draft in self.drafts:
+            text = draft.id_text
             # The first character is one most of the time.
             worded = text[:1].isalnum() or any(map(str.isalnum, text))
-            yield (text if worded else piece.text), piece.author_id
+            yield (text if worded else draft.text), draft.author_id
 
 
 def draft_page(page: Page, source: SourceFile, reader: FileReader) -> PageDraft:
@@ -42,14 +42,14 @@ def draft_page(page: Page, source: SourceFile, reader: FileReader) -> PageDraft:
     parsed = reader.read(source)
     marks = parsed.marks
     if source.body_start:
-        marks.append((MarkClass.FRONT_MATTER, 0, source.body_start))
-    pieces: list[Piece] = []
-    for piece in classify(parsed.pieces, _named(page, source)):
-        if piece.text and not piece.text.isspace():
-            pieces.append(piece)
+        marks.append((MarkupClass.FRONT_MATTER, 0, source.body_start))
+    drafts: list[BlockDraft] = []
+    for draft in classify(parsed.drafts, _named(page, source)):
+        if draft.text and not draft.text.isspace():
+            drafts.append(draft)
         else:
-            marks.append((MarkClass.RULE, piece.start, piece.end))
-    return PageDraft(page, source, pieces, marks, parsed.links)
+            marks.append((MarkupClass.RULE, draft.start, draft.end))
+    return PageDraft(page, source, drafts, marks, parsed.links)
 
 
 def _named(page: Page, source: SourceFile) -> str:
@@ -58,15 +58,15 @@ def _named(page: Page, source: SourceFile) -> str:
 
 
 def build_document(
-    draft: PageDraft, text: Text, position: int, ids: Iterator[str], language: str
+    page_draft: PageDraft, text: Text, position: int, ids: Iterator[str], language: str
 ) -> Document:
     """Make the document of a page; `ids` yields the paragraph id of each of its blocks.
 
-    Takes the pieces out of the draft as it goes.
+    Takes the drafts out of the page_draft as it goes.
     """
-    page, source = draft.page, draft.source
-    title, title_heading = _title_of(draft)
-    blocks = tuple(_blocks(draft, title, title_heading, ids))
+    page, source = page_draft.page, page_draft.source
+    title, title_heading = _title_of(page_draft)
+    blocks = tuple(_blocks(page_draft, title, title_heading, ids))
     front = source.front_matter
     return Document(
         page.file,
@@ -77,68 +77,68 @@ def build_document(
         blocks,
         position,
         page.language or language,
-        tuple(_unknown(text, blocks, draft.marks)),
+        tuple(_unknown(text, blocks, page_draft.marks)),
         {key: str(value) for key, value in front.items() if key.startswith("rag_")},
     )
 
 
-def _title_of(draft: PageDraft) -> tuple[str, Piece | None]:
+def _title_of(page_draft: PageDraft) -> tuple[str, BlockDraft | None]:
     """Return the page's title and the heading that shows it, if there is one."""
-    pieces = draft.pieces
-    first = next((piece for piece in pieces if piece.kind is BlockKind.HEADING), None)
+    drafts = page_draft.drafts
+    first = next((draft for draft in drafts if draft.kind is BlockKind.HEADING), None)
     if first is not None and first.level == 1:
         return first.text, first
-    front = front_text(draft.source.front_matter, "title")
-    if not front and first is not None and first is pieces[0]:
+    front = front_text(page_draft.source.front_matter, "title")
+    if not front and first is not None and first is drafts[0]:
         return first.text, first
-    return _named(draft.page, draft.source), None
+    return _named(page_draft.page, page_draft.source), None
 
 
 def _blocks(
-    draft: PageDraft, title: str, title_heading: Piece | None, ids: Iterator[str]
+    page_draft: PageDraft, title: str, title_heading: BlockDraft | None, ids: Iterator[str]
 ) -> Iterator[Block]:
-    page = draft.page
-    sections: list[Piece] = []
+    page = page_draft.page
+    sections: list[BlockDraft] = []
     path: tuple[str, ...] = (title,)
     anchor, title_anchor, url = "", "", page.url
-    pieces = draft.pieces
-    pieces.reverse()
-    while pieces:
-        piece, paragraph_id = pieces.pop(), next(ids)
-        heading = piece.kind is BlockKind.HEADING
+    drafts = page_draft.drafts
+    drafts.reverse()
+    while drafts:
+        draft, paragraph_id = drafts.pop(), next(ids)
+        heading = draft.kind is BlockKind.HEADING
         if heading:
-            if piece is title_heading:
-                sections, title_anchor = [], piece.anchor
+            if draft is title_heading:
+                sections, title_anchor = [], draft.anchor
             else:
-                while sections and sections[-1].level >= piece.level:
+                while sections and sections[-1].level >= draft.level:
                     sections.pop()
-                sections.append(piece)
+                sections.append(draft)
             path = (title, *(section.text for section in sections))
             anchors = (section.anchor for section in reversed(sections) if section.anchor)
             anchor = next(anchors, title_anchor)
             url = with_anchor(page.url, anchor)
         yield Block(
-            piece.kind,
-            piece.text,
+            draft.kind,
+            draft.text,
             page.file,
-            piece.start,
-            piece.end,
+            draft.start,
+            draft.end,
             path,
             anchor,
             url,
             paragraph_id,
-            piece.level if heading else 0,
-            piece.language,
-            piece.title,
-            piece.terms,
-            piece.parts,
-            piece.included,
-            piece.author_id,
-            piece.runs,
+            draft.level if heading else 0,
+            draft.language,
+            draft.title,
+            draft.terms,
+            draft.parts,
+            draft.included,
+            draft.author_id,
+            draft.runs,
         )
 
 
-def _unknown(text: Text, blocks: tuple[Block, ...], marks: list[MarkSpan]) -> Iterator[Span]:
+def _unknown(text: Text, blocks: tuple[Block, ...], marks: list[MarkupSpan]) -> Iterator[Span]:
     """Yield the spans that lie neither in a block nor in mark-up, less the blanks round them."""
     spans = [(block.start, block.end) for block in blocks]
     spans.extend((start, end) for _, start, end in marks)

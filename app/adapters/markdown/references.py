@@ -29,28 +29,28 @@ _PAGE_SUFFIXES = (".md", ".mdx", ".markdown")
 
 
 def check_references(
-    drafts: Sequence[PageDraft], library: Library, layout: Layout
+    page_drafts: Sequence[PageDraft], library: Library, layout: Layout
 ) -> list[SourceWarning]:
     """Return a warning for each link within the book that leads nowhere.
 
     Links to source files and to anchors of the page itself are checked, and of addresses those
     that mdBook writes, `page.html`. What a site's router makes of other addresses is not known.
     """
-    targets = _Targets(drafts, library, layout)
+    targets = _Targets(page_drafts, library, layout)
     warnings: list[SourceWarning] = []
-    for draft in drafts:
-        places = _Places(draft.source.flat)
-        for target in draft.links:
+    for page_draft in page_drafts:
+        places = _LinkFinder(page_draft.source.flat)
+        for target in page_draft.links:
             if _SCHEME.match(target):
                 continue
-            problem = targets.problem(target, draft.source.file)
+            problem = targets.problem(target, page_draft.source.file)
             if problem:
-                line = draft.source.line(places.next(target))
-                warnings.append(SourceWarning(problem, draft.source.file, line))
+                line = page_draft.source.line(places.next(target))
+                warnings.append(SourceWarning(problem, page_draft.source.file, line))
     return warnings
 
 
-class _Places:
+class _LinkFinder:
     """Where links stand in their file, for messages: each target from where it was last found.
 
     After reading the text so many times over it looks no farther than a page behind the link
@@ -81,8 +81,8 @@ class _Places:
 class _Targets:
     """What links may lead to: files, and the ids that each page offers."""
 
-    def __init__(self, drafts: Iterable[PageDraft], library: Library, layout: Layout) -> None:
-        self._drafts = {draft.source.file: draft for draft in drafts}
+    def __init__(self, page_drafts: Iterable[PageDraft], library: Library, layout: Layout) -> None:
+        self._drafts = {page_draft.source.file: page_draft for page_draft in page_drafts}
         self._library = library
         self._layout = layout
         self._ids: dict[str, set[str]] = {}
@@ -132,7 +132,7 @@ class _Targets:
         if self._layout.site is not Site.MYST:
             return False
         if self._labels is None:
-            texts = [draft.source.flat for draft in self._drafts.values()]
+            texts = [page_draft.source.flat for page_draft in self._drafts.values()]
             self._labels = set().union(*map(_ids_in_markup, texts))
             self._names_code = any(map(_AUTODOC.search, texts))
         # The names of a program's parts are labels where they are documented from code.
@@ -155,9 +155,9 @@ def _outside(path: str, root: str) -> bool:
     return bool(root) and not normpath(path).startswith(f"{root}/")
 
 
-def _ids_of_blocks(draft: PageDraft) -> set[str]:
-    ids = {piece.author_id for piece in draft.pieces}
-    return ids | {piece.anchor for piece in draft.pieces if piece.kind is BlockKind.HEADING}
+def _ids_of_blocks(page_draft: PageDraft) -> set[str]:
+    ids = {draft.author_id for draft in page_draft.drafts}
+    return ids | {draft.anchor for draft in page_draft.drafts if draft.kind is BlockKind.HEADING}
 
 
 def _ids_in_markup(text: str) -> set[str]:

@@ -8,7 +8,7 @@ from markdown_it.rules_block import StateBlock
 
 from app.adapters.markdown.mkdocs.pymdown import autodoc, slash_block
 from app.adapters.markdown.parser.block_rules import Handler, emit
-from app.adapters.markdown.parser.markup import Mark, MarkClass
+from app.adapters.markdown.parser.markup import Markup, MarkupClass
 
 _ADMONITION = re.compile(
     r"(?:!!!|\?\?\?\+?)[ \t]+(?P<name>[\w-]+)(?:[ \t]+[\w-]+)*"
@@ -22,7 +22,7 @@ _ABBREVIATION = re.compile(r"\*\[[^\]\n]+\]:[^\n]*$", re.M)
 _TABLE_OF_CONTENTS = re.compile(r"\[TOC\][ \t]*$", re.M)
 
 
-def _container(state: StateBlock, mark: Mark, start: int, end: int) -> bool:
+def _container(state: StateBlock, mark: Markup, start: int, end: int) -> bool:
     """Emit a container whose content is indented by four more columns than its header."""
     emit(state, mark, start, end)
     indent = state.blkIndent + 4
@@ -45,7 +45,7 @@ def _container(state: StateBlock, mark: Mark, start: int, end: int) -> bool:
     at = begin + len(state.src[begin : state.eMarks[last - 1]].rstrip())
     token = state.push("mark", "", 0)
     token.map = [last - 1, last]
-    token.meta = {"found": Mark(MarkClass.DIRECTIVE, at, at, closes=mark.opens)}
+    token.meta = {"found": Markup(MarkupClass.DIRECTIVE, at, at, closes=mark.opens)}
     state.line = stop
     return True
 
@@ -57,8 +57,8 @@ def _admonition(state: StateBlock, position: int, start: int, end: int, silent: 
     if silent:
         return True
     title = match["title"] or ""
-    mark = Mark(
-        MarkClass.DIRECTIVE, position, match.end(), None, "!!!", "", match["name"].lower(), title
+    mark = Markup(
+        MarkupClass.DIRECTIVE, position, match.end(), None, "!!!", "", match["name"].lower(), title
     )
     return _container(state, mark, start, end)
 
@@ -67,22 +67,22 @@ def _tab(state: StateBlock, position: int, start: int, end: int, silent: bool) -
     match = _TAB.match(state.src, position)
     if match is None:
         return False
-    mark = Mark(MarkClass.DIRECTIVE, position, match.end(), None, "===", "", "tab", "")
+    mark = Markup(MarkupClass.DIRECTIVE, position, match.end(), None, "===", "", "tab", "")
     return silent or _container(state, mark, start, end)
 
 
 def _snippet(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
     match = _SNIPPET.match(state.src, position)
     if match:
-        mark = Mark(
-            MarkClass.INCLUDE, position, match.end(), name="snippet", argument=match["path"]
+        mark = Markup(
+            MarkupClass.INCLUDE, position, match.end(), name="snippet", argument=match["path"]
         )
         return silent or emit(state, mark, start, end)
     match = _SNIPPETS.match(state.src, position)
     if match is None or match.end() > state.eMarks[end - 1]:
         return False
     paths = "\n".join(line.strip() for line in match["paths"].splitlines() if line.strip())
-    mark = Mark(MarkClass.INCLUDE, position, match.end(), name="snippet", argument=paths)
+    mark = Markup(MarkupClass.INCLUDE, position, match.end(), name="snippet", argument=paths)
     return silent or emit(state, mark, start, end)
 
 
@@ -90,7 +90,7 @@ def _abbreviation(state: StateBlock, position: int, start: int, end: int, silent
     match = _ABBREVIATION.match(state.src, position)
     if match is None:
         return False
-    mark = Mark(MarkClass.REFERENCE_DEFINITION, position, match.end())
+    mark = Markup(MarkupClass.REFERENCE_DEFINITION, position, match.end())
     return silent or emit(state, mark, start, end)
 
 
@@ -98,7 +98,7 @@ def _contents(state: StateBlock, position: int, start: int, end: int, silent: bo
     match = _TABLE_OF_CONTENTS.match(state.src, position)
     if match is None:
         return False
-    return silent or emit(state, Mark(MarkClass.DIRECTIVE, position, match.end()), start, end)
+    return silent or emit(state, Markup(MarkupClass.DIRECTIVE, position, match.end()), start, end)
 
 
 HANDLERS: dict[str, Handler] = {

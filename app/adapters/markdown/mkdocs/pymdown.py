@@ -7,7 +7,7 @@ import re
 from markdown_it.rules_block import StateBlock
 
 from app.adapters.markdown.parser.block_rules import emit, stray_definition
-from app.adapters.markdown.parser.markup import Mark, MarkClass
+from app.adapters.markdown.parser.markup import Markup, MarkupClass
 from app.adapters.markdown.yaml_source import UNREADABLE, load_yaml
 
 _OPENING = re.compile(
@@ -35,7 +35,7 @@ def slash_block(state: StateBlock, position: int, start: int, end: int, silent: 
     title = "" if name in _UNTITLED else (match["argument"] or "").rstrip(" \t")
     header = state.eMarks[first - 1]
     slashes = match["slashes"]
-    opening = Mark(MarkClass.DIRECTIVE, position, header, None, slashes, "", name, title)
+    opening = Markup(MarkupClass.DIRECTIVE, position, header, None, slashes, "", name, title)
     _push(state, opening, start)
     old_max, old_parent = state.lineMax, state.parentType
     state.lineMax, state.parentType = last, "blockquote"
@@ -46,12 +46,12 @@ def slash_block(state: StateBlock, position: int, start: int, end: int, silent: 
     state.line = min(last + 1, end)
     stop = state.eMarks[state.line - 1]
     begin = state.bMarks[last] + state.tShift[last] if last < end else stop
-    closing = Mark(MarkClass.DIRECTIVE, min(begin, stop), stop, closes=slashes)
+    closing = Markup(MarkupClass.DIRECTIVE, min(begin, stop), stop, closes=slashes)
     _push(state, closing, state.line - 1)
     return True
 
 
-def _push(state: StateBlock, mark: Mark, line: int) -> None:
+def _push(state: StateBlock, mark: Markup, line: int) -> None:
     token = state.push("mark", "", 0)
     token.map, token.meta = [line, line + 1], {"found": mark}
 
@@ -105,4 +105,4 @@ def autodoc(state: StateBlock, position: int, start: int, end: int, silent: bool
         line += 1
     begin = state.bMarks[last]
     stop = begin + len(state.src[begin : state.eMarks[last]].rstrip())
-    return emit(state, Mark(MarkClass.DIRECTIVE, position, stop), start, end)
+    return emit(state, Markup(MarkupClass.DIRECTIVE, position, stop), start, end)

@@ -7,20 +7,20 @@ import io
 from collections.abc import Sequence
 
 from app.adapters.markdown.myst.directives import Directive
-from app.adapters.markdown.parser.drafts import Piece
+from app.adapters.markdown.parser.drafts import BlockDraft
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
 
 
-def read_directive(source: str, directive: Directive, lines: Sequence[int]) -> list[Piece]:
+def read_directive(source: str, directive: Directive, lines: Sequence[int]) -> list[BlockDraft]:
     """Return the blocks of a `{glossary}` or `{csv-table}`; `lines` are line starts."""
     if directive.name == "glossary":
         return _glossary(source, directive, lines)
     return _csv_table(source, directive, lines)
 
 
-def _glossary(source: str, directive: Directive, lines: Sequence[int]) -> list[Piece]:
+def _glossary(source: str, directive: Directive, lines: Sequence[int]) -> list[BlockDraft]:
     """Terms stand at the margin, their definitions are indented below or begin with `:`."""
-    pieces: list[Piece] = []
+    drafts: list[BlockDraft] = []
     terms: list[str] = []
     body: list[str] = []
     begin = end = -1
@@ -30,8 +30,8 @@ def _glossary(source: str, directive: Directive, lines: Sequence[int]) -> list[P
         if terms or body:
             names = [term.split(" : ")[0].strip() for term in terms]
             text = "\n".join([*names, " ".join(body)])
-            pieces.append(
-                Piece(
+            drafts.append(
+                BlockDraft(
                     BlockKind.GLOSSARY_ENTRY,
                     text,
                     text,
@@ -63,10 +63,10 @@ def _glossary(source: str, directive: Directive, lines: Sequence[int]) -> list[P
             body.append(text.removeprefix(": ").strip())
         end = lines[number] + len(raw)
     settle()
-    return pieces
+    return drafts
 
 
-def _csv_table(source: str, directive: Directive, lines: Sequence[int]) -> list[Piece]:
+def _csv_table(source: str, directive: Directive, lines: Sequence[int]) -> list[BlockDraft]:
     start, stop = lines[directive.first], lines[directive.last]
     body = source[start:stop]
     header = directive.options.get("header", "")
@@ -78,7 +78,7 @@ def _csv_table(source: str, directive: Directive, lines: Sequence[int]) -> list[
     shown = [part for part in (directive.argument, header.replace(",", " |")) if part]
     text = "\n".join([*shown, *rows])
     return [
-        Piece(
+        BlockDraft(
             BlockKind.TABLE,
             text,
             text,
@@ -90,15 +90,15 @@ def _csv_table(source: str, directive: Directive, lines: Sequence[int]) -> list[
     ]
 
 
-def table_of_list(piece: Piece) -> Piece:
+def table_of_list(draft: BlockDraft) -> BlockDraft:
     """Make a table of a `{list-table}`'s list of lists: each item is a row, its items cells."""
     rows: list[Part] = []
-    for index, (part, inside) in enumerate(piece.by_part()):
+    for index, (part, inside) in enumerate(draft.by_part()):
         nested = [child for child in inside if child.kind is BlockKind.LIST]
         if not nested:
-            return piece
+            return draft
         cells = [cell.text.removeprefix("- ") for child in nested for cell in child.parts]
         rows.append(Part(BlockKind.TABLE, part.start, part.end, " | ".join(cells), index == 0))
-    piece.kind, piece.parts = BlockKind.TABLE, tuple(rows)
-    piece.text = "\n".join(row.text for row in rows)
-    return piece
+    draft.kind, draft.parts = BlockKind.TABLE, tuple(rows)
+    draft.text = "\n".join(row.text for row in rows)
+    return draft

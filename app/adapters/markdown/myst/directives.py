@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markdown_it.rules_block import StateBlock
 
 from app.adapters.markdown.parser.block_rules import Handler, emit
-from app.adapters.markdown.parser.markup import Mark, MarkClass
+from app.adapters.markdown.parser.markup import Markup, MarkupClass
 from app.adapters.markdown.parser.open_containers import ADMONITIONS
 from app.adapters.markdown.yaml_source import UNREADABLE, load_yaml
 
@@ -145,7 +145,7 @@ def _closing_line(state: StateBlock, fence: str, line: int, end: int) -> int:
 
 def _code(state: StateBlock, directive: Directive, start: int, position: int) -> None:
     if directive.name == "code-cell" and _REMOVED.search(directive.options.get("tags", "")):
-        _whole(state, directive, start, position, MarkClass.DIRECTIVE)
+        _whole(state, directive, start, position, MarkupClass.DIRECTIVE)
         return
     token = state.push("fence", "code", 0)
     token.map = [start, directive.stop]
@@ -177,21 +177,21 @@ def _verbatim(state: StateBlock, directive: Directive, start: int, _position: in
 
 
 def _include(state: StateBlock, directive: Directive, start: int, position: int) -> None:
-    _whole(state, directive, start, position, MarkClass.INCLUDE)
+    _whole(state, directive, start, position, MarkupClass.INCLUDE)
 
 
 def _silent(state: StateBlock, directive: Directive, start: int, position: int) -> None:
-    _whole(state, directive, start, position, MarkClass.DIRECTIVE)
+    _whole(state, directive, start, position, MarkupClass.DIRECTIVE)
 
 
 def _whole(
-    state: StateBlock, directive: Directive, start: int, position: int, kind: MarkClass
+    state: StateBlock, directive: Directive, start: int, position: int, kind: MarkupClass
 ) -> None:
     """Emit the whole directive as one piece of mark-up."""
     token = state.push("mark", "", 0)
     token.map = [start, directive.stop]
     stop = state.eMarks[directive.stop - 1]
-    mark = Mark(kind, position, stop, name=directive.name, argument=directive.argument)
+    mark = Markup(kind, position, stop, name=directive.name, argument=directive.argument)
     token.meta = {"found": mark}
 
 
@@ -222,7 +222,9 @@ def _container(state: StateBlock, directive: Directive, start: int, position: in
     header = state.eMarks[directive.first - 1]
     label = directive.options.get("label") or directive.options.get("name") or ""
     opens = f"{{{gate}}}"
-    opening = Mark(MarkClass.DIRECTIVE, position, header, None, opens, "", name, argument, label)
+    opening = Markup(
+        MarkupClass.DIRECTIVE, position, header, None, opens, "", name, argument, label
+    )
     token = state.push("mark", "", 0)
     token.map, token.meta = [start, directive.first], {"found": opening}
     old_max, old_parent = state.lineMax, state.parentType
@@ -246,7 +248,7 @@ def _gate(state: StateBlock, directive: Directive, line: int, position: int, clo
         position = state.bMarks[directive.last] if directive.last < directive.stop else stop
     token = state.push("mark", "", 0)
     token.map = [line, directive.stop]
-    closing = Mark(MarkClass.DIRECTIVE, min(position, stop), stop, closes=f"{{{closes}}}")
+    closing = Markup(MarkupClass.DIRECTIVE, min(position, stop), stop, closes=f"{{{closes}}}")
     token.meta = {"found": closing}
 
 
@@ -254,7 +256,7 @@ def _label(state: StateBlock, position: int, start: int, end: int, silent: bool)
     match = _LABEL.match(state.src, position)
     if match is None:
         return False
-    mark = Mark(MarkClass.LABEL, position, match.end(), name=match["label"].strip())
+    mark = Markup(MarkupClass.LABEL, position, match.end(), name=match["label"].strip())
     return silent or emit(state, mark, start, end)
 
 
@@ -272,21 +274,21 @@ def _dotted(state: StateBlock, position: int, start: int, end: int, silent: bool
                 break
             last = last if state.isEmpty(line) else line
         stop = max(stop, state.eMarks[last])
-    return silent or emit(state, Mark(MarkClass.DIRECTIVE, position, stop), start, end)
+    return silent or emit(state, Markup(MarkupClass.DIRECTIVE, position, stop), start, end)
 
 
 def _comment(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
     match = _COMMENT.match(state.src, position)
     if match is None:
         return False
-    return silent or emit(state, Mark(MarkClass.COMMENT, position, match.end()), start, end)
+    return silent or emit(state, Markup(MarkupClass.COMMENT, position, match.end()), start, end)
 
 
 def _cell_break(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
     match = _CELL_BREAK.match(state.src, position)
     if match is None:
         return False
-    return silent or emit(state, Mark(MarkClass.RULE, position, match.end()), start, end)
+    return silent or emit(state, Markup(MarkupClass.RULE, position, match.end()), start, end)
 
 
 def environment(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:

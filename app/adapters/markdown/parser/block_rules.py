@@ -14,13 +14,13 @@ from typing import TypeAlias
 
 from markdown_it.rules_block import StateBlock
 
-from app.adapters.markdown.parser.markup import Dialect, Mark, MarkClass, RawElement
+from app.adapters.markdown.parser.markup import Dialect, Markup, MarkupClass, RawElement
 from app.adapters.markdown.parser.tags import (
     BLOCK_NAMES,
     INLINE_NAMES,
     RAW_NAMES,
     VOID_NAMES,
-    Tag,
+    HtmlTag,
     TagScanner,
     string_literal,
 )
@@ -90,7 +90,9 @@ class StructureRule:
             close = scanner.find("-->", position + 4, limit)
             if close < 0:
                 return False
-            return silent or emit(state, Mark(MarkClass.COMMENT, position, close + 3), start, end)
+            return silent or emit(
+                state, Markup(MarkupClass.COMMENT, position, close + 3), start, end
+            )
         tag = scanner.tag_at(position)
         if tag is None or tag.end > limit or not self._is_block(state, tag):
             return False
@@ -104,12 +106,12 @@ class StructureRule:
                 return emit(state, element, start, end)
         opens = "" if tag.closing or tag.void or tag.name.lower() in VOID_NAMES else tag.name
         closes = tag.name if tag.closing else ""
-        mark = Mark(MarkClass.TAG, position, tag.end, tag, opens or "", closes)
+        mark = Markup(MarkupClass.TAG, position, tag.end, tag, opens or "", closes)
         if opens and self._dialect.mkdocs and "markdown" in tag.attributes:
             _dedent_element(state, tag, start, end)
         return emit(state, mark, start, end)
 
-    def _is_block(self, state: StateBlock, tag: Tag) -> bool:
+    def _is_block(self, state: StateBlock, tag: HtmlTag) -> bool:
         name = tag.name.lower()
         if name in BLOCK_NAMES or name in RAW_NAMES:
             return not tag.is_component or self._alone(state, tag)
@@ -117,7 +119,7 @@ class StructureRule:
             return False
         return self._alone(state, tag)
 
-    def _alone(self, state: StateBlock, tag: Tag) -> bool:
+    def _alone(self, state: StateBlock, tag: HtmlTag) -> bool:
         """True if nothing but tags stands behind this tag on its line, or its element's text."""
         newline = state.src.find("\n", tag.end)
         rest = state.src[tag.end : newline if newline >= 0 else len(state.src)].strip()
@@ -135,7 +137,7 @@ class StructureRule:
             closed = state.env["scanner"].brace_end(brace)
             while line < end and state.eMarks[line - 1] < closed:
                 line += 1
-        return emit(state, Mark(MarkClass.ESM, position, state.eMarks[line - 1]), start, end)
+        return emit(state, Markup(MarkupClass.ESM, position, state.eMarks[line - 1]), start, end)
 
     def _expression(
         self, state: StateBlock, position: int, start: int, end: int, silent: bool
@@ -147,17 +149,17 @@ class StructureRule:
         if state.src[stop : newline if newline >= 0 else len(state.src)].strip():
             return False
         comment = state.src[position + 1 : stop].lstrip().startswith("/*")
-        kind = MarkClass.COMMENT if comment else MarkClass.EXPRESSION
+        kind = MarkupClass.COMMENT if comment else MarkupClass.EXPRESSION
         raw = state.src[position:stop]
-        mark = Mark(kind, position, stop, name=raw[1:-1].strip(), argument=string_literal(raw))
+        mark = Markup(kind, position, stop, name=raw[1:-1].strip(), argument=string_literal(raw))
         return silent or emit(state, mark, start, end)
 
     def _brace(self, state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
         if self._dialect.mdbook:
             match = _INCLUDE.match(state.src, position)
             if match:
-                mark = Mark(
-                    MarkClass.INCLUDE,
+                mark = Markup(
+                    MarkupClass.INCLUDE,
                     position,
                     match.end(),
                     name=match["name"],
@@ -168,13 +170,16 @@ class StructureRule:
             match = _TEMPLATE.match(state.src, position)
             if match:
                 return silent or emit(
-                    state, Mark(MarkClass.DIRECTIVE, position, match.end()), start, end
+                    state, Markup(MarkupClass.DIRECTIVE, position, match.end()), start, end
                 )
         if self._dialect.kramdown or self._dialect.attribute_lists:
             match = _ATTRIBUTE_LIST.match(state.src, position)
             if match and state.src.startswith(("{:", "{#", "{."), position):
-                mark = Mark(
-                    MarkClass.ATTRIBUTE_LIST, position, match.end(), argument=match.group().strip()
+                mark = Markup(
+                    MarkupClass.ATTRIBUTE_LIST,
+                    position,
+                    match.end(),
+                    argument=match.group().strip(),
                 )
                 return silent or emit(state, mark, start, end)
         return False
@@ -184,7 +189,9 @@ class StructureRule:
     ) -> bool:
         if state.src[position : state.eMarks[start]].strip() != "^":
             return False
-        return silent or emit(state, Mark(MarkClass.DIRECTIVE, position, position + 1), start, end)
+        return silent or emit(
+            state, Markup(MarkupClass.DIRECTIVE, position, position + 1), start, end
+        )
 
     def _colon(self, state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
         match = _DIRECTIVE.match(state.src, position) if self._dialect.directives else None
@@ -194,8 +201,8 @@ class StructureRule:
         if silent:
             return True
         name, title = match["name"] or "", (match["label"] or match["title"] or "").strip()
-        mark = Mark(
-            MarkClass.DIRECTIVE,
+        mark = Markup(
+            MarkupClass.DIRECTIVE,
             position,
             match.end(),
             opens=match["colons"] if name else "",
@@ -226,7 +233,7 @@ class StructureRule:
         return True
 
 
-def _dedent_element(state: StateBlock, tag: Tag, start: int, end: int) -> None:
+def _dedent_element(state: StateBlock, tag: HtmlTag, start: int, end: int) -> None:
     """Move the lines inside `<tag markdown>` to the left, as their common indentation allows."""
     close, _ = state.env["scanner"].element_end(tag, state.eMarks[end - 1])
     if close < 0:
@@ -251,10 +258,10 @@ def line_of(state: StateBlock, position: int, start: int, end: int) -> int:
     return line
 
 
-def emit(state: StateBlock, found: Mark | RawElement, start: int, end: int) -> bool:
+def emit(state: StateBlock, found: Markup | RawElement, start: int, end: int) -> bool:
     """Push a token for `found`; parse what follows it on its last line as a block of its own."""
     line = line_of(state, found.end, start, end)
-    token = state.push("mark" if isinstance(found, Mark) else "raw", "", 0)
+    token = state.push("mark" if isinstance(found, Markup) else "raw", "", 0)
     token.map = [start, line + 1]
     token.meta = {"found": found}
     position = found.end

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from app.adapters.markdown.parser.drafts import Piece
-from app.adapters.markdown.parser.markup import Mark
-from app.adapters.markdown.parser.tags import Tag, plain_text, unescape_string
+from app.adapters.markdown.parser.drafts import BlockDraft
+from app.adapters.markdown.parser.markup import Markup
+from app.adapters.markdown.parser.tags import HtmlTag, plain_text, unescape_string
 from app.domain.document import RUN_BOUNDARY, BlockKind
 
 _QUIZ = re.compile(r"question|quiz|exercise|choices", re.I)
@@ -26,7 +26,7 @@ _TEXTS = ("title", "heading", "subtitle", "description", "caption", "summary", "
           "message", "question", "answer", "term", "definition", "prompt")  # fmt: skip
 
 
-def component_piece(source: str, tag: Tag) -> Piece | None:
+def component_draft(source: str, tag: HtmlTag) -> BlockDraft | None:
     """Return what a component shows of its attributes.
 
     Of a quiz its question, choices and explanations; of a component without content its texts.
@@ -44,7 +44,7 @@ def component_piece(source: str, tag: Tag) -> Piece | None:
     return _piece(kind, tag, list(dict.fromkeys(texts)))
 
 
-def _quiz(source: str, tag: Tag) -> Piece | None:
+def _quiz(source: str, tag: HtmlTag) -> BlockDraft | None:
     texts: list[tuple[int, str]] = []
     raw = source[tag.start : tag.end]
     for match in _QUIZ_TEXT.finditer(raw):
@@ -55,17 +55,17 @@ def _quiz(source: str, tag: Tag) -> Piece | None:
     return _piece(BlockKind.EXERCISE, tag, [plain_text(text) for _, text in sorted(texts)])
 
 
-def _piece(kind: BlockKind, tag: Tag, texts: list[str]) -> Piece | None:
+def _piece(kind: BlockKind, tag: HtmlTag, texts: list[str]) -> BlockDraft | None:
     shown = [text for text in texts if text]
     if not shown:
         return None
     text = "\n".join(shown)
-    return Piece(kind, text, text, tag.start, tag.end, runs=RUN_BOUNDARY.join(shown))
+    return BlockDraft(kind, text, text, tag.start, tag.end, runs=RUN_BOUNDARY.join(shown))
 
 
-def literal_piece(mark: Mark) -> Piece:
+def literal_draft(mark: Markup) -> BlockDraft:
     """Return the text of an expression that is a string: code where it has lines, else prose."""
     text = mark.argument.strip("\n").rstrip()
     kind = BlockKind.CODE if "\n" in text else BlockKind.PARAGRAPH
     runs = text.replace("\n", RUN_BOUNDARY)
-    return Piece(kind, text, text, mark.start, mark.end, runs=runs)
+    return BlockDraft(kind, text, text, mark.start, mark.end, runs=runs)

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from app.adapters.markdown.myst.directive_blocks import table_of_list
 from app.adapters.markdown.parser.anchors import docutils_slug
-from app.adapters.markdown.parser.drafts import Piece, merge, split_list
-from app.adapters.markdown.parser.markup import Mark
-from app.adapters.markdown.parser.open_containers import SOLUTION_TITLE, Scope, scope_of
+from app.adapters.markdown.parser.drafts import BlockDraft, merge, split_list
+from app.adapters.markdown.parser.markup import Markup
+from app.adapters.markdown.parser.open_containers import SOLUTION_TITLE, Container, container_of
 from app.adapters.markdown.parser.running_text import Text
-from app.adapters.markdown.parser.tags import Tag
+from app.adapters.markdown.parser.tags import HtmlTag
 from app.domain.document import BlockKind
 
 _ID = re.compile(r"#([\w:.-]+)")
@@ -19,7 +19,7 @@ _WORD = re.compile(r"\S")
 _MAX_DEPTH = 20
 """Containers that make one block, inside each other; deeper ones let their blocks out."""
 _INTERRUPTED = -1
-"""Start of a scope that goes on behind a block of its own: it has no opening mark any more."""
+"""Start of a container that goes on behind a block of its own: it has no opening mark any more."""
 _STRONG = (BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.GLOSSARY_ENTRY)
 """Kinds that are blocks of their own wherever they stand."""
 
@@ -30,12 +30,12 @@ class Containers:
     def __init__(self, source: str, read_text: Callable[[str], Text]) -> None:
         self._source = source
         self._read_text = read_text
-        self._out: list[Piece] = []
-        self._scopes: list[Scope] = []
-        self._directives: list[Scope] = []
+        self._out: list[BlockDraft] = []
+        self._open: list[Container] = []
+        self._directives: list[Container] = []
         """Of the open containers those that colons close."""
         self._open_names: dict[str, int] = {}
-        self._capturing: list[Scope] = []
+        self._capturing: list[Container] = []
         self._reached = 0
         """Where the blocks that were placed so far end."""
         self._next_word = -1, 0
@@ -43,10 +43,10 @@ class Containers:
         self._label = ""
         """A `(label)=` that waits for its block."""
 
-    def finish(self) -> list[Piece]:
+    def finish(self) -> list[BlockDraft]:
         """Close what is still open and return all blocks."""
-        while self._scopes:
-            self._close(self._scopes[-1], 0)
+        while self._open:
+            self._close(self._open[-1], 0)
         return self._out
 
     def is_open(self, name: str) -> bool:
@@ -56,28 +56,28 @@ class Containers:
         """Give the next block this id."""
         self._label = label
 
-    def open(self, mark: Mark) -> None:
+    def open(self, mark: Markup) -> None:
         """Open the container that `mark` begins; show its title where it is no block itself."""
-        scope = scope_of(mark)
-        self._scopes.append(scope)
-        if scope.name.startswith(":::"):
-            self._directives.append(scope)
-        self._open_names[scope.name] = self._open_names.get(scope.name, 0) + 1
-        scope.capture = scope.capture and len(self._capturing) < _MAX_DEPTH
-        if scope.capture:
-            self._capturing.append(scope)
-        if scope.role == "listing" and mark.tag is not None:
-            self._open_listing(mark.tag, scope)
-        elif scope.title and not scope.capture:
-            self.emit(self.title_piece(scope.title, mark.start, mark.end))
+        container = container_of(mark)
+        self._open.append(container)
+        if container.name.startswith(":::"):
+            self._directives.append(container)
+        self._open_names[container.name] = self._open_names.get(container.name, 0) + 1
+        container.capture = container.capture and len(self._capturing) < _MAX_DEPTH
+        if container.capture:
+            self._capturing.append(container)
+        if container.role == "listing" and mark.tag is not None:
+            self._open_listing(mark.tag, container)
+        elif container.title and not container.capture:
+            self.emit(self.title_draft(container.title, mark.start, mark.end))
 
-    def title_piece(self, title: str, start: int, end: int) -> Piece:
+    def title_draft(self, title: str, start: int, end: int) -> BlockDraft:
         """Make a paragraph of a title written in the mark-up at `start:end`."""
         text = self._read_text(title)
         end = start + len(self._source[start:end].rstrip())
-        return Piece(BlockKind.PARAGRAPH, text.text, text.id_text, start, end, runs=text.runs)
+        return BlockDraft(BlockKind.PARAGRAPH, text.text, text.id_text, start, end, runs=text.runs)
 
-    def _open_listing(self, tag: Tag, scope: Scope) -> None:
+    def _open_listing(self, tag: HtmlTag, container: Container) -> None:
         """Open mdBook's `<Listing number="4-1" caption="..." file-name="...">` round code."""
         shown = tag.texts
         number, caption = shown.get("number"), shown.get("caption")
@@ -85,167 +85,167 @@ class Containers:
         names = list(shown)
         if number and (not caption or names.index("number") < names.index("caption")):
             text = f"{tag.name} {number}" + (f": {text}" if text else "")
-        scope.title = text or shown.get("file-name", "")
+        container.title = text or shown.get("file-name", "")
         if text:
-            self.emit(Piece(BlockKind.PARAGRAPH, text, text, tag.start, tag.end, runs=text))
+            self.emit(BlockDraft(BlockKind.PARAGRAPH, text, text, tag.start, tag.end, runs=text))
 
-    def close(self, mark: Mark) -> None:
+    def close(self, mark: Markup) -> None:
         """Close the innermost container that `mark` ends, and all that was left open in it."""
         if not mark.closes.startswith(":::"):
             if self.is_open(mark.closes):
                 self._close(
-                    next(s for s in reversed(self._scopes) if s.name == mark.closes), mark.end
+                    next(s for s in reversed(self._open) if s.name == mark.closes), mark.end
                 )
             return
         # A directive is closed by at least as many colons as opened it.
         if self._directives and len(self._directives[-1].name) <= len(mark.closes):
             self._close(self._directives[-1], mark.end)
 
-    def _close(self, scope: Scope, end: int) -> None:
-        while self._scopes:
-            last = self._scopes.pop()
+    def _close(self, container: Container, end: int) -> None:
+        while self._open:
+            last = self._open.pop()
             self._open_names[last.name] -= 1
             if self._directives and self._directives[-1] is last:
                 self._directives.pop()
             if last.capture:
                 self._capturing.pop()
-                self._flush(last, end if last is scope else 0)
-            if last is scope:
+                self._flush(last, end if last is container else 0)
+            if last is container:
                 return
 
-    def _flush(self, scope: Scope, end: int) -> None:
-        """Emit what a capturing scope has collected as one block, up to `end` if that is known."""
-        if scope.kind is None:
+    def _flush(self, container: Container, end: int) -> None:
+        """Emit what a container has collected as one block, up to `end` if that is known."""
+        if container.kind is None:
             return
-        if scope.pieces:
-            title = self._read_text(scope.title).text if scope.title else ""
-            piece = merge(scope.kind, scope.pieces, title)
-            scope.pieces = []
-        elif scope.title and scope.start != _INTERRUPTED:
-            piece = self.title_piece(scope.title, scope.start, scope.title_end)
-            piece.kind = scope.kind
+        if container.drafts:
+            title = self._read_text(container.title).text if container.title else ""
+            draft = merge(container.kind, container.drafts, title)
+            container.drafts = []
+        elif container.title and container.start != _INTERRUPTED:
+            draft = self.title_draft(container.title, container.start, container.title_end)
+            draft.kind = container.kind
         else:
             return
-        if scope.start != _INTERRUPTED:
-            piece.start = min(scope.start, piece.start)
-        piece.end = max(end, piece.end)
-        piece.author_id = scope.author_id or piece.author_id
-        self.emit(piece)
+        if container.start != _INTERRUPTED:
+            draft.start = min(container.start, draft.start)
+        draft.end = max(end, draft.end)
+        draft.author_id = container.author_id or draft.author_id
+        self.emit(draft)
 
-    def place(self, piece: Piece) -> None:
+    def place(self, draft: BlockDraft) -> None:
         """Take a block that stands directly in the innermost container."""
         if self._label:
-            piece.author_id = piece.author_id or self._label
-            if piece.kind is BlockKind.HEADING:
-                piece.anchor = docutils_slug(self._label) or piece.anchor
+            draft.author_id = draft.author_id or self._label
+            if draft.kind is BlockKind.HEADING:
+                draft.anchor = docutils_slug(self._label) or draft.anchor
             self._label = ""
-        if not self._scopes:
-            self.emit(piece)
+        if not self._open:
+            self.emit(draft)
             return
-        scope = self._scopes[-1]
-        titled = scope.role == "title" and piece.kind is BlockKind.PARAGRAPH
+        container = self._open[-1]
+        titled = container.role == "title" and draft.kind is BlockKind.PARAGRAPH
         if titled and self._takes_title():
             outer = self._capturing[-1]
-            outer.title = f"{outer.title} {piece.text}".strip()
-            outer.title_end = piece.end
-            self._reached = max(self._reached, piece.end)
-        elif scope.role == "summary" and self._opens_solution(piece):
-            self._capture_solution(self._scopes[-2], scope, piece)
+            outer.title = f"{outer.title} {draft.text}".strip()
+            outer.title_end = draft.end
+            self._reached = max(self._reached, draft.end)
+        elif container.role == "summary" and self._opens_solution(draft):
+            self._capture_solution(self._open[-2], container, draft)
         else:
-            for made in _in_role(piece, scope):
+            for made in _in_role(draft, container):
                 self.emit(made)
 
     def _takes_title(self) -> bool:
         """True unless the innermost block to be has text already: its title is shown first."""
         outer = self._capturing[-1] if self._capturing else None
-        return outer is not None and not outer.pieces and outer.start != _INTERRUPTED
+        return outer is not None and not outer.drafts and outer.start != _INTERRUPTED
 
-    def _opens_solution(self, summary: Piece) -> bool:
+    def _opens_solution(self, summary: BlockDraft) -> bool:
         """True if a summary such as "Solution" makes one of the container round it."""
         return (
-            len(self._scopes) > 1
+            len(self._open) > 1
             and len(self._capturing) < _MAX_DEPTH
-            and not self._scopes[-2].capture
+            and not self._open[-2].capture
             and SOLUTION_TITLE.match(summary.text) is not None
         )
 
-    def _capture_solution(self, details: Scope, summary: Scope, title: Piece) -> None:
+    def _capture_solution(self, details: Container, summary: Container, title: BlockDraft) -> None:
         details.kind, details.capture = BlockKind.SOLUTION, True
         details.title, details.title_end = title.text, title.end
         if self._reached > details.start:
             details.start = summary.start
         self._capturing.append(details)
 
-    def emit(self, piece: Piece) -> None:
+    def emit(self, draft: BlockDraft) -> None:
         """Hand a block to the innermost container that makes one block, or let it out."""
-        self._reached = max(self._reached, piece.end)
+        self._reached = max(self._reached, draft.end)
         while self._capturing:
-            scope = self._capturing[-1]
-            if piece.kind is BlockKind.HEADING:
-                self._dissolve(scope)
-            elif piece.kind in _STRONG:
+            container = self._capturing[-1]
+            if draft.kind is BlockKind.HEADING:
+                self._dissolve(container)
+            elif draft.kind in _STRONG:
                 # An exercise in a note, or the problem inside an exercise's outer container.
                 self._capturing.pop()
-                self._flush(scope, 0)
-                self.emit(piece)
-                self._capturing.append(scope)
-                scope.start, scope.title = _INTERRUPTED, ""
+                self._flush(container, 0)
+                self.emit(draft)
+                self._capturing.append(container)
+                container.start, container.title = _INTERRUPTED, ""
                 return
             else:
-                scope.pieces.append(piece)
+                container.drafts.append(draft)
                 return
-        self._out.append(piece)
+        self._out.append(draft)
 
-    def _dissolve(self, scope: Scope) -> None:
+    def _dissolve(self, container: Container) -> None:
         """A container with a heading inside is part of the page: let its blocks out one by one."""
         self._capturing.pop()
-        scope.capture = False
-        if scope.title and scope.start != _INTERRUPTED:
-            self.emit(self.title_piece(scope.title, scope.start, scope.title_end))
-        for piece in scope.pieces:
-            if scope.kind in _STRONG and piece.kind in (BlockKind.PARAGRAPH, BlockKind.LIST):
-                piece.kind = scope.kind or piece.kind
-            self.emit(piece)
-        scope.pieces = []
+        container.capture = False
+        if container.title and container.start != _INTERRUPTED:
+            self.emit(self.title_draft(container.title, container.start, container.title_end))
+        for draft in container.drafts:
+            if container.kind in _STRONG and draft.kind in (BlockKind.PARAGRAPH, BlockKind.LIST):
+                draft.kind = container.kind or draft.kind
+            self.emit(draft)
+        container.drafts = []
 
-    def take_before(self, start: int) -> Piece | None:
+    def take_before(self, start: int) -> BlockDraft | None:
         """Take back the paragraph that stands directly before `start`, if there is one."""
-        pieces = self._capturing[-1].pieces if self._capturing else self._out
-        if not pieces or pieces[-1].kind is not BlockKind.PARAGRAPH or pieces[-1].included:
+        drafts = self._capturing[-1].drafts if self._capturing else self._out
+        if not drafts or drafts[-1].kind is not BlockKind.PARAGRAPH or drafts[-1].included:
             return None
-        return pieces.pop() if self._follows(pieces[-1], start) else None
+        return drafts.pop() if self._follows(drafts[-1], start) else None
 
-    def _follows(self, piece: Piece, start: int) -> bool:
+    def _follows(self, draft: BlockDraft, start: int) -> bool:
         """True if nothing but blanks stands between a block and `start`."""
-        if self._next_word[0] != piece.end:
-            found = _WORD.search(self._source, piece.end)
-            self._next_word = piece.end, found.start() if found else len(self._source)
+        if self._next_word[0] != draft.end:
+            found = _WORD.search(self._source, draft.end)
+            self._next_word = draft.end, found.start() if found else len(self._source)
         return start <= self._next_word[1]
 
-    def apply_attributes(self, mark: Mark) -> None:
+    def apply_attributes(self, mark: Markup) -> None:
         """Give the block that stands directly before an attribute list the list's id."""
         match = _ID.search(mark.argument)
-        pieces = self._capturing[-1].pieces if self._capturing else self._out
-        if match and pieces and self._follows(pieces[-1], mark.start):
-            pieces[-1].author_id = match.group(1)
-            if pieces[-1].kind is BlockKind.HEADING:
-                pieces[-1].anchor = match.group(1)
+        drafts = self._capturing[-1].drafts if self._capturing else self._out
+        if match and drafts and self._follows(drafts[-1], mark.start):
+            drafts[-1].author_id = match.group(1)
+            if drafts[-1].kind is BlockKind.HEADING:
+                drafts[-1].anchor = match.group(1)
 
 
-def _in_role(piece: Piece, scope: Scope) -> list[Piece]:
+def _in_role(draft: BlockDraft, container: Container) -> list[BlockDraft]:
     """Return the block as the container directly round it makes it."""
-    if scope.role == "heading" and piece.kind is BlockKind.PARAGRAPH:
-        piece.kind, piece.level = BlockKind.HEADING, scope.level
-        piece.anchor = piece.author_id = scope.author_id
-    elif scope.role == "caption":
-        piece.caption = piece.kind is BlockKind.PARAGRAPH
-    elif scope.role == "listing" and piece.kind is BlockKind.CODE:
-        piece.title = piece.title or scope.title
-    elif scope.kind is BlockKind.FOOTNOTE and piece.kind is BlockKind.LIST:
-        return split_list(piece, BlockKind.FOOTNOTE)
-    elif scope.kind is BlockKind.FOOTNOTE and piece.kind is not BlockKind.HEADING:
-        piece.kind = BlockKind.FOOTNOTE
-    elif scope.role == "table":
-        piece = table_of_list(piece) if piece.kind is BlockKind.LIST else piece
-        piece.title = piece.title or scope.title
-    return [piece]
+    if container.role == "heading" and draft.kind is BlockKind.PARAGRAPH:
+        draft.kind, draft.level = BlockKind.HEADING, container.level
+        draft.anchor = draft.author_id = container.author_id
+    elif container.role == "caption":
+        draft.caption = draft.kind is BlockKind.PARAGRAPH
+    elif container.role == "listing" and draft.kind is BlockKind.CODE:
+        draft.title = draft.title or container.title
+    elif container.kind is BlockKind.FOOTNOTE and draft.kind is BlockKind.LIST:
+        return split_list(draft, BlockKind.FOOTNOTE)
+    elif container.kind is BlockKind.FOOTNOTE and draft.kind is not BlockKind.HEADING:
+        draft.kind = BlockKind.FOOTNOTE
+    elif container.role == "table":
+        draft = table_of_list(draft) if draft.kind is BlockKind.LIST else draft
+        draft.title = draft.title or container.title
+    return [draft]

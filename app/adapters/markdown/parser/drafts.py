@@ -11,7 +11,7 @@ _BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 
 
 @dataclass(slots=True)
-class Piece:
+class BlockDraft:
     """A block in the making; spans are offsets into the file that is being read."""
 
     kind: BlockKind
@@ -31,20 +31,20 @@ class Piece:
     """A heading's id as the site generator makes it."""
     caption: bool = False
     """An emphasised "Figure 3: ..." paragraph."""
-    children: Sequence[Piece] = ()
+    children: Sequence[BlockDraft] = ()
 
     def as_parts(self) -> tuple[Part, ...]:
-        """Return the joints this piece has as part of a larger block."""
+        """Return the parts that this draft adds to a larger block."""
         if self.parts and self.kind in (BlockKind.LIST, BlockKind.TABLE):
             return self.parts
         return (Part(self.kind, self.start, self.end, self.text),)
 
-    def by_part(self) -> Iterator[tuple[Part, list[Piece]]]:
+    def by_part(self) -> Iterator[tuple[Part, list[BlockDraft]]]:
         """Yield each part with the children that begin in it; both are in source order."""
         children = iter(self.children)
         child = next(children, None)
         for part in self.parts:
-            inside: list[Piece] = []
+            inside: list[BlockDraft] = []
             while child is not None and child.start < part.end:
                 if child.start >= part.start:
                     inside.append(child)
@@ -52,34 +52,34 @@ class Piece:
             yield part, inside
 
 
-def merge(kind: BlockKind, pieces: Sequence[Piece], title: str = "") -> Piece:
-    """Join pieces into one block; a title the reader sees comes first in its text."""
-    shown = [title, *(piece.text for piece in pieces)] if title else [p.text for p in pieces]
-    terms = dict.fromkeys(term for piece in pieces for term in piece.terms)
-    return Piece(
+def merge(kind: BlockKind, drafts: Sequence[BlockDraft], title: str = "") -> BlockDraft:
+    """Join drafts into one block; a title the reader sees comes first in its text."""
+    shown = [title, *(draft.text for draft in drafts)] if title else [p.text for p in drafts]
+    terms = dict.fromkeys(term for draft in drafts for term in draft.terms)
+    return BlockDraft(
         kind,
         "\n\n".join(text for text in shown if text),
-        " ".join([title, *(piece.id_text for piece in pieces)]),
-        pieces[0].start,
-        pieces[-1].end,
-        runs=RUN_BOUNDARY.join(piece.runs for piece in pieces if piece.runs) or title,
+        " ".join([title, *(draft.id_text for draft in drafts)]),
+        drafts[0].start,
+        drafts[-1].end,
+        runs=RUN_BOUNDARY.join(draft.runs for draft in drafts if draft.runs) or title,
         terms=tuple(terms),
-        parts=tuple(part for piece in pieces for part in piece.as_parts()),
+        parts=tuple(part for draft in drafts for part in draft.as_parts()),
         title=title,
-        included=next((piece.included for piece in pieces if piece.included), ""),
-        author_id=next((piece.author_id for piece in pieces if piece.author_id), ""),
+        included=next((draft.included for draft in drafts if draft.included), ""),
+        author_id=next((draft.author_id for draft in drafts if draft.author_id), ""),
     )
 
 
-def split_list(piece: Piece, kind: BlockKind) -> list[Piece]:
+def split_list(draft: BlockDraft, kind: BlockKind) -> list[BlockDraft]:
     """Make each item of a list a block of its own."""
-    if not piece.parts or not piece.children:
-        piece.kind = kind
-        return [piece]
-    items: list[Piece] = []
-    for part, inside in piece.by_part():
+    if not draft.parts or not draft.children:
+        draft.kind = kind
+        return [draft]
+    items: list[BlockDraft] = []
+    for part, inside in draft.by_part():
         if not inside:
-            items.append(Piece(kind, "", "", part.start, part.end))
+            items.append(BlockDraft(kind, "", "", part.start, part.end))
             continue
         item = merge(kind, inside)
         item.start, item.end, item.parts = part.start, part.end, ()
@@ -88,9 +88,9 @@ def split_list(piece: Piece, kind: BlockKind) -> list[Piece]:
     return items
 
 
-def show_box(pieces: Sequence[Piece]) -> None:
+def show_box(drafts: Sequence[BlockDraft]) -> None:
     """Show the box of a task list's item."""
-    first = pieces[0] if pieces else None
+    first = drafts[0] if drafts else None
     if first is not None and first.kind is BlockKind.PARAGRAPH and first.text[:4] in _BOXES:
         first.runs = first.runs.removeprefix(first.text[:4])
         first.text = _BOXES[first.text[:4]] + first.text[4:]

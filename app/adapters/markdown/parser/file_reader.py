@@ -32,11 +32,11 @@ from app.adapters.markdown.myst.directives import Directive
 from app.adapters.markdown.parser import block_rules as syntax
 from app.adapters.markdown.parser.anchors import Slugger, SlugStyle, heading_source
 from app.adapters.markdown.parser.blocks import BlockReader, ParsedFile
-from app.adapters.markdown.parser.drafts import Piece
+from app.adapters.markdown.parser.drafts import BlockDraft
 from app.adapters.markdown.parser.hidden import hidden_elements, without
 from app.adapters.markdown.parser.inline import InlineReader
-from app.adapters.markdown.parser.leaf_blocks import LeafReader
-from app.adapters.markdown.parser.markup import Dialect, Mark, MarkClass
+from app.adapters.markdown.parser.leaf_blocks import LeafBlockReader
+from app.adapters.markdown.parser.markup import Dialect, Markup, MarkupClass
 from app.adapters.markdown.parser.model_speech import speech_to_models
 from app.adapters.markdown.parser.tags import TagScanner
 from app.adapters.markdown.source import SourceFile, line_breaks, make_source
@@ -219,10 +219,10 @@ class FileReader:
         parser = self._parser(source)
         includes = _PageIncludes(self, context, source, (*chain, source.file), self._included)
         slugger = Slugger(context.style)
-        leaves = LeafReader(
+        leaf_blocks = LeafBlockReader(
             source.flat, parser.env, parser.engine.inline, parser.dialect, slugger, includes
         )
-        blocks = BlockReader(leaves)
+        blocks = BlockReader(leaf_blocks)
         if len(source.flat) < _LONG:
             tokens = parser.tokens()
             includes.read_imports(tokens)
@@ -334,9 +334,9 @@ class _PageIncludes:
         if not self._context.dialect.mdx:
             return
         for token in tokens:
-            if token.type != "mark" or token.meta["found"].kind is not MarkClass.ESM:
+            if token.type != "mark" or token.meta["found"].kind is not MarkupClass.ESM:
                 continue
-            mark: Mark = token.meta["found"]
+            mark: Markup = token.meta["found"]
             text = self._source.flat[mark.start : mark.end]
             for match in _RAW_IMPORT.finditer(text):
                 path = self._locate(match.group(2))
@@ -392,35 +392,35 @@ class _PageIncludes:
             self._watch(included)
         return expanded, included
 
-    def blocks(self, mark: Mark) -> list[Piece] | None:
+    def blocks(self, mark: Markup) -> list[BlockDraft] | None:
         """Return the blocks that an include directive or an imported partial stands for."""
         if mark.tag is not None:
             path = self._imports.get(mark.tag.name, "")
             return self._read(mark, path, self._whole(path)) if path else None
-        if mark.kind is MarkClass.EXPRESSION:
+        if mark.kind is MarkupClass.EXPRESSION:
             path = self._raw_imports.get(mark.name, "")
             return self._as_code(mark, path, self._whole(path)) if path else None
-        if mark.kind is not MarkClass.INCLUDE:
+        if mark.kind is not MarkupClass.INCLUDE:
             return None
         if mark.name not in ("include", "rustdoc_include", "playground", "snippet"):
             return []
-        pieces: list[Piece] = []
+        drafts: list[BlockDraft] = []
         for argument in mark.argument.split("\n"):
             path, text = self._text.section(
                 argument, self._source.file, lambda message, _: self._warn(message, mark.start)
             )
             if path and mark.name == "playground":
-                pieces.extend(self._as_code(mark, path, text))
+                drafts.extend(self._as_code(mark, path, text))
             elif path:
-                self._extend(pieces, mark, self._read(mark, path, text))
-        return pieces
+                self._extend(drafts, mark, self._read(mark, path, text))
+        return drafts
 
     def _whole(self, path: str) -> str | None:
         text = self._context.library.text(path)
         self._included.add(text or "", path)
         return text
 
-    def _as_code(self, mark: Mark, path: str, text: str | None) -> list[Piece]:
+    def _as_code(self, mark: Markup, path: str, text: str | None) -> list[BlockDraft]:
         """Return a file that is shown as it is: a playground, a raw import."""
         shown = (text or "").strip("\n").rstrip()
         if not shown:
@@ -430,19 +430,19 @@ class _PageIncludes:
         runs = shown.replace("\n", RUN_BOUNDARY)
         language = path.rpartition(".")[2]
         return [
-            Piece(
+            BlockDraft(
                 BlockKind.CODE, shown, shown, mark.start, mark.end, runs,
                 language=language, included=path,
             )
         ]  # fmt: skip
 
-    def _extend(self, pieces: list[Piece], mark: Mark, more: list[Piece]) -> None:
-        """Add another file's pieces: behind the first piece all stand at the directive's end."""
-        if pieces and more:
+    def _extend(self, drafts: list[BlockDraft], mark: Markup, more: list[BlockDraft]) -> None:
+        """Add another file's drafts: behind the first draft all stand at the directive's end."""
+        if drafts and more:
             more[0].start = mark.end
-        pieces.extend(more)
+        drafts.extend(more)
 
-    def _read(self, mark: Mark, path: str, text: str | None) -> list[Piece]:
+    def _read(self, mark: Markup, path: str, text: str | None) -> list[BlockDraft]:
         if text is None:
             self._warn(f"included file is not UTF-8 text: {path}", mark.start)
             return []
@@ -453,11 +453,11 @@ class _PageIncludes:
         self._context.partials.add(path)
         self._watch(path)
         parsed = self._reader.read(self._reader.visible(make_source(text, path)), self._chain)
-        pieces = [piece for piece in parsed.pieces if piece.text]
-        for index, piece in enumerate(pieces):
-            piece.start, piece.end = mark.end if index else mark.start, mark.end
-            piece.parts, piece.children, piece.included = (), (), path
-        return pieces
+        drafts = [draft for draft in parsed.drafts if draft.text]
+        for index, draft in enumerate(drafts):
+            draft.start, draft.end = mark.end if index else mark.start, mark.end
+            draft.parts, draft.children, draft.included = (), (), path
+        return drafts
 
     def literal(self, directive: Directive, offset: int) -> tuple[str, str]:
         """Return the text and the file that a `literalinclude` names."""

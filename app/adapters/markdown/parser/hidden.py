@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from app.adapters.markdown.parser.tags import VOID_NAMES, Tag, TagScanner
+from app.adapters.markdown.parser.tags import VOID_NAMES, HtmlTag, TagScanner
 from app.domain.document import Span
 
 _CANDIDATE = re.compile(r"<[A-Za-z][\w.:-]*\s[^<]*?(?:hidden|style\s*=|color\s*=)")
@@ -76,7 +76,7 @@ def without(source: str, hidden: Sequence[Hidden]) -> str:
     return "".join([*parts, source[position:]])
 
 
-def is_hidden(tag: Tag, *, plain: bool = True) -> bool:
+def is_hidden(tag: HtmlTag, *, plain: bool = True) -> bool:
     """Whether a tag says that it is not shown. `plain` says that nothing round it is coloured."""
     attributes = tag.attributes
     value = attributes.get("hidden")
@@ -116,7 +116,7 @@ def _within(position: int, spans: Sequence[Span]) -> bool:
     return index >= 0 and position < spans[index][1]
 
 
-def _element(source: str, scanner: TagScanner, tag: Tag) -> Hidden:
+def _element(source: str, scanner: TagScanner, tag: HtmlTag) -> Hidden:
     """Return an element with what it holds: to its closing tag, or as far as a browser takes it."""
     if tag.void or tag.name.lower() in VOID_NAMES:
         return Hidden(tag.start, tag.end)

@@ -92,7 +92,7 @@ class InlineReader:
         """Return the text that a heading's anchor is made of."""
         if not self._special.search(content):
             return content
-        text = "".join(_slug_piece(token, policy) for token in self.parse(content, env))
+        text = "".join(_slug_part(token, policy) for token in self.parse(content, env))
         return text.strip() if policy.strip else text
 
 
@@ -177,7 +177,7 @@ _HANDLERS: dict[str, Callable[[Collector, Token], None]] = {
 }
 
 
-def _slug_piece(token: Token, policy: SlugPolicy) -> str:
+def _slug_part(token: Token, policy: SlugPolicy) -> str:
     match token.type:
         case "image":
             return _alt_text(token) if policy.images else ""

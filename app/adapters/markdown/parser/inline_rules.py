@@ -7,7 +7,7 @@ import re
 
 from markdown_it.rules_inline import StateInline
 
-from app.adapters.markdown.parser.tags import Tag, TagScanner, plain_text, string_literal
+from app.adapters.markdown.parser.tags import HtmlTag, TagScanner, plain_text, string_literal
 
 _ROLE = re.compile(r"\{([A-Za-z][\w:+-]*)\}(`+)([^`]|[^`].*?[^`])\2(?!`)", re.DOTALL)
 _INLINE_ATTRIBUTES = re.compile(r"\{:?[ \t]*(?:(?P<marked>[#.]|(?=[\w:-]+=))?[\w:-][^{}\n]*)?\}")
@@ -48,7 +48,7 @@ def tag_rule(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _push_raw(state: StateInline, tag: Tag, inner_end: int) -> None:
+def _push_raw(state: StateInline, tag: HtmlTag, inner_end: int) -> None:
     if tag.name.lower() == "math":
         token = state.push("math_inline", "", 0)
         token.content = plain_text(state.src[tag.end : inner_end])

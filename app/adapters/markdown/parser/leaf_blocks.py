@@ -12,9 +12,9 @@ from markdown_it.utils import EnvType
 from app.adapters.markdown.myst.directives import Directive
 from app.adapters.markdown.parser.anchors import Slugger, heading_source
 from app.adapters.markdown.parser.code import read_fence
-from app.adapters.markdown.parser.drafts import Piece
+from app.adapters.markdown.parser.drafts import BlockDraft
 from app.adapters.markdown.parser.inline import InlineReader
-from app.adapters.markdown.parser.markup import Dialect, Mark, MarkClass, MarkSpan, RawElement
+from app.adapters.markdown.parser.markup import Dialect, Markup, MarkupClass, MarkupSpan, RawElement
 from app.adapters.markdown.parser.raw_html import read_raw
 from app.adapters.markdown.parser.running_text import Text
 from app.domain.document import RUN_BOUNDARY, BlockKind, Span
@@ -25,7 +25,7 @@ _CAPTION = re.compile(r"^(?:figure|fig\.|table|listing|image|diagram)\s*[\dA-Z]"
 class Includes(Protocol):
     """Pulls other files' text into the one that is read; what is missing is a warning there."""
 
-    def blocks(self, mark: Mark) -> list[Piece] | None:
+    def blocks(self, mark: Markup) -> list[BlockDraft] | None:
         """Return the blocks that an include directive or an imported partial stands for.
 
         None if `mark` includes nothing; an empty list if what it includes is missing.
@@ -44,7 +44,7 @@ class Includes(Protocol):
         ...
 
 
-class LeafReader:
+class LeafBlockReader:
     """Makes drafts of single tokens of one file, and notes what turns out to be mark-up."""
 
     def __init__(
@@ -60,7 +60,7 @@ class LeafReader:
         self.file: str = env["file"]
         self.lines: Sequence[int] = env["lines"]
         self.includes = includes
-        self.marks: list[MarkSpan] = []
+        self.marks: list[MarkupSpan] = []
         self.links: list[str] = []
         self._env = env
         self._inline = inline
@@ -79,7 +79,7 @@ class LeafReader:
         if token.map is None:
             return 0, 0
         first, last = token.map
-        # Mark-up may stand in front of a block on its first line.
+        # Markup-up may stand in front of a block on its first line.
         return self.trim(token.meta.get("start", self.lines[first]), self.lines[last])
 
     def trim(self, start: int, end: int) -> Span:
@@ -91,7 +91,7 @@ class LeafReader:
             end - (length - len(segment.rstrip())),
         )
 
-    def paragraph(self, content: str, text: Text, start: int, end: int) -> Piece | None:
+    def paragraph(self, content: str, text: Text, start: int, end: int) -> BlockDraft | None:
         """Make a paragraph, or what an only image or formula in it makes of it."""
         if not text.text:
             self.marks.append((_class_of(content), start, end))
@@ -101,14 +101,16 @@ class LeafReader:
             kind = BlockKind.FIGURE
         elif text.text[0] in "\\$" and not text.id_text.strip():
             kind = BlockKind.MATH
-        piece = Piece(kind, text.text, text.id_text, start, end, runs=text.runs, terms=text.terms)
-        piece.author_id = text.anchor
-        piece.caption = (
+        draft = BlockDraft(
+            kind, text.text, text.id_text, start, end, runs=text.runs, terms=text.terms
+        )
+        draft.author_id = text.anchor
+        draft.caption = (
             content[0] == content[-1] and content[0] in "*_" and bool(_CAPTION.match(text.text))
         )
-        return piece
+        return draft
 
-    def heading(self, token: Token, content: str) -> Piece:
+    def heading(self, token: Token, content: str) -> BlockDraft:
         """Make a heading with its anchor; every heading of a page must come here in order."""
         start, end = self.span(token)
         heading = heading_source(content, self._dialect)
@@ -116,7 +118,7 @@ class LeafReader:
         level = int(token.tag[1])
         slug_text = self._inline.slug_text(heading.content, self._env, self._slugger.policy)
         anchor = self._slugger.anchor(slug_text, level, heading.explicit_id)
-        return Piece(
+        return BlockDraft(
             BlockKind.HEADING,
             text.text,
             text.id_text,
@@ -128,14 +130,14 @@ class LeafReader:
             anchor=anchor,
         )
 
-    def verbatim(self, token: Token) -> list[Piece]:
+    def verbatim(self, token: Token) -> list[BlockDraft]:
         """Make a block of code or display maths."""
         start, end = self.span(token)
         if token.type == "math_block":
-            return [Piece(BlockKind.MATH, token.content.strip(), token.content, start, end)]
+            return [BlockDraft(BlockKind.MATH, token.content.strip(), token.content, start, end)]
         code = read_fence(token, self._dialect)
         if code.language == "math":
-            return [Piece(BlockKind.MATH, code.text.strip(), code.text, start, end)]
+            return [BlockDraft(BlockKind.MATH, code.text.strip(), code.text, start, end)]
         literal = token.meta.get("literalinclude")
         if literal is not None:
             text, included = self.includes.literal(literal, start)
@@ -145,10 +147,10 @@ class LeafReader:
         text = code.visible(text)
         if not text:
             empty = literal is None and not code.text.strip()
-            self.marks.append((MarkClass.RULE if empty else MarkClass.INCLUDE, start, end))
+            self.marks.append((MarkupClass.RULE if empty else MarkupClass.INCLUDE, start, end))
             return []
         return [
-            Piece(
+            BlockDraft(
                 BlockKind.CODE,
                 text,
                 text,
@@ -162,25 +164,25 @@ class LeafReader:
             )
         ]
 
-    def raw(self, token: Token) -> list[Piece]:
+    def raw(self, token: Token) -> list[BlockDraft]:
         """Make the blocks of an HTML element that was read whole."""
         element: RawElement = token.meta["found"]
-        pieces = read_raw(self.source, element)
-        if pieces:
-            self.marks.append((MarkClass.TAG, element.start, element.inner_start))
-            self.marks.append((MarkClass.TAG, element.inner_end, element.end))
+        drafts = read_raw(self.source, element)
+        if drafts:
+            self.marks.append((MarkupClass.TAG, element.start, element.inner_start))
+            self.marks.append((MarkupClass.TAG, element.inner_end, element.end))
         else:
-            self.marks.append((MarkClass.EMBED, element.start, element.end))
-        return pieces
+            self.marks.append((MarkupClass.EMBED, element.start, element.end))
+        return drafts
 
 
-def _class_of(content: str) -> MarkClass:
+def _class_of(content: str) -> MarkupClass:
     """Name the mark-up that a paragraph without text consists of."""
     head = content.lstrip()[:4]
     if head.startswith("<!--"):
-        return MarkClass.COMMENT
+        return MarkupClass.COMMENT
     if head.startswith(("{:", "{#")):
-        return MarkClass.ATTRIBUTE_LIST
+        return MarkupClass.ATTRIBUTE_LIST
     if head.startswith("{"):
-        return MarkClass.EXPRESSION
-    return MarkClass.TAG
+        return MarkupClass.EXPRESSION
+    return MarkupClass.TAG

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from app.adapters.markdown.parser.tags import Tag
+from app.adapters.markdown.parser.tags import HtmlTag
 
 
-class MarkClass(StrEnum):
+class MarkupClass(StrEnum):
     """The named classes of mark-up that hold no text of the book."""
 
     FRONT_MATTER = "front_matter"
@@ -26,17 +26,17 @@ class MarkClass(StrEnum):
     EMBED = "embed"
 
 
-class Mark(NamedTuple):
+class Markup(NamedTuple):
     """A stretch of mark-up at `source[start:end]`.
 
     `opens` and `closes` name the container that begins or ends here: a tag's name, or the colons
     of a directive. `name` is a directive's name, an include's path or a label's id.
     """
 
-    kind: MarkClass
+    kind: MarkupClass
     start: int
     end: int
-    tag: Tag | None = None
+    tag: HtmlTag | None = None
     opens: str = ""
     closes: str = ""
     name: str = ""
@@ -45,14 +45,14 @@ class Mark(NamedTuple):
     """An id that a directive's options give."""
 
 
-MarkSpan: TypeAlias = tuple[MarkClass, int, int]
+MarkupSpan: TypeAlias = tuple[MarkupClass, int, int]
 """A stretch of mark-up as coverage counts it: class, start, end."""
 
 
 class RawElement(NamedTuple):
     """An HTML element read whole, whose content is not Markdown: a table, `<pre>`, MathML."""
 
-    tag: Tag
+    tag: HtmlTag
     start: int
     end: int
     inner_start: int

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
 
-from app.adapters.markdown.parser.drafts import Piece
-from app.adapters.markdown.parser.markup import Mark
-from app.adapters.markdown.parser.tags import Tag
+from app.adapters.markdown.parser.drafts import BlockDraft
+from app.adapters.markdown.parser.markup import Markup
+from app.adapters.markdown.parser.tags import HtmlTag
 from app.domain.document import BlockKind
 
 ADMONITIONS = frozenset(
@@ -35,7 +35,7 @@ _EXERCISE_TITLE = re.compile(
 
 
 @dataclass(slots=True)
-class Scope:
+class Container:
     """An open container.
 
     `kind` with `capture`: what it holds becomes one block of that kind. `kind` without: the
@@ -53,7 +53,7 @@ class Scope:
     author_id: str = ""
     title_end: int = 0
     """Where the title ends in the source."""
-    pieces: list[Piece] = field(default_factory=list)
+    drafts: list[BlockDraft] = field(default_factory=list)
 
 
 _BY_DATA_TYPE = {
@@ -97,12 +97,12 @@ def titled_kind(title: str) -> BlockKind:
     return BlockKind.EXERCISE if _EXERCISE_TITLE.match(title) else BlockKind.ADMONITION
 
 
-def scope_of(mark: Mark) -> Scope:
-    """Return the scope that `mark` opens."""
+def container_of(mark: Markup) -> Container:
+    """Return the container that `mark` opens."""
     if mark.tag is None:
-        return _directive_scope(mark)
+        return _directive_container(mark)
     name, kind, role, title, level, author_id = _tag_facts(mark.tag.name, mark.tag.inside)
-    return Scope(
+    return Container(
         name,
         mark.start,
         kind,
@@ -115,13 +115,13 @@ def scope_of(mark: Mark) -> Scope:
     )
 
 
-def _directive_scope(mark: Mark) -> Scope:
+def _directive_container(mark: Markup) -> Container:
     name = mark.name.lower()
     kind = next((kind for names, kind in _DIRECTIVES if name in names), None)
     if kind is BlockKind.ADMONITION or (name == "question" and mark.argument.endswith("?")):
         kind = titled_kind(mark.argument)
     role = {"table": "table", "list-table": "table", "caption": "caption"}.get(name, "")
-    return Scope(
+    return Container(
         mark.opens,
         mark.start,
         kind,
@@ -134,13 +134,13 @@ def _directive_scope(mark: Mark) -> Scope:
 
 
 _Facts: TypeAlias = "tuple[str, BlockKind | None, str, str, int, str]"
-"""Of a scope: name, kind, role, title, level, author's id."""
+"""Of a container: name, kind, role, title, level, author's id."""
 
 
 @lru_cache(maxsize=4096)
 def _tag_facts(tag_name: str, inside: str) -> _Facts:
     """Read what an opening tag means; a book repeats few tags many times."""
-    tag = Tag(tag_name, 0, 0, inside=inside)
+    tag = HtmlTag(tag_name, 0, 0, inside=inside)
     name, data_type, author_id = tag_name.lower(), tag.get("data-type"), tag.get("id")
     kind: BlockKind | None = None
     role, title, level = "", "", 0
@@ -159,7 +159,7 @@ def _tag_facts(tag_name: str, inside: str) -> _Facts:
     return tag_name, kind, role, title, level, author_id
 
 
-def _component_facts(tag: Tag) -> tuple[BlockKind | None, str, str]:
+def _component_facts(tag: HtmlTag) -> tuple[BlockKind | None, str, str]:
     name = tag.name.lower()
     if name == "listing":
         return None, "listing", ""

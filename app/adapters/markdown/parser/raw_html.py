@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from app.adapters.markdown.parser.drafts import Piece
+from app.adapters.markdown.parser.drafts import BlockDraft
 from app.adapters.markdown.parser.markup import RawElement
 from app.adapters.markdown.parser.tags import plain_text
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
@@ -32,7 +32,7 @@ _ALT = re.compile(r"<img\b(?>[^<>]*?\balt\s*=\s*(?:\"([^\"]*)\"|'([^']*)'))[^<>]
 _ID = re.compile(r"\bid\s*=\s*[\"']([^\"']+)[\"']")
 
 
-def read_raw(source: str, element: RawElement) -> list[Piece]:
+def read_raw(source: str, element: RawElement) -> list[BlockDraft]:
     """Return the blocks of a raw element; none for scripts, frames and drawings."""
     name = element.tag.name.lower()
     if name == "table":
@@ -45,12 +45,12 @@ def read_raw(source: str, element: RawElement) -> list[Piece]:
         return _preformatted(source, element)
     if name == "math":
         text = plain_text(source[element.inner_start : element.inner_end])
-        piece = Piece(BlockKind.MATH, text, text, element.start, element.end)
-        return [piece] if text else []
+        draft = BlockDraft(BlockKind.MATH, text, text, element.start, element.end)
+        return [draft] if text else []
     return []
 
 
-def _table(source: str, element: RawElement) -> list[Piece]:
+def _table(source: str, element: RawElement) -> list[BlockDraft]:
     inner = source[element.inner_start : element.inner_end]
     rows: list[Part] = []
     runs: list[str] = []
@@ -74,7 +74,7 @@ def _table(source: str, element: RawElement) -> list[Piece]:
     if title:
         text, runs = f"{title}\n{text}", [title, *runs]
     return [
-        Piece(
+        BlockDraft(
             BlockKind.TABLE,
             text,
             text,
@@ -104,7 +104,7 @@ def _cell_text(match: re.Match[str]) -> str:
     return plain_text(_ALT.sub(lambda alt: f" {alt.group(1) or alt.group(2) or ''} ", inner))
 
 
-def _list(source: str, element: RawElement) -> list[Piece]:
+def _list(source: str, element: RawElement) -> list[BlockDraft]:
     inner = source[element.inner_start : element.inner_end]
     parts: list[Part] = []
     for match in _closed(_ITEM, inner):
@@ -119,7 +119,9 @@ def _list(source: str, element: RawElement) -> list[Piece]:
     text = "\n".join(part.text for part in parts)
     runs = RUN_BOUNDARY.join(part.text[2:] for part in parts)
     return [
-        Piece(BlockKind.LIST, text, text, element.start, element.end, runs=runs, parts=tuple(parts))
+        BlockDraft(
+            BlockKind.LIST, text, text, element.start, element.end, runs=runs, parts=tuple(parts)
+        )
     ]
 
 
@@ -127,11 +129,11 @@ def _cell_text_of(inner: str) -> str:
     return plain_text(_ALT.sub(lambda alt: f" {alt.group(1) or alt.group(2) or ''} ", inner))
 
 
-def _definitions(source: str, element: RawElement) -> list[Piece]:
+def _definitions(source: str, element: RawElement) -> list[BlockDraft]:
     """One entry for each definition; terms that follow one another share theirs."""
     inner = source[element.inner_start : element.inner_end]
     terms = list(_closed(_ENTRY, inner))
-    pieces: list[Piece] = []
+    drafts: list[BlockDraft] = []
     names: list[str] = []
     first = 0
     for index, match in enumerate(terms):
@@ -143,8 +145,8 @@ def _definitions(source: str, element: RawElement) -> list[Piece]:
         if (not definition and stop < len(inner)) or not (names or definition):
             continue
         text = "\n".join([*names, definition]).strip()
-        pieces.append(
-            Piece(
+        drafts.append(
+            BlockDraft(
                 BlockKind.GLOSSARY_ENTRY,
                 text,
                 text,
@@ -156,7 +158,7 @@ def _definitions(source: str, element: RawElement) -> list[Piece]:
             )
         )
         names = []
-    return pieces
+    return drafts
 
 
 def _id_of(tag: str) -> str:
@@ -164,13 +166,13 @@ def _id_of(tag: str) -> str:
     return match[1] if match else ""
 
 
-def _preformatted(source: str, element: RawElement) -> list[Piece]:
+def _preformatted(source: str, element: RawElement) -> list[BlockDraft]:
     inner = _COMMENT.sub(_uncommented, source[element.inner_start : element.inner_end])
     text = html.unescape(_TAGS.sub("", inner)).strip("\n").rstrip()
     if not text.strip():
         return []
     runs = text.replace("\n", RUN_BOUNDARY)
-    return [Piece(BlockKind.CODE, text, text, element.start, element.end, runs=runs)]
+    return [BlockDraft(BlockKind.CODE, text, text, element.start, element.end, runs=runs)]
 
 
 def _uncommented(match: re.Match[str]) -> str:

@@ -187,7 +187,7 @@ class Collector:
 
 
 def glued(runs: str) -> str:
-    """Mark the boundaries that stand within a word."""
+    """Markup the boundaries that stand within a word."""
     return _WITHIN_WORD.sub(GLUED_BOUNDARY, runs)
 
 

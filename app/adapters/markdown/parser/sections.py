@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from app.adapters.markdown.parser.drafts import Piece, merge, split_list
+from app.adapters.markdown.parser.drafts import BlockDraft, merge, split_list
 from app.adapters.markdown.parser.running_text import MAX_TERM_WORDS
 from app.domain.document import BlockKind
 
@@ -56,40 +56,40 @@ class _Section:
     term: str = ""
 
 
-def classify(pieces: Sequence[Piece], title: str) -> list[Piece]:
+def classify(drafts: Sequence[BlockDraft], title: str) -> list[BlockDraft]:
     """Join captions to their figures and give blocks the kinds their headings call for."""
-    result: list[Piece] = []
+    result: list[BlockDraft] = []
     stack = [_Section(0, _role_of(title))]
-    run: list[Piece] = []
-    for piece in _with_captions(pieces):
-        if piece.kind is BlockKind.HEADING:
+    run: list[BlockDraft] = []
+    for draft in _with_captions(drafts):
+        if draft.kind is BlockKind.HEADING:
             result.extend(_settle(run, stack[-1]))
             run = []
-            while len(stack) > 1 and stack[-1].level >= piece.level:
+            while len(stack) > 1 and stack[-1].level >= draft.level:
                 stack.pop()
-            stack.append(_open_section(piece, stack[-1]))
-            result.append(piece)
+            stack.append(_open_section(draft, stack[-1]))
+            result.append(draft)
         else:
-            run.append(piece)
+            run.append(draft)
     result.extend(_settle(run, stack[-1]))
     return result
 
 
-def _with_captions(pieces: Iterable[Piece]) -> list[Piece]:
-    joined: list[Piece] = []
-    for piece in pieces:
+def _with_captions(drafts: Iterable[BlockDraft]) -> list[BlockDraft]:
+    joined: list[BlockDraft] = []
+    for draft in drafts:
         last = joined[-1] if joined else None
         if (
-            piece.caption
+            draft.caption
             and last is not None
             and last.kind is BlockKind.FIGURE
             and not last.included
         ):
-            figure = merge(BlockKind.FIGURE, [last, piece])
-            figure.title = piece.text
+            figure = merge(BlockKind.FIGURE, [last, draft])
+            figure.title = draft.text
             joined[-1] = figure
         else:
-            joined.append(piece)
+            joined.append(draft)
     return joined
 
 
@@ -103,7 +103,7 @@ def _role_of(heading: str) -> str:
     return "solutions" if _SOLUTIONS.match(heading) else ""
 
 
-def _open_section(heading: Piece, parent: _Section) -> _Section:
+def _open_section(heading: BlockDraft, parent: _Section) -> _Section:
     text = heading.text
     role = _role_of(text)
     section = _Section(heading.level, role or (parent.role if parent.level or parent.role else ""))
@@ -118,76 +118,76 @@ def _open_section(heading: Piece, parent: _Section) -> _Section:
     return section
 
 
-def _settle(run: list[Piece], section: _Section) -> list[Piece]:
+def _settle(run: list[BlockDraft], section: _Section) -> list[BlockDraft]:
     """Return the blocks between two headings in the kinds that their section calls for."""
     if section.item is not None:
         return _as_items(run, section.item, section.term)
     if section.role == "references":
-        return [item for piece in run for item in _as_references(piece)]
+        return [item for draft in run for item in _as_references(draft)]
     if section.role == "exercises":
-        return [item for piece in run for item in _as_exercises(piece)]
+        return [item for draft in run for item in _as_exercises(draft)]
     if section.role == "glossary":
-        return [item for piece in run for item in _as_entries(piece)]
+        return [item for draft in run for item in _as_entries(draft)]
     return run
 
 
-def _as_items(run: list[Piece], kind: BlockKind, term: str) -> list[Piece]:
-    result: list[Piece] = []
-    leaves: list[Piece] = []
-    for piece in [*run, None]:
-        if piece is not None and piece.kind in _LEAVES and not piece.included:
-            leaves.append(piece)
+def _as_items(run: list[BlockDraft], kind: BlockKind, term: str) -> list[BlockDraft]:
+    result: list[BlockDraft] = []
+    leaf_blocks: list[BlockDraft] = []
+    for draft in [*run, None]:
+        if draft is not None and draft.kind in _LEAVES and not draft.included:
+            leaf_blocks.append(draft)
             continue
-        if leaves:
-            item = merge(kind, leaves)
-            if len(leaves) == 1 and not item.parts[1:]:
-                item.parts = leaves[0].parts
+        if leaf_blocks:
+            item = merge(kind, leaf_blocks)
+            if len(leaf_blocks) == 1 and not item.parts[1:]:
+                item.parts = leaf_blocks[0].parts
             if term:
                 item.terms = (term,)
             result.append(item)
-            leaves = []
-        if piece is not None:
-            result.append(piece)
+            leaf_blocks = []
+        if draft is not None:
+            result.append(draft)
     return result
 
 
-def _as_references(piece: Piece) -> list[Piece]:
-    if piece.kind is BlockKind.PARAGRAPH:
-        piece.kind = BlockKind.REFERENCE
-    elif piece.kind is BlockKind.LIST:
-        return split_list(piece, BlockKind.REFERENCE)
-    return [piece]
+def _as_references(draft: BlockDraft) -> list[BlockDraft]:
+    if draft.kind is BlockKind.PARAGRAPH:
+        draft.kind = BlockKind.REFERENCE
+    elif draft.kind is BlockKind.LIST:
+        return split_list(draft, BlockKind.REFERENCE)
+    return [draft]
 
 
-def _as_exercises(piece: Piece) -> list[Piece]:
-    if piece.kind is BlockKind.LIST:
-        return split_list(piece, BlockKind.EXERCISE)
-    if piece.kind is BlockKind.PARAGRAPH and _NUMBERED.match(piece.text):
-        piece.kind = BlockKind.EXERCISE
-    return [piece]
+def _as_exercises(draft: BlockDraft) -> list[BlockDraft]:
+    if draft.kind is BlockKind.LIST:
+        return split_list(draft, BlockKind.EXERCISE)
+    if draft.kind is BlockKind.PARAGRAPH and _NUMBERED.match(draft.text):
+        draft.kind = BlockKind.EXERCISE
+    return [draft]
 
 
-def _as_entries(piece: Piece) -> list[Piece]:
+def _as_entries(draft: BlockDraft) -> list[BlockDraft]:
     """A paragraph of a glossary that is an entry, or a list of which every item is one."""
-    if piece.kind is not BlockKind.LIST:
-        _as_entry(piece)
-        return [piece]
-    items = split_list(replace(piece), BlockKind.PARAGRAPH)
+    if draft.kind is not BlockKind.LIST:
+        _as_entry(draft)
+        return [draft]
+    items = split_list(replace(draft), BlockKind.PARAGRAPH)
     for item in items:
         begins = _LEADING_TERM.match(item.text)
         if begins and not item.terms and begins["term"].count(" ") < MAX_TERM_WORDS:
             item.terms = (begins["term"],)  # where all are of that form, it need not be bold
         _as_entry(item)
     entries = all(item.kind is BlockKind.GLOSSARY_ENTRY for item in items)
-    return items if entries else [piece]
+    return items if entries else [draft]
 
 
-def _as_entry(piece: Piece) -> None:
+def _as_entry(draft: BlockDraft) -> None:
     """A paragraph of a glossary that begins with its term in bold, then a colon or a dash."""
-    if piece.kind is not BlockKind.PARAGRAPH or not piece.terms:
+    if draft.kind is not BlockKind.PARAGRAPH or not draft.terms:
         return
-    match = _LEADING_TERM.match(piece.text)
-    if match and piece.terms[0] in match["term"]:
-        piece.kind, piece.terms = BlockKind.GLOSSARY_ENTRY, (match["term"].strip(),)
-    elif piece.text.startswith(piece.terms[0]) and len(piece.text) > len(piece.terms[0]) + 2:
-        piece.kind, piece.terms = BlockKind.GLOSSARY_ENTRY, piece.terms[:1]
+    match = _LEADING_TERM.match(draft.text)
+    if match and draft.terms[0] in match["term"]:
+        draft.kind, draft.terms = BlockKind.GLOSSARY_ENTRY, (match["term"].strip(),)
+    elif draft.text.startswith(draft.terms[0]) and len(draft.text) > len(draft.terms[0]) + 2:
+        draft.kind, draft.terms = BlockKind.GLOSSARY_ENTRY, draft.terms[:1]

@@ -48,7 +48,7 @@ VOID_NAMES = frozenset(
 )
 
 
-class Tag(NamedTuple):
+class HtmlTag(NamedTuple):
     """A tag at `source[start:end]`."""
 
     name: str
@@ -103,11 +103,11 @@ class TagScanner:
             self._missing[closing] = start
         return -1 if limit is not None and found + len(closing) > limit else found
 
-    def tag_at(self, start: int) -> Tag | None:
+    def tag_at(self, start: int) -> HtmlTag | None:
         """Return the tag whose `<` is at `start`, or None."""
         match = SIMPLE_TAG.match(self._text, start)
         if match:
-            return Tag(
+            return HtmlTag(
                 match["name"],
                 start,
                 match.end(),
@@ -117,13 +117,13 @@ class TagScanner:
             )
         return self._complex_tag(start)
 
-    def _complex_tag(self, start: int) -> Tag | None:
+    def _complex_tag(self, start: int) -> HtmlTag | None:
         text = self._text
         head = _NAME.match(text, start)
         if head is None:
             return None
         if head.group(1) is None:
-            return Tag("", start, head.end(), closing=bool(head.group(2)))
+            return HtmlTag("", start, head.end(), closing=bool(head.group(2)))
         position = head.end()
         while True:
             stop = _STOP.search(text, position)
@@ -144,7 +144,9 @@ class TagScanner:
         void = text[stop.start() - 1] == "/"
         inner_end = stop.start() - void
         closing = text[start + 1] == "/"
-        return Tag(head.group(1), start, stop.end(), closing, void, text[head.end() : inner_end])
+        return HtmlTag(
+            head.group(1), start, stop.end(), closing, void, text[head.end() : inner_end]
+        )
 
     def brace_end(self, start: int) -> int:
         """Return the offset after the `}` that closes the `{` at `start`, or -1."""
@@ -185,7 +187,7 @@ class TagScanner:
             if backslashes % 2 == 0:
                 return position
 
-    def element_end(self, tag: Tag, limit: int) -> tuple[int, int]:
+    def element_end(self, tag: HtmlTag, limit: int) -> tuple[int, int]:
         """Return where the closing tag of `tag` starts and ends, nesting counted, or (-1, -1)."""
         pattern = re.compile(rf"<(/?){re.escape(tag.name)}(?=[\s/>])", re.IGNORECASE)
         depth, position = 1, tag.end

@@ -25,7 +25,7 @@ from markdown_it.common.utils import (
 from app.adapters.markdown.parser.inline_rules import RAW_INLINE, attribute_list
 from app.adapters.markdown.parser.markup import Dialect
 from app.adapters.markdown.parser.running_text import Collector
-from app.adapters.markdown.parser.tags import BLOCK_NAMES, SIMPLE_TAG, Tag
+from app.adapters.markdown.parser.tags import BLOCK_NAMES, SIMPLE_TAG, HtmlTag
 
 _CODE = re.compile(r"(`+)(?!`)(.*?[^`])\1(?!`)", re.DOTALL)
 _WORDS = r"[^\[\]\\<{$`]++|\\[!-/:-@\[-`{-~]|`[^`]++`(?!`)"
@@ -224,7 +224,7 @@ class _Scan:
         name, lower = match["name"], match["name"].lower()
         if ":" in name or lower in RAW_INLINE or lower in BLOCK_NAMES:
             return -1
-        tag = Tag(name, start, match.end(), inside=match["attrs"])
+        tag = HtmlTag(name, start, match.end(), inside=match["attrs"])
         if lower == "img":
             self.out.tag(match["close"] + name, tag.get("alt"), tag.get("title"))
         else:
