@@ -7,8 +7,8 @@ import re
 from markdown_it.rules_block import StateBlock
 
 from app.adapters.markdown.mkdocs.pymdown import autodoc, slash_block
-from app.adapters.markdown.parser.block_rules import Handler, emit
-from app.adapters.markdown.parser.markup import Markup, MarkupClass
+from app.adapters.markdown.parser.block_rules import emit
+from app.adapters.markdown.parser.markup import BlockRule, Markup, MarkupClass
 
 _ADMONITION = re.compile(
     r"(?:!!!|\?\?\?\+?)[ \t]+(?P<name>[\w-]+)(?:[ \t]+[\w-]+)*"
@@ -101,7 +101,7 @@ def _contents(state: StateBlock, position: int, start: int, end: int, silent: bo
     return silent or emit(state, Markup(MarkupClass.DIRECTIVE, position, match.end()), start, end)
 
 
-HANDLERS: dict[str, Handler] = {
+BLOCK_RULES: dict[str, BlockRule] = {
     "!": _admonition,
     "?": _admonition,
     "=": _tab,

@@ -11,6 +11,7 @@ from posixpath import normpath
 from markdown_it.common.utils import normalizeReference
 
 from app.adapters.markdown.includes import SNIPPETS, Library, TextIncludes, folder_of
+from app.adapters.markdown.mkdocs.block_rules import BLOCK_RULES
 from app.adapters.markdown.mkdocs.inline_rules import INLINE_EXTENSIONS
 from app.adapters.markdown.parser.anchors import MKDOCS, PYMDOWNX
 from app.adapters.markdown.parser.markup import Dialect
@@ -27,7 +28,13 @@ from app.adapters.markdown.yaml_source import LOADER, UNREADABLE, load_yaml
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError
 
-DIALECT = Dialect(mkdocs=True, attribute_lists=True, math=True, definition_lists=True)
+DIALECT = Dialect(
+    mkdocs=True,
+    attribute_lists=True,
+    math=True,
+    definition_lists=True,
+    block_rules=tuple(BLOCK_RULES.items()),
+)
 STYLE = MKDOCS
 CONFIG_NAMES = ("mkdocs.yml", "mkdocs.yaml")
 

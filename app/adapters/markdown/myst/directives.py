@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from markdown_it.rules_block import StateBlock
 
-from app.adapters.markdown.parser.block_rules import Handler, emit
-from app.adapters.markdown.parser.markup import Markup, MarkupClass
+from app.adapters.markdown.parser.block_rules import emit, environment
+from app.adapters.markdown.parser.markup import BlockRule, Markup, MarkupClass
 from app.adapters.markdown.parser.open_containers import ADMONITIONS
 from app.adapters.markdown.yaml_source import UNREADABLE, load_yaml
 
@@ -24,9 +24,6 @@ _DOTTED = re.compile(
 _COMMENT = re.compile(r"%[^\n]*$", re.M)
 _CELL_BREAK = re.compile(r"\+{3,}[^\n]*$|\^{3,}[ \t]*$", re.M)
 _REMOVED = re.compile(r"\bremove[-_](?:cell|input)\b")
-_ENVIRONMENT = re.compile(
-    r"\\begin\{(?P<name>(?:equation|align|alignat|gather|multline|flalign|eqnarray|math)\*?)\}"
-)
 
 CODE = frozenset(
     "code code-block code-cell sourcecode literalinclude mermaid graphviz highlight "
@@ -291,28 +288,7 @@ def _cell_break(state: StateBlock, position: int, start: int, end: int, silent: 
     return silent or emit(state, Markup(MarkupClass.RULE, position, match.end()), start, end)
 
 
-def environment(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    """Read a LaTeX display environment such as `align` or `equation`."""
-    match = _ENVIRONMENT.match(state.src, position)
-    if match is None:
-        return False
-    closing = f"\\end{{{match['name']}}}"
-    at = state.env["scanner"].find(closing, match.end(), state.eMarks[end - 1])
-    if at < 0:
-        return False
-    if silent:
-        return True
-    line = start
-    while line < end - 1 and state.eMarks[line] < at:
-        line += 1
-    token = state.push("math_block", "", 0)
-    token.map = [start, line + 1]
-    token.content = state.src[position : at + len(closing)]
-    state.line = line + 1
-    return True
-
-
-HANDLERS: dict[str, Handler] = {
+BLOCK_RULES: dict[str, BlockRule] = {
     "`": _directive,
     "~": _directive,
     ":": _directive,

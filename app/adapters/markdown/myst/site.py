@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from app.adapters.markdown.includes import Library, folder_of
+from app.adapters.markdown.myst.directives import BLOCK_RULES
 from app.adapters.markdown.myst.toctree import toctree_entries
 from app.adapters.markdown.parser.anchors import SPHINX
 from app.adapters.markdown.parser.markup import Dialect
@@ -23,7 +24,13 @@ from app.adapters.markdown.yaml_source import UNREADABLE, load_yaml
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError
 
-DIALECT = Dialect(myst=True, attribute_lists=True, math=True, definition_lists=True)
+DIALECT = Dialect(
+    myst=True,
+    attribute_lists=True,
+    math=True,
+    definition_lists=True,
+    block_rules=tuple(BLOCK_RULES.items()),
+)
 STYLE = SPHINX
 CONFIG_NAMES = (
     "_toc.yml",

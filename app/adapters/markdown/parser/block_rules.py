@@ -9,12 +9,11 @@ one cannot swallow what follows.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Mapping
 
 from markdown_it.rules_block import StateBlock
 
-from app.adapters.markdown.parser.markup import Dialect, Markup, MarkupClass, RawElement
+from app.adapters.markdown.parser.markup import BlockRule, Dialect, Markup, MarkupClass, RawElement
 from app.adapters.markdown.parser.tags import (
     BLOCK_NAMES,
     INLINE_NAMES,
@@ -25,7 +24,6 @@ from app.adapters.markdown.parser.tags import (
     string_literal,
 )
 
-Handler: TypeAlias = Callable[[StateBlock, int, int, int, bool], bool]
 """`handler(state, position, start_line, end_line, silent) -> matched`."""
 
 _ESM = re.compile(
@@ -49,15 +47,18 @@ _FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]:")
 
 
 _MAX_MARKS_A_LINE = 40
+_ENVIRONMENT = re.compile(
+    r"\\begin\{(?P<name>(?:equation|align|alignat|gather|multline|flalign|eqnarray|math)\*?)\}"
+)
 """Of more tags on one line the rest is read as running text, whose tags count just the same."""
 
 
 class StructureRule:
     """The block rule of one dialect; `more` are handlers of its own beside the common ones."""
 
-    def __init__(self, dialect: Dialect, more: Mapping[str, Handler]) -> None:
+    def __init__(self, dialect: Dialect, more: Mapping[str, BlockRule]) -> None:
         self._dialect = dialect
-        handlers: dict[str, Handler] = {"<": self._angle}
+        handlers: dict[str, BlockRule] = {"<": self._angle}
         if dialect.mdx:
             handlers |= {"i": self._esm, "e": self._esm, "{": self._expression}
         elif dialect.kramdown or dialect.attribute_lists or dialect.templates or dialect.mdbook:
@@ -336,4 +337,25 @@ def footnote_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool
     _indented(state, start, end, after, text, 4)
     token.map = [start, state.line]
     state.push("footnote_close", "", -1)
+    return True
+
+
+def environment(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    """Read a LaTeX display environment such as `align` or `equation`."""
+    match = _ENVIRONMENT.match(state.src, position)
+    if match is None:
+        return False
+    closing = f"\\end{{{match['name']}}}"
+    at = state.env["scanner"].find(closing, match.end(), state.eMarks[end - 1])
+    if at < 0:
+        return False
+    if silent:
+        return True
+    line = start
+    while line < end - 1 and state.eMarks[line] < at:
+        line += 1
+    token = state.push("math_block", "", 0)
+    token.map = [start, line + 1]
+    token.content = state.src[position : at + len(closing)]
+    state.line = line + 1
     return True

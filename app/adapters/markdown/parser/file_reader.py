@@ -26,17 +26,15 @@ from app.adapters.markdown.includes import (
     literal_lines,
     not_included,
 )
-from app.adapters.markdown.mkdocs import block_rules as syntax_mkdocs
-from app.adapters.markdown.myst import directives as syntax_myst
 from app.adapters.markdown.myst.directives import Directive
-from app.adapters.markdown.parser import block_rules as syntax
+from app.adapters.markdown.parser import block_rules
 from app.adapters.markdown.parser.anchors import Slugger, SlugStyle, heading_source
 from app.adapters.markdown.parser.blocks import BlockReader, ParsedFile
 from app.adapters.markdown.parser.drafts import BlockDraft
 from app.adapters.markdown.parser.hidden import hidden_elements, without
 from app.adapters.markdown.parser.inline import InlineReader
 from app.adapters.markdown.parser.leaf_blocks import LeafBlockReader
-from app.adapters.markdown.parser.markup import Dialect, Markup, MarkupClass
+from app.adapters.markdown.parser.markup import BlockRule, Dialect, Markup, MarkupClass
 from app.adapters.markdown.parser.model_speech import speech_to_models
 from app.adapters.markdown.parser.tags import TagScanner
 from app.adapters.markdown.source import SourceFile, line_breaks, make_source
@@ -110,12 +108,10 @@ def _engine(features: _Features) -> _Engine:
         from mdit_py_plugins.deflist import deflist_plugin  # noqa: PLC0415
 
         md.use(deflist_plugin)
-    more = dict(syntax_myst.HANDLERS) if dialect.myst else {}
-    if dialect.mkdocs:
-        more |= syntax_mkdocs.HANDLERS
+    rules = dict(dialect.block_rules)
     if dialect.math:
-        more["\\"] = syntax_myst.environment
-    _install(md, dialect, footnotes, more)
+        rules["\\"] = block_rules.environment
+    _install(md, dialect, footnotes, rules)
     md.inline = inline = DispatchingInline()
     md.helpers = LinkHelpers  # type: ignore[assignment]  # used by attribute, as the module is
     inline.ruler.disable("linkify")
@@ -125,17 +121,17 @@ def _engine(features: _Features) -> _Engine:
 
 
 def _install(
-    md: MarkdownIt, dialect: Dialect, footnotes: bool, more: Mapping[str, syntax.Handler]
+    md: MarkdownIt, dialect: Dialect, footnotes: bool, more: Mapping[str, BlockRule]
 ) -> None:
     """Put the dialect's block rules into `md`."""
     ruler = md.block.ruler
     alternatives: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    structure = syntax.StructureRule(dialect, more)
+    structure = block_rules.StructureRule(dialect, more)
     ruler.at("html_block", structure, alternatives)
     if "`" in more:
         ruler.before("fence", "directive", structure, alternatives)
     if footnotes:
-        ruler.before("reference", "footnote", syntax.footnote_rule, alternatives)
+        ruler.before("reference", "footnote", block_rules.footnote_rule, alternatives)
     rules = dict(zip(ruler.get_active_rules(), ruler.getRules(""), strict=True))
     ending = ruler.getRules("paragraph")
     terminators = {name: rule for name, rule in rules.items() if rule in ending}

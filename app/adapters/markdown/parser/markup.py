@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
+
+from markdown_it.rules_block import StateBlock
 
 from app.adapters.markdown.parser.tags import HtmlTag
 
@@ -59,6 +62,10 @@ class RawElement(NamedTuple):
     inner_end: int
 
 
+BlockRule: TypeAlias = Callable[[StateBlock, int, int, int, bool], bool]
+"""`rule(state, position, start line, end line, silent)`: True if it reads a block there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """Which constructs beyond CommonMark and its tables a source file may use."""
@@ -86,3 +93,6 @@ class Dialect:
     extensions: frozenset[str] = frozenset()
     """MkDocs: what the site's `markdown_extensions` switch on, as `mark` or `emoji`."""
     definition_lists: bool = False
+    """`: definition` below its term."""
+    block_rules: tuple[tuple[str, BlockRule], ...] = ()
+    """The dialect's own block rules, each with the character that its blocks begin with."""
