@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from itertools import islice
@@ -15,10 +15,11 @@ from app.adapters.markdown.includes import Library
 from app.adapters.markdown.mdbook import site as mdbook
 from app.adapters.markdown.mkdocs import site as mkdocs
 from app.adapters.markdown.myst import site as myst
-from app.adapters.markdown.parser.file_reader import FileContext, FileReader
+from app.adapters.markdown.parser.file_reader import FileReader
+from app.adapters.markdown.parser.page_includes import FileContext
 from app.adapters.markdown.plain import site as plain
 from app.adapters.markdown.references import check_references
-from app.adapters.markdown.site_map import Layout, Page
+from app.adapters.markdown.site_map import Layout, Page, SiteGenerator
 from app.adapters.markdown.source import make_source
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book, Document, Site, SourceWarning
@@ -29,21 +30,14 @@ from app.domain.well_formed import is_well_formed, well_formed
 from app.services.book_folder import shown_name
 from app.services.gc_control import paused_gc
 
-_OPENERS: dict[Site, Callable[[Library, str], Layout]] = {
-    Site.DOCUSAURUS: docusaurus.open_docusaurus,
-    Site.MDBOOK: mdbook.open_mdbook,
-    Site.MKDOCS: mkdocs.open_mkdocs,
-    Site.MYST: myst.open_myst,
-    Site.PLAIN: plain.open_plain,
+_GENERATORS: Mapping[Site, SiteGenerator] = {
+    Site.DOCUSAURUS: docusaurus.GENERATOR,
+    Site.MDBOOK: mdbook.GENERATOR,
+    Site.MKDOCS: mkdocs.GENERATOR,
+    Site.MYST: myst.GENERATOR,
+    Site.PLAIN: plain.GENERATOR,
 }
-_LANGUAGES = {
-    Site.DOCUSAURUS: (replace(docusaurus.DIALECT, math=True), docusaurus.STYLE),
-    Site.MDBOOK: (mdbook.DIALECT, mdbook.STYLE),
-    Site.MKDOCS: (mkdocs.DIALECT, mkdocs.STYLE),
-    Site.MYST: (myst.DIALECT, myst.STYLE),
-    Site.PLAIN: (plain.DIALECT, plain.STYLE),
-}
-"""The dialect and anchors of a single file, for want of a site's configuration."""
+"""In the order in which a folder is looked through for their configurations."""
 _SLUG = 48
 """Characters of a folder's name in the id that is made of it."""
 _READ_AT_ONCE = 1 << 20
@@ -121,7 +115,7 @@ def _opened(folder: Path, site: Site | None, base_url: str) -> tuple[Library, La
         chosen = site or (Site.DOCUSAURUS if folder.suffix == ".mdx" else Site.PLAIN)
         return Library(folder.parent), _single(chosen, folder.name, base_url)
     library = Library(folder)
-    return library, _well_formed(_OPENERS[site or _site_of(library)](library, base_url))
+    return library, _well_formed(_GENERATORS[site or _site_of(library)].open(library, base_url))
 
 
 def _well_formed(layout: Layout) -> Layout:
@@ -178,8 +172,10 @@ def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> D
 
 
 def _single(site: Site, file: str, base_url: str) -> Layout:
-    dialect, style = _LANGUAGES[site]
-    return Layout(site, dialect, style, (Page(file, base_url),), base_url=base_url)
+    generator = _GENERATORS[site]
+    return Layout(
+        site, generator.dialect, generator.style, (Page(file, base_url),), base_url=base_url
+    )
 
 
 def _context(library: Library, layout: Layout) -> FileContext:
@@ -199,13 +195,7 @@ def detect_site(folder: Path) -> Site:
 
 
 def _site_of(library: Library) -> Site:
-    if docusaurus.find_config(library):
-        return Site.DOCUSAURUS
-    if library.locate("", "book.toml"):
-        return Site.MDBOOK
-    if any(library.locate("", name) for name in mkdocs.CONFIG_NAMES):
-        return Site.MKDOCS
-    return Site.MYST if myst.find_config(library) else Site.PLAIN
+    return next(site for site, generator in _GENERATORS.items() if generator.is_used_in(library))
 
 
 def book_id_of(name: str) -> BookId:

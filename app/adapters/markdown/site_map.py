@@ -218,3 +218,16 @@ def pages_of(
             seen.add(file)
             pages.append(Page(file, page_url(file), entry.title, chapter))
     return pages
+
+
+@dataclass(frozen=True, slots=True)
+class SiteGenerator:
+    """What the reader knows of a site generator: a line of the table in `book.py`."""
+
+    open: Callable[[Library, str], Layout]
+    """(the book's files, base URL or "") -> the site's pages."""
+    is_used_in: Callable[[Library], bool]
+    """Whether the folder holds the generator's configuration."""
+    dialect: Dialect
+    """Of a single file, without a configuration."""
+    style: SlugStyle

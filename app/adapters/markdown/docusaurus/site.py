@@ -16,6 +16,7 @@ from app.adapters.markdown.parser.markup import Dialect
 from app.adapters.markdown.site_map import (
     Layout,
     Page,
+    SiteGenerator,
     configured_base,
     join_url,
     markdown_files,
@@ -346,3 +347,11 @@ def _built_permalinks(library: Library, config: SiteConfig) -> dict[str, str]:
             if isinstance(source, str) and isinstance(permalink, str):
                 permalinks[source] = permalink
     return permalinks
+
+
+GENERATOR = SiteGenerator(
+    open_docusaurus,
+    lambda library: find_config(library) is not None,
+    replace(DIALECT, math=True),
+    STYLE,
+)

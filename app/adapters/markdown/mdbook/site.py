@@ -11,6 +11,7 @@ from app.adapters.markdown.plain.site import summary_entries
 from app.adapters.markdown.site_map import (
     Layout,
     Page,
+    SiteGenerator,
     configured_base,
     join_url,
     markdown_files,
@@ -76,3 +77,8 @@ def _config(library: Library) -> dict[str, object]:
 def _table(config: dict[str, object], name: str) -> dict[str, object]:
     value = config.get(name)
     return value if isinstance(value, dict) else {}
+
+
+GENERATOR = SiteGenerator(
+    open_mdbook, lambda library: library.locate("", "book.toml") is not None, DIALECT, STYLE
+)

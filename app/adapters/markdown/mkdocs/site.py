@@ -18,6 +18,7 @@ from app.adapters.markdown.parser.markup import Dialect
 from app.adapters.markdown.site_map import (
     Layout,
     Page,
+    SiteGenerator,
     TocEntry,
     configured_base,
     join_url,
@@ -186,3 +187,11 @@ def appended_references(
             label = normalizeReference(match["label"])
             found[label] = {"title": "", "href": match["target"], "map": [0, 0]}
     return found
+
+
+GENERATOR = SiteGenerator(
+    open_mkdocs,
+    lambda library: any(library.locate("", name) for name in CONFIG_NAMES),
+    DIALECT,
+    STYLE,
+)

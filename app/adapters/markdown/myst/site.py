@@ -14,6 +14,7 @@ from app.adapters.markdown.parser.markup import Dialect
 from app.adapters.markdown.site_map import (
     Layout,
     Page,
+    SiteGenerator,
     TocEntry,
     configured_base,
     join_url,
@@ -217,3 +218,6 @@ def _mystmd_entries(items: object, depth: int, text: str) -> Iterator[TocEntry]:
 
 def _line_of(text: str, target: str) -> int:
     return text.count("\n", 0, max(text.find(target), 0)) + 1
+
+
+GENERATOR = SiteGenerator(open_myst, lambda library: bool(find_config(library)), DIALECT, STYLE)

@@ -11,6 +11,7 @@ from app.adapters.markdown.parser.markup import Dialect
 from app.adapters.markdown.site_map import (
     Layout,
     Page,
+    SiteGenerator,
     TocEntry,
     join_url,
     markdown_files,
@@ -166,3 +167,6 @@ def _toctree_entries(items: object, chapter: str) -> list[tuple[TocEntry, str]]:
             found.append((entry, chapter or title))
         found.extend(_toctree_entries(item.get("sections"), chapter or title))
     return found
+
+
+GENERATOR = SiteGenerator(open_plain, lambda _: True, DIALECT, STYLE)
