@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from app.adapters.markdown import read_text
+from app.adapters.markdown.parser import file_reader
 from app.domain.document import BlockKind, Site
 
 KINDS = {
@@ -64,3 +66,15 @@ def test_a_quote_says_where_its_text_begins(words: str) -> None:
     text = f"> {words}\n"
     (block,) = read_text(text).blocks
     assert [text[part.start : part.end] for part in block.parts] == [words]
+
+
+def test_a_long_file_is_read_as_a_short_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By sections, and its link targets before the links."""
+    book = Path(__file__).parents[1] / "app" / "sample_book" / "docs"
+    pages = [path.read_text("utf-8") for path in sorted(book.rglob("*.md*"))]
+    text = "See [the end][end].\n\n" + "\n\n".join(pages) + "\n\n[end]: https://example.org\n"
+    expected = read_text(text, site=Site.DOCUSAURUS, file="p.mdx")
+    monkeypatch.setattr(file_reader, "_LONG", 0)
+    monkeypatch.setattr(file_reader, "_SECTION_TOKENS", 20)
+    assert read_text(text, site=Site.DOCUSAURUS, file="p.mdx") == expected
+    assert expected.blocks[0].text == "See the end."

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import MutableMapping
 from dataclasses import replace
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
+from markdown_it import MarkdownIt, helpers
+from markdown_it.parser_inline import ParserInline
 from markdown_it.rules_block import StateBlock
 from markdown_it.utils import EnvType
 
@@ -21,6 +23,7 @@ from app.adapters.markdown.parser.inline import InlineReader, render
 from app.adapters.markdown.parser.markup import Dialect
 from app.adapters.markdown.parser.running_text import Text
 from app.adapters.markdown.plain import site as plain
+from app.adapters.markdown.speed.inline_dispatch import DispatchingInline, LinkHelpers
 from app.adapters.markdown.speed.line_index import block_state
 from app.adapters.markdown.speed.quick_inline import QuickInline
 
@@ -113,3 +116,24 @@ def test_lines_are_indexed_as_markdown_it_does(source: str) -> None:
     expected, found = StateBlock(source, md, {}, []), block_state(source, md, {}, [])
     for name in ("src", "bMarks", "eMarks", "tShift", "sCount", "bsCount", "lineMax"):
         assert getattr(found, name) == getattr(expected, name)
+
+
+def inline_tokens(
+    parser: ParserInline, helpers: object, content: str
+) -> list[MutableMapping[str, object]]:
+    md = MarkdownIt("commonmark")
+    md.inline = parser
+    md.helpers = helpers  # type: ignore[assignment]  # used by attribute, as the module is
+    parser.ruler.disable("linkify")
+    if isinstance(parser, DispatchingInline):
+        parser.prepare()
+    env: EnvType = {"references": REFERENCES, "steps": 10_000, "file": "page.md"}
+    return [token.as_dict() for token in md.parseInline(content, env)]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(SNIPPETS), min_size=1, max_size=9).map("".join))
+@example("[a](<b c> 'title') ![x][known] <https://a.example> `code` **bold *both***")
+def test_rules_asked_by_first_character_make_the_same_tokens(content: str) -> None:
+    expected = inline_tokens(ParserInline(), helpers, content)
+    assert inline_tokens(DispatchingInline(), LinkHelpers, content) == expected

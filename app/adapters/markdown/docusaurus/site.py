@@ -8,8 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from app.adapters.markdown.docusaurus.javascript import Value, read_literal
-from app.adapters.markdown.docusaurus.names import is_folder_page, strip_number, strip_numbers
-from app.adapters.markdown.docusaurus.sidebars import Doc, order_docs
+from app.adapters.markdown.docusaurus.sidebars import (
+    Doc,
+    is_folder_page,
+    order_docs,
+    strip_number,
+    strip_numbers,
+)
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.parser.anchors import DOCUSAURUS
 from app.adapters.markdown.parser.markup import Dialect

@@ -222,13 +222,11 @@ class _FileParser(NamedTuple):
         self.each_section(found.extend, BUDGET.steps_of(self.flat))
         return found
 
-    def each_section(
-        self, hand_on: Callable[[list[Token]], None], most: int = _SECTION_TOKENS
-    ) -> None:
-        """Hand on the tokens of about `most` at a time, none of a block in part."""
+    def each_section(self, hand_on: Callable[[list[Token]], None], most: int | None = None) -> None:
+        """Hand on about `most` tokens at a time, none of a block in part."""
         md, env = self.engine.md, self.env
         env["scanner"] = TagScanner(self.flat)
-        env["section"] = Section(BUDGET.steps_of(self.flat), most, hand_on)
+        env["section"] = Section(BUDGET.steps_of(self.flat), most or _SECTION_TOKENS, hand_on)
         tokens: list[Token] = []
         state = block_state(self.flat, md, env, tokens)
         # Quotes move these marks while they are read.
