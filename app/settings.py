@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from app.domain.answering.refusal import THRESHOLD
+from app.domain.answering.refusal import ANSWER_THRESHOLD, REFUSAL_THRESHOLD
 from app.domain.retrieval.fusion import DENSE_WEIGHT, Fusion
 
 # https://cohere.com/pricing (2025); prices change, so a setting overrides them.
@@ -106,8 +106,11 @@ class Settings(BaseSettings):
     history_tokens: int = Field(1_000, ge=0)
     """Token budget of the latest turns of the conversation."""
     max_question_chars: int = 4_000
-    refusal_threshold: float = Field(THRESHOLD, ge=0.0, le=1.0)
-    """Answerability score below which an extractive answer is refused; `eval` suggests a value."""
+    refusal_threshold: float = Field(REFUSAL_THRESHOLD, ge=0.0, le=1.0)
+    """Answerability score below which a question is refused; `eval` suggests a value."""
+    answer_threshold: float = Field(ANSWER_THRESHOLD, ge=0.0, le=1.0)
+    """Answerability score from which on a question is answered, not uncertain; `eval` suggests a
+    value."""
     solutions: Literal["hide", "hint", "show"] = "hint"
     """Answer to an exercise of the book, unless the request says otherwise."""
     allowed_origins: str = ""

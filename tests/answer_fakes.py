@@ -12,7 +12,7 @@ from app.domain.answer import AnswerMode, Usage
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import ExtractiveAnswer, extract, quotable
 from app.domain.answering.question_analysis import QuestionAnalysis
-from app.domain.answering.refusal import THRESHOLD, RefusalPolicy
+from app.domain.answering.refusal import RefusalPolicy
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
@@ -164,7 +164,8 @@ class World:
         generator: Generator | None = None,
         *,
         max_question_chars: int = 4_000,
-        refusal_threshold: float = THRESHOLD,
+        refusal_threshold: float = 0.4,
+        answer_threshold: float = 0.0,
     ) -> AnswerQuestion:
         answering = answering_over(
             self.index,
@@ -172,6 +173,7 @@ class World:
             self.sparse,
             max_question_chars=max_question_chars,
             refusal_threshold=refusal_threshold,
+            answer_threshold=answer_threshold,
         )
         return answering.written_by(generator) if generator else answering
 
@@ -182,7 +184,8 @@ def answering_over(
     sparse: FakeSparse,
     *,
     max_question_chars: int = 4_000,
-    refusal_threshold: float = THRESHOLD,
+    refusal_threshold: float = 0.4,
+    answer_threshold: float = 0.0,
 ) -> AnswerQuestion:
     """The use case as bootstrap makes it, without a model."""
     ceilings = TermUpperBounds(index, sparse)
@@ -198,7 +201,7 @@ def answering_over(
             ceilings=ceilings,
             places=PageLocator(index),
             judge=judge,
-            refusal=RefusalPolicy(refusal_threshold),
+            refusal=RefusalPolicy(refusal_threshold, answer_threshold),
             count_tokens=lambda text: len(text.split()),
         ),
         generator=extractive,

@@ -12,7 +12,7 @@ from pydantic import (
     JsonValue,
 )
 
-from app.domain.answer import Answer, AnswerMode
+from app.domain.answer import Answer, AnswerMode, Confidence
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.glossary import TermOnPage
@@ -98,6 +98,7 @@ _ANSWER_EXAMPLE: dict[str, JsonValue] = {
     "answer": "A document is the unit that the system returns: a web page, an e-mail, a chapter, "
     "a paragraph.",
     "mode": "extractive",
+    "confidence": "answered",
     "refused": False,
     "citations": [
         {
@@ -160,13 +161,21 @@ class AnswerBody(_Body):
             "greeting or thanks, answered without a search."
         ),
     ]
-    refused: bool
+    confidence: Annotated[
+        Confidence,
+        Field(
+            description="uncertain: the book may not say this, `passages` come nearest; "
+            "not_in_book: out of the book's domain, `sources` are the nearest sections."
+        ),
+    ]
+    refused: Annotated[bool, Field(description="`confidence` is not_in_book.")]
     citations: list[CitationBody]
     passages: Annotated[
         list[PassageBody],
         Field(
             description="Of an extractive answer: at most three, best first; `answer` is their "
-            "marked sentences. Empty when a model wrote, and in a refusal."
+            "marked sentences, below a notice when uncertain. Empty when a model wrote, and in a "
+            "refusal."
         ),
     ]
     sources: list[SourceBody]
@@ -394,6 +403,7 @@ class StartEvent(_Body):
     """An answer begins: whatever came before it is void."""
 
     mode: Annotated[AnswerMode, Field(description="As planned; `end` says what became of it.")]
+    confidence: Annotated[Confidence, Field(description="By the score alone; `end` has the last.")]
 
 
 class SourcesEvent(_Body):

@@ -127,7 +127,7 @@ async def application(
                 ceilings=ceilings,
                 places=PageLocator(index),
                 judge=judge,
-                refusal=RefusalPolicy(settings.refusal_threshold),
+                refusal=RefusalPolicy(settings.refusal_threshold, settings.answer_threshold),
                 count_tokens=count_tokens,
                 context_tokens=settings.context_tokens,
             ),

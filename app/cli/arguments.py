@@ -100,7 +100,12 @@ def _measuring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command.add_argument(
         "--half",
         choices=("development", "final"),
-        help="with --helpful: ask this half of the questions only",
+        help="with --helpful or --calibrate: ask this half of the questions only",
+    )
+    command.add_argument(
+        "--calibrate",
+        action="store_true",
+        help="print the three answers over the thresholds, and the thresholds to set",
     )
     command.add_argument("--k", type=_positive, help="chunks to retrieve (5; for answers 8)")
     command.add_argument("--mode", type=SearchMode, default=SearchMode.HYBRID, choices=SearchMode)

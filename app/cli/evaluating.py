@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from app.bootstrap import Application, application, read_questions, require_plots
+from app.cli.calibrating import calibrate, print_suggestions
 from app.cli.evaluation_report import write_report
 from app.cli.helpful import evaluate_helpful
-from app.cli.measurements import REFUSAL_SETTING, Run, measurement_json, read_measurement
+from app.cli.measurements import Run, measurement_json, read_measurement
 from app.cli.output import (
     TerminalProgress,
     print_json,
@@ -35,6 +36,8 @@ async def evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
     elif arguments.questions is None:
         message = "eval: name a QUESTIONS.jsonl, or two measurements with --compare A.json B.json"
         raise InputError(message)
+    elif arguments.calibrate:
+        await calibrate(arguments, settings)
     elif arguments.helpful:
         await evaluate_helpful(arguments, settings)
     else:
@@ -43,7 +46,9 @@ async def evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
 
 async def _evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
     if arguments.half:
-        message = "eval --half chooses among questions with key facts: give --helpful, too"
+        message = (
+            "eval --half chooses questions of the set's own books: with --helpful or --calibrate"
+        )
         raise InputError(message)
     chosen = arguments.rerank or arguments.rewrite or arguments.mode is not SearchMode.HYBRID
     if arguments.answers and chosen:
@@ -136,11 +141,7 @@ def _print(summary: Mapping[str, float], refusal: RefusalCurve | None) -> None:
     for name, value in summary.items():
         print(f"{name:>{width}}  {value:.4g}")
     if refusal:
-        for label, point in (("now", refusal.current), ("suggested", refusal.suggested)):
-            print(
-                f"{REFUSAL_SETTING}={point.threshold:g} ({label}): refuses {point.recall:.1%} of "
-                f"what the book does not say and {point.answerable_refused:.1%} of what it does"
-            )
+        print_suggestions(refusal)
 
 
 def _compare(arguments: argparse.Namespace) -> None:

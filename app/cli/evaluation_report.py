@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from app.bootstrap import Curve, bar_charts, curves
-from app.cli.measurements import REFUSAL_SETTING, Run
+from app.cli.measurements import ANSWER_SETTING, REFUSAL_SETTING, Run
 from app.cli.output import write_text
 from app.domain.answering.thresholds import RefusalCurve
 from app.domain.evaluation.metrics import NDCG_DEPTH
@@ -37,8 +37,9 @@ such a citation. **refusal_precision**: refusals of unanswerable questions, of a
 questions that were refused."""
 
 _REFUSAL_NOTES = """\
-The curve is over the answerability score alone. The suggestion refuses most of what cannot be
-answered while it refuses at most 5 % of what can; judge it by enough questions of both sorts."""
+The curve is over the answerability score alone. The suggestions leave most of what cannot be
+answered below the threshold while at most 2 % of what can is refused, and at most 15 % not marked
+as answered; judge them by enough questions of both sorts."""
 
 
 def write_report(
@@ -160,12 +161,19 @@ def _by_kind(kinds: Mapping[str, Mapping[str, float]], columns: Sequence[str]) -
 def _refusal(curve: RefusalCurve, pictures: _Pictures) -> Iterator[str]:
     yield "## Refusal"
     yield (
-        f"`{REFUSAL_SETTING}={curve.suggested.threshold:g}` is suggested; AUROC {curve.auroc:.3f} "
-        f"over {curve.answerable:,} answerable and {curve.unanswerable:,} other questions."
+        f"`{REFUSAL_SETTING}={curve.suggested.threshold:g}` and "
+        f"`{ANSWER_SETTING}={curve.suggested_answer.threshold:g}` are suggested; AUROC "
+        f"{curve.auroc:.3f} over {curve.answerable:,} answerable and {curve.unanswerable:,} other "
+        "questions."
     )
-    points = {"now": curve.current, "suggested": curve.suggested}
+    points = {
+        "refused below, now": curve.current,
+        "refused below, suggested": curve.suggested,
+        "answered from, now": curve.current_answer,
+        "answered from, suggested": curve.suggested_answer,
+    }
     yield _table(
-        ["", "threshold", "precision", "recall", "answerable refused"],
+        ["", "threshold", "precision", "recall", "answerable below"],
         [
             (name, one.threshold, one.precision, one.recall, one.answerable_refused)
             for name, one in points.items()
@@ -174,7 +182,7 @@ def _refusal(curve: RefusalCurve, pictures: _Pictures) -> Iterator[str]:
     lines = {
         "precision": [(one.threshold, one.precision) for one in curve.points],
         "recall": [(one.threshold, one.recall) for one in curve.points],
-        "answerable refused": [(one.threshold, one.answerable_refused) for one in curve.points],
+        "answerable below": [(one.threshold, one.answerable_refused) for one in curve.points],
     }
     marks = {name: one.threshold for name, one in points.items()}
     curves(pictures.at("refusal"), "threshold", "share", lines, marks)

@@ -29,7 +29,7 @@ _HEAD = (
 
 
 async def evaluate_helpful(arguments: argparse.Namespace, settings: Settings) -> None:
-    questions = _chosen(arguments)
+    questions = chosen_questions(arguments, "--helpful")
     async with application(settings) as app:
         use_case = EvaluateHelpful(app.answer)
         with TerminalProgress() as progress:
@@ -57,11 +57,11 @@ async def evaluate_helpful(arguments: argparse.Namespace, settings: Settings) ->
             }
         )
     else:
-        print("\n".join(_aligned([_HEAD, *_rows(found.results)])))
+        print("\n".join(aligned([_HEAD, *_rows(found.results)])))
 
 
-def _chosen(arguments: argparse.Namespace) -> Sequence[Question]:
-    """The questions about the book, of the half."""
+def chosen_questions(arguments: argparse.Namespace, option: str) -> Sequence[Question]:
+    """The questions about the book, of the half. InputError with an option that `option` lacks."""
     other = (
         arguments.answers
         or arguments.k
@@ -72,7 +72,7 @@ def _chosen(arguments: argparse.Namespace) -> Sequence[Question]:
     )
     if other:
         message = (
-            "eval --helpful measures answers as readers get them: leave out --answers, --k, "
+            f"eval {option} measures answers as readers get them: leave out --answers, --k, "
             "--mode, --rerank, --rewrite, --report"
         )
         raise InputError(message)
@@ -131,7 +131,7 @@ def _percent(share: float) -> str:
     return f"{share:.1%}"
 
 
-def _aligned(rows: Sequence[_Row]) -> Iterator[str]:
+def aligned(rows: Sequence[_Row]) -> Iterator[str]:
     """The rows as a Markdown table; the first is its head."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for number, row in enumerate(rows):

@@ -24,7 +24,8 @@ from app.services.evaluate_answers import AnsweredQuestion, AnswerEvaluation
 Json: TypeAlias = dict[str, object]
 
 REFUSAL_SETTING = "RAG_REFUSAL_THRESHOLD"
-"""The setting for the suggested threshold."""
+ANSWER_SETTING = "RAG_ANSWER_THRESHOLD"
+"""The settings for the suggested thresholds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,11 @@ def refusal_json(curve: RefusalCurve | None) -> Json | None:
         "auroc": round(curve.auroc, 4),
         "current": _point(curve.current),
         "suggested": _point(curve.suggested),
+        "answer": {
+            "setting": ANSWER_SETTING,
+            "current": _point(curve.current_answer),
+            "suggested": _point(curve.suggested_answer),
+        },
         "curve": [_point(one) for one in curve.points],
     }
 
@@ -106,6 +112,7 @@ def _answered(one: AnsweredQuestion) -> Json:
         "kind": one.question.kind,
         "answerable": one.question.answerable,
         "mode": one.mode.value,
+        "confidence": one.confidence.value,
         "cited": one.cited,
         "right": one.right,
         "degraded": one.degraded,

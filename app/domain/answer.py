@@ -22,6 +22,16 @@ class AnswerMode(StrEnum):
     """A greeting or thanks: nothing was searched for."""
 
 
+class Confidence(StrEnum):
+    """Whether the book answers the question."""
+
+    ANSWERED = "answered"
+    UNCERTAIN = "uncertain"
+    """The book may not say: the nearest passages are shown."""
+    NOT_IN_BOOK = "not_in_book"
+    """The question is outside the book's domain: only the nearest sections are named."""
+
+
 @dataclass(frozen=True, slots=True)
 class Citation:
     """`answer[start:end]` is the claim; `quote` is the text of the paragraph that supports it."""
@@ -103,8 +113,9 @@ class Statement:
 @dataclass(frozen=True, slots=True)
 class Answer:
     answer: str
+    """Text shown to the reader. An uncertain answer made of quotations begins with a notice."""
     mode: AnswerMode
-    refused: bool
+    confidence: Confidence = Confidence.ANSWERED
     citations: tuple[Citation, ...] = ()
     passages: tuple[AnswerPassage, ...] = ()
     """Of an extractive answer: where its sentences stand, at most three, best first."""
@@ -124,6 +135,10 @@ class Answer:
     follow_ups: tuple[str, ...] = ()
     """Up to three follow-up questions that the book can answer."""
 
+    @property
+    def refused(self) -> bool:
+        return self.confidence is Confidence.NOT_IN_BOOK
+
 
 # Events of a streamed answer, in this order: Started, then TextDelta and CitationFound
 # interleaved, then Finished. Errors are raised, not yielded.
@@ -133,6 +148,7 @@ class Answer:
 class Started:
     mode: AnswerMode
     sources: tuple[Source, ...]
+    confidence: Confidence = Confidence.ANSWERED
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from app.domain.answer import (
     AnswerMode,
     Citation,
     CitationFound,
+    Confidence,
     Finished,
     Source,
     Started,
@@ -24,8 +25,8 @@ from app.domain.answering.exercises import Solutions, read_first
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import to_read
 from app.domain.answering.history import recent
-from app.domain.answering.languages import other_language, refusal_text
-from app.domain.answering.refusal import GENERATOR_THRESHOLD
+from app.domain.answering.languages import other_language, refusal_text, uncertainty_notice
+from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.answering.small_talk import small_talk_reply
 from app.domain.answering.units import SplitSentences
@@ -77,10 +78,10 @@ class AnswerQuestion:
 
     def written_by(self, model: Generator) -> AnswerQuestion:
         """The same use case with a model that writes, and quotations where the model fails."""
-        refusal = replace(self.consult.refusal, model_threshold=GENERATOR_THRESHOLD)
+        refusal = replace(self.consult.refusal, model=True)
         return replace(
             self,
-            generator=FallbackGenerator(model, self.extractive, refusal.threshold),
+            generator=FallbackGenerator(model, self.extractive, refusal),
             consult=replace(self.consult, refusal=refusal),
         )
 
@@ -113,13 +114,13 @@ class AnswerQuestion:
                 yield await self._with_follow_ups(await self.links.event(event), read)
 
     async def answerability(self, request: AskRequest) -> float:
-        """What the refusal threshold is compared with, 0 to 1. Raises as `stream` does."""
+        """What the thresholds are compared with, 0 to 1. Raises as `stream` does."""
         self._check(request.question)
         return (await self.consult.read(request)).score
 
     @property
-    def refusal_threshold(self) -> float:
-        return self.consult.refusal.threshold
+    def refusal(self) -> RefusalPolicy:
+        return self.consult.refusal
 
     def _check(self, question: str) -> None:
         if not question.strip():
@@ -159,7 +160,7 @@ class AnswerQuestion:
         # once, so that their start says what becomes of them.
         started = mode is AnswerMode.GENERATED
         if started:
-            yield Started(mode, consulted)
+            yield Started(mode, consulted, read.confidence)
         async with aclosing(generator.generate(request)) as events:
             async for event in events:
                 if isinstance(event, GeneratedEnd):
@@ -168,11 +169,15 @@ class AnswerQuestion:
                     return
                 if not started:
                     started = True
-                    yield Started(mode, consulted)
+                    yield Started(mode, consulted, read.confidence)
                 if isinstance(event, GeneratorReplaced):
-                    mode, degraded = event.mode, (*degraded, "generator")
+                    mode = event.mode
+                    if event.declined:
+                        read = replace(read, confidence=Confidence.UNCERTAIN)
+                    else:
+                        degraded = (*degraded, "generator")
                     continue
-                for shown in _shown(builder, event, read.context):
+                for shown in _shown(builder, event, read):
                     yield shown
         message = "the generator stopped before the end of its answer"
         raise ProviderUnavailable(message)
@@ -194,7 +199,7 @@ class AnswerQuestion:
             answer = Answer(
                 answer=builder.text,
                 mode=mode,
-                refused=False,
+                confidence=_confidence(read, mode, builder.citations),
                 citations=builder.citations,
                 passages=end.passages,
                 sources=sources(read.context),
@@ -233,7 +238,6 @@ class AnswerQuestion:
             Answer(
                 answer=text,
                 mode=AnswerMode.EXTRACTIVE,
-                refused=False,
                 sources=first,
                 degraded=read.found.degraded,
                 exercise=read.exercise,
@@ -265,17 +269,33 @@ class AnswerQuestion:
 def _shown(
     builder: CitedAnswerBuilder,
     event: GeneratedText | GeneratedCitation | GeneratedQuote,
-    context: Sequence[ContextPassage],
+    read: Consultation,
 ) -> Iterator[AnswerEvent]:
     if isinstance(event, GeneratedText):
         yield from _deltas(*builder.write(event.text))
     elif isinstance(event, GeneratedCitation):
         yield from _deltas("", builder.cite((event.start, event.end), event.paragraph_ids))
     else:
-        quote = Quote(context[event.passage], event.start, event.end)
-        yield from _deltas(*builder.quote(event.before, event.text, quote))
+        quote = Quote(read.context[event.passage], event.start, event.end)
+        before = event.before if builder.text else _notice(read) + event.before
+        yield from _deltas(*builder.quote(before, event.text, quote))
         if event.after:
             yield TextDelta(builder.end_quotes(event.after))
+
+
+def _notice(read: Consultation) -> str:
+    """The paragraph above quotations that may not answer; "" above those that do."""
+    if read.confidence is not Confidence.UNCERTAIN:
+        return ""
+    asked_in = read.analysis.asked_in
+    hint = other_language(asked_in, read.analysis.language)
+    return f"{uncertainty_notice(asked_in)} {hint}".rstrip() + "\n\n"
+
+
+def _confidence(read: Consultation, mode: AnswerMode, citations: Sequence[Citation]) -> Confidence:
+    """That of the score, unless a model has read the passages and cites them."""
+    written = mode is AnswerMode.GENERATED and citations
+    return Confidence.ANSWERED if written else read.confidence
 
 
 def _deltas(text: str, citations: Sequence[Citation]) -> Iterator[AnswerEvent]:
@@ -288,11 +308,12 @@ def _deltas(text: str, citations: Sequence[Citation]) -> Iterator[AnswerEvent]:
 def _small_talk(reply: str) -> Iterator[AnswerEvent]:
     yield Started(AnswerMode.SMALL_TALK, ())
     yield TextDelta(reply)
-    yield Finished(Answer(answer=reply, mode=AnswerMode.SMALL_TALK, refused=False))
+    yield Finished(Answer(answer=reply, mode=AnswerMode.SMALL_TALK))
 
 
 def _refusal(read: Consultation) -> Iterator[AnswerEvent]:
-    yield Started(AnswerMode.REFUSED, nearest_sections(read.found.hits))
+    sections = nearest_sections(read.found.hits)
+    yield Started(AnswerMode.REFUSED, sections, Confidence.NOT_IN_BOOK)
     hint = other_language(read.analysis.asked_in, read.analysis.language)
     yield from _refused(read, Usage(), hint)
 
@@ -306,7 +327,7 @@ def _refused(read: Consultation, usage: Usage, hint: str = "") -> Iterator[Answe
         Answer(
             answer=text,
             mode=AnswerMode.REFUSED,
-            refused=True,
+            confidence=Confidence.NOT_IN_BOOK,
             sources=sections,
             degraded=read.found.degraded,
             usage=usage,

@@ -13,13 +13,15 @@ from app.domain.answering.refusal import (
     defined_share,
     phrases,
     share_of_ceilings,
+    told_score,
 )
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import ChunkTerms, sentences
 from app.domain.retrieval.query import Hit
-from app.services.similarity import SimilarityEncoder
+from app.domain.terms import words
+from app.services.similarity import BY_CHARACTERS, SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
 
 JUDGED_HITS = 8
@@ -44,6 +46,7 @@ class AnswerabilityScorer:
         near = hits[:JUDGED_HITS]
         language = near[0].chunk.language if near else "en"
         asked = self.ceilings.ordered_terms(question, language)
+        one_letter = self._one_letter_terms(question, language)
         ceilings = await self.ceilings.of(self.ceilings.terms(question, language), books)
         title, similar = await self._similarities(question, [hit.chunk for hit in near], language)
         support: list[Support] = []
@@ -53,12 +56,24 @@ class AnswerabilityScorer:
                 Support(
                     paragraph,
                     sentence,
-                    share_of_ceilings(hit.sparse_score or 0.0, ceilings),
+                    share_of_ceilings(
+                        told_score(hit.sparse_score or 0.0, asked, one_letter, known, ceilings),
+                        ceilings,
+                    ),
                     phrases(asked, known, ceilings),
                     defined_share(known, ceilings),
                 )
             )
-        return Evidence(title, support, await self.ceilings.chunks(books))
+        return Evidence(title, support)
+
+    def _one_letter_terms(self, question: str, language: str) -> frozenset[int]:
+        """None in a language that is indexed by its characters."""
+        if language in BY_CHARACTERS:
+            return frozenset()
+        letters = [word for word in words(question) if len(word) == 1 and word.isalpha()]
+        return frozenset(
+            term for letter in letters for term in self.ceilings.terms(letter, language)
+        )
 
     async def likeness(self, question: str, texts: Sequence[str], language: str) -> list[float]:
         """The cosine of the question and each of the texts, -1 to 1."""

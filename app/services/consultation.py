@@ -8,6 +8,7 @@ from functools import cache, partial
 from typing import Protocol
 
 from app.domain.abbreviations import short_words, written_out
+from app.domain.answer import Confidence
 from app.domain.answering.definitions import (
     POOL,
     definitions_first,
@@ -60,6 +61,8 @@ class Consultation:
     """Id of the exercise of the book that is asked, or ""."""
     score: float = 0.0
     """Answerability: how likely it is that the book answers, 0 to 1."""
+    confidence: Confidence = Confidence.NOT_IN_BOOK
+    """By the score alone: nothing is written yet."""
     context: Sequence[ContextPassage] = ()
     """The paragraphs that an answer is made from, in reading order; none for a refusal."""
     solution: frozenset[str] = frozenset()
@@ -109,20 +112,34 @@ class ConsultBook:
     async def read(self, request: AskRequest) -> Consultation:
         """Raises QuestionError and what retrieval raises.
 
-        If the policy rephrases, a question that would be refused is searched for and scored once
-        more, with its abbreviations written out and its misspelled words corrected.
+        Without a model, a question that would not be answered is searched for and scored once more,
+        with its abbreviations written out and its misspelled words corrected.
         """
         page, scope = await self._locate(request)
         read = await self._search(request, scope)
-        if self.refusal.rephrases and read.hits and self._refuses(read):
+        rephrases = not self.refusal.model and read.hits
+        if rephrases and self._confidence(read) is not Confidence.ANSWERED:
             read = await self._rephrased(read) or read
-        return read if self._refuses(read) else await self._with_context(read, page)
+        read = replace(read, confidence=self._confidence(read))
+        refused = read.confidence is Confidence.NOT_IN_BOOK
+        return read if refused else await self._with_context(read, page)
 
-    def _refuses(self, read: Consultation) -> bool:
+    def _confidence(self, read: Consultation) -> Confidence:
+        """An exercise of the book is never refused.
+
+        A model reads what is not recognised as the book's language; quotations need another one.
+        """
         if read.exercise:
-            return False
-        own = read.analysis.in_book_language
-        return self.refusal.refuses(read.score, in_book_language=own)
+            return Confidence.ANSWERED
+        analysis = read.analysis
+        unrecognised = self.refusal.model and not analysis.in_book_language
+        other_language = unrecognised or analysis.asked_in != analysis.language
+        return self.refusal.confidence(read.score, other_language=other_language)
+
+    def _raises(self, other: Consultation, read: Consultation) -> bool:
+        """Whether the other consultation gives a better answer."""
+        better = self._confidence(other) is not self._confidence(read)
+        return better and other.score > read.score
 
     async def _locate(self, request: AskRequest) -> tuple[PageLocation | None, SearchFilter]:
         """The page that the reader is on, if that is known, and what may answer."""
@@ -175,11 +192,11 @@ class ConsultBook:
         terms = cache(partial(self.ceilings.terms, language=language))
         asked = terms(found.question) if found.hits else ()
         bounds = await self.ceilings.of(asked, scope.books) if asked else {}
-        patterns = self.refusal.model_threshold is None
+        patterns = not self.refusal.model
         return analyse(request.question, found.question, language, terms, bounds, patterns=patterns)
 
     async def _rephrased(self, read: Consultation) -> Consultation | None:
-        """What is found for the question in other words; None if there are none, or for a refusal.
+        """What is found for the question in other words; None unless that raises the confidence.
 
         The context stays that of the question as it was asked where only abbreviations were written
         out: the book goes on with the short form.
@@ -189,13 +206,13 @@ class ConsultBook:
         spelled_out = written_out(question, short, texts)
         if spelled_out != question:
             other = await self._search(replace(read.request, question=spelled_out), read.scope)
-            if not self._refuses(other):
+            if self._raises(other, read):
                 return replace(read, score=other.score)
         corrected = respelled(question, await self._unknown_words(read), texts)
         if corrected == question:
             return None
         other = await self._search(replace(read.request, question=corrected), read.scope)
-        return None if self._refuses(other) else other
+        return other if self._raises(other, read) else None
 
     async def _unknown_words(self, read: Consultation) -> list[str]:
         """The longer words of the question that the book does not have, common ones left out."""

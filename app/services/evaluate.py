@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import Protocol
 
-from app.domain.answering.refusal import THRESHOLD
+from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.answering.thresholds import RefusalCurve, refusal_curve
 from app.domain.book_id import BookId
@@ -65,8 +65,8 @@ class QuestionResult:
 class Evaluation:
     k: int
     results: tuple[QuestionResult, ...]
-    threshold: float = THRESHOLD
-    """The refusal threshold in use."""
+    policy: RefusalPolicy = field(default_factory=RefusalPolicy)
+    """The thresholds in use."""
     missing: tuple[str, ...] = ()
     """Gold files that are not in the index, so that no search can find them."""
 
@@ -84,14 +84,14 @@ class Evaluation:
     def refusal(self) -> RefusalCurve | None:
         """Return the refusals by threshold; None if all questions are answerable."""
         judged = [(one.question.answerable, one.answerability) for one in self.results]
-        return refusal_curve(judged, self.threshold)
+        return refusal_curve(judged, self.policy)
 
 
 class AnswerabilityJudge(Protocol):
     """The part of `app.services.answer.AnswerQuestion` that evaluation needs."""
 
     @property
-    def refusal_threshold(self) -> float: ...
+    def refusal(self) -> RefusalPolicy: ...
 
     async def answerability(self, request: AskRequest) -> float: ...
 
@@ -117,9 +117,9 @@ class Evaluate:
         for question in questions:
             results.append(await self._ask(question, request, judge))
             advance(1)
-        threshold = judge.refusal_threshold if judge else THRESHOLD
+        policy = judge.refusal if judge else RefusalPolicy()
         missing = await self._missing(results, request)
-        return Evaluation(request.k, tuple(results), threshold, missing)
+        return Evaluation(request.k, tuple(results), policy, missing)
 
     async def _missing(
         self, results: Sequence[QuestionResult], request: EvaluationRequest

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.domain.answer import Answer, AnswerMode, Citation
+from app.domain.answer import Answer, AnswerMode, Citation, Confidence
+from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import ANSWER_CHUNKS
 from app.domain.answering.thresholds import RefusalCurve, refusal_curve
 from app.domain.book_id import BookId
@@ -22,6 +23,7 @@ class AnsweredQuestion:
 
     question: Question
     mode: AnswerMode
+    confidence: Confidence
     cited: int
     right: int
     degraded: bool
@@ -30,7 +32,11 @@ class AnsweredQuestion:
 
     @property
     def refused(self) -> bool:
-        return self.mode is AnswerMode.REFUSED
+        return self.confidence is Confidence.NOT_IN_BOOK
+
+    @property
+    def uncertain(self) -> bool:
+        return self.confidence is Confidence.UNCERTAIN
 
     def shares(self) -> Mapping[str, Share]:
         """Return the question's (part, whole) of each metric that applies to it."""
@@ -41,6 +47,11 @@ class AnsweredQuestion:
             "refusal_precision": (int(self.refused and not answerable), int(self.refused)),
             "refusal_recall": (int(self.refused and not answerable), int(not answerable)),
             "answerable_refused": (int(self.refused and answerable), int(answerable)),
+            "answerable_uncertain": (int(self.uncertain and answerable), int(answerable)),
+            "unanswerable_answered": (
+                int(not (answerable or self.refused or self.uncertain)),
+                int(not answerable),
+            ),
         }
         return {name: share for name, share in shares.items() if share[1]}
 
@@ -48,8 +59,8 @@ class AnsweredQuestion:
 @dataclass(frozen=True, slots=True)
 class AnswerEvaluation:
     results: tuple[AnsweredQuestion, ...]
-    threshold: float
-    """The refusal threshold in use."""
+    policy: RefusalPolicy
+    """The thresholds in use."""
     k: int = ANSWER_CHUNKS
 
     def summary(self) -> Mapping[str, float]:
@@ -71,6 +82,8 @@ class AnswerEvaluation:
             "refused": sum(one.refused for one in self.results),
             "degraded": sum(one.degraded for one in self.results),
             "answerable_refused": _share("answerable_refused", shares),
+            "answerable_uncertain": _share("answerable_uncertain", shares),
+            "unanswerable_answered": _share("unanswerable_answered", shares),
         }
 
     def by_kind(self) -> Mapping[str, Mapping[str, float]]:
@@ -84,7 +97,7 @@ class AnswerEvaluation:
     def refusal(self) -> RefusalCurve | None:
         """Return the refusals by threshold; None unless there are questions of both kinds."""
         judged = [(one.question.answerable, one.answerability) for one in self.results]
-        return refusal_curve(judged, self.threshold)
+        return refusal_curve(judged, self.policy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +125,14 @@ class EvaluateAnswers:
             score = await self.answer.answerability(request) if judging else None
             results.append(_judged(question, await self.answer.answer(request), score))
             advance(1)
-        return AnswerEvaluation(tuple(results), self.answer.refusal_threshold, k)
+        return AnswerEvaluation(tuple(results), self.answer.refusal, k)
 
 
 def _judged(question: Question, answer: Answer, answerability: float | None) -> AnsweredQuestion:
     return AnsweredQuestion(
         question=question,
         mode=answer.mode,
+        confidence=answer.confidence,
         cited=len(answer.citations),
         right=sum(cites_gold(question, one) for one in answer.citations),
         degraded=bool(answer.degraded),

@@ -1,13 +1,14 @@
-"""One generator in the place of another that fails before its first word."""
+"""One generator in the place of another that fails before its first word, or finds no answer."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.domain.answer import AnswerMode
+from app.domain.answering.refusal import RefusalPolicy
 from app.domain.errors import ProviderError, ProviderUnavailable
 from app.domain.prompting import NO_ANSWER
 from app.services.ports import (
@@ -27,13 +28,13 @@ _log = logging.getLogger(__name__)
 class FallbackGenerator:
     """Writes with `first`, or with `second` once `first` has failed without a word.
 
-    The failure is raised where `second` has no answer either, and below `least_answerability`: what
-    a model might have refused is not answered by rules.
+    The failure is raised where `second` has no answer either, and below the refusal threshold.
+    `second` also quotes where `first` finds no answer although the score says that there is one.
     """
 
     first: Generator
     second: Generator
-    least_answerability: float
+    refusal: RefusalPolicy
 
     @property
     def model(self) -> str:
@@ -45,29 +46,51 @@ class FallbackGenerator:
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         written = False
+        given_up: GeneratedEnd | ProviderError | None = None
         try:
             async with aclosing(self.first.generate(request)) as events:
                 async for event in events:
                     written = written or (isinstance(event, GeneratedText) and bool(event.text))
-                    if isinstance(event, GeneratedEnd) and not written:
-                        _require_answer(event)
-                    yield event
                     if isinstance(event, GeneratedEnd):
-                        return
-            message = "the generator stopped before the end of its answer"
-            raise ProviderUnavailable(message)
+                        if not written:
+                            _require_answer(event)
+                        if written or request.answerability < self.refusal.answer_threshold:
+                            yield event
+                            return
+                        given_up = event
+                        break
+                    yield event
+            if given_up is None:
+                message = "the generator stopped before the end of its answer"
+                raise ProviderUnavailable(message)
         except ProviderError as error:
-            if written or request.answerability < self.least_answerability:
+            if written or request.answerability < self.refusal.refusal_threshold:
                 raise
-            failure = error
+            given_up = error
+        async with aclosing(self._quoted(request, given_up)) as events:
+            async for event in events:
+                yield event
+
+    async def _quoted(
+        self, request: GenerationRequest, given_up: GeneratedEnd | ProviderError
+    ) -> AsyncGenerator[GeneratorEvent, None]:
+        """What `second` writes; if that is nothing, the end of `first` or its failure."""
+        written = False
         async with aclosing(self.second.generate(request)) as events:
             async for event in events:
                 if not written:
-                    if isinstance(event, GeneratedEnd):
-                        raise failure
-                    log_failure(_log, "answer.generator_failed", failure)
-                    yield GeneratorReplaced(self.second.mode)
+                    if isinstance(given_up, ProviderError):
+                        if isinstance(event, GeneratedEnd):
+                            raise given_up
+                        log_failure(_log, "answer.generator_failed", given_up)
+                    elif isinstance(event, GeneratedEnd):
+                        yield given_up
+                        return
+                    declined = isinstance(given_up, GeneratedEnd)
+                    yield GeneratorReplaced(self.second.mode, declined=declined)
                     written = True
+                if isinstance(event, GeneratedEnd) and isinstance(given_up, GeneratedEnd):
+                    event = replace(event, usage=given_up.usage)  # noqa: PLW2901
                 yield event
 
 

@@ -342,9 +342,11 @@ class GeneratedQuote:
 
 @dataclass(frozen=True, slots=True)
 class GeneratorReplaced:
-    """The generator failed before its first word; what follows is written by another one."""
+    """The generator wrote nothing; what follows is written by another one."""
 
     mode: AnswerMode
+    declined: bool = False
+    """Whether the first one found no answer in the context; otherwise it failed."""
 
 
 GeneratorEvent: TypeAlias = (

@@ -38,11 +38,6 @@ class TermUpperBounds:
         """The ids of the text's terms as they come, repeats kept."""
         return self.sparse.terms(text, language)
 
-    async def chunks(self, books: Sequence[BookId] = ()) -> int:
-        """The number of chunks in these books, or in all."""
-        manifests = await self.index.books()
-        return sum(one.chunks for one in manifests if not books or one.book in books)
-
     async def of(self, terms: Collection[int], books: Sequence[BookId] = ()) -> dict[int, float]:
         """Each term's upper bound in these books, or in all; StorageError if the index fails.
 

@@ -212,6 +212,18 @@
     refused: "Not answered from the book:",
   };
 
+  // An uncertain answer made of passages begins with a notice in the reader's language.
+  function labelOf(turn) {
+    if (turn.confidence !== "uncertain") return MODES[turn.mode] || "";
+    if (turn.mode === "generated") return "Perhaps not what the book says; by a language model:";
+    return turn.answer.split("\n\n", 1)[0];
+  }
+
+  function spoken(turn) {
+    const noticed = turn.confidence === "uncertain" && turn.mode !== "generated";
+    return noticed ? turn.answer : `${labelOf(turn)} ${turn.answer}`;
+  }
+
   function addTurn(turn) {
     hint.remove();
     for (const old of log.querySelectorAll(".tbr-follow-ups")) old.remove();
@@ -229,8 +241,9 @@
 
   function drawReply(reply, turn) {
     reply.classList.toggle("tbr-pending", !turn.done);
+    reply.classList.toggle("tbr-uncertain", turn.confidence === "uncertain");
     const parts = [];
-    if (turn.mode) parts.push(make("p", "tbr-mode", MODES[turn.mode] || ""));
+    if (turn.mode) parts.push(make("p", "tbr-mode", labelOf(turn)));
     if (turn.sources.length && !turn.answer) parts.push(drawReading(turn));
     parts.push(turn.passages.length ? drawPassages(turn.passages) : drawAnswer(turn));
     if (unsupported(turn).length) {
@@ -460,19 +473,22 @@
     state.running = null;
     send.textContent = "Ask";
     drawReply(reply, turn);
-    status.textContent = turn.error || `${MODES[turn.mode] || ""} ${turn.answer}`;
+    status.textContent = turn.error || spoken(turn);
     save();
   }
 
   function newTurn(question) {
     const lists = { citations: [], passages: [], sources: [], statements: [] };
-    const empty = { answer: "", mode: "", ...lists };
+    const empty = { answer: "", mode: "", confidence: "", ...lists };
     return { question, ...empty, followUps: [], done: false };
   }
 
   function apply(turn, event, data) {
     if (event === "start") {
-      Object.assign(turn, newTurn(turn.question), { mode: data.mode });
+      Object.assign(turn, newTurn(turn.question), {
+        mode: data.mode,
+        confidence: data.confidence,
+      });
     } else if (event === "sources") {
       turn.sources = data.sources;
     } else if (event === "delta") {
@@ -484,6 +500,7 @@
         answer: data.answer,
         mode: data.mode,
         citations: data.citations,
+        confidence: data.confidence,
         passages: data.passages,
         sources: data.sources,
         degraded: data.degraded,

@@ -1,21 +1,25 @@
-"""Calibrate "the book does not say": own questions of a book against those of the other books.
+"""Calibrate "the book does not say": questions of a book against those of the other books.
 
-    python scripts/bench/refusal.py ../shared/data --home /tmp/dev-index
+    python scripts/bench/refusal.py ../shared/data --home /tmp/dev-index [--own 350 --foreign 50]
 
-Prints, a book a line, how well the answerability score tells the two apart with weights fitted on
-the other books (AUROC; foreign questions refused when 5 % of the own are; what the threshold
-refuses), and what the weights in `app.domain.answering.refusal` refuse; then the weights fitted on
-all books, the curve over the threshold, and the near misses: questions whose page is there, but not
-the answer. Definitions ("organelle that makes ATP") are left out: they are no questions.
+Prints, a book a line, how well the answerability score separates answerable from out-of-domain
+questions with weights fitted on the other books (AUROC); then the weights fitted on all books, and
+the three answers that `ask` gives, with what is in `app.domain.answering.refusal`: a book a line,
+over the thresholds, and for near misses, questions whose page is there, but not the answer.
+Students' questions are those of the development half; their books are whole, those of the others
+lack the exercises that their questions were made from. Definitions ("organelle that makes ATP") are
+left out: they are no questions.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import random
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -25,34 +29,34 @@ from numpy.typing import NDArray
 
 from app.adapters.question_file import read_questions
 from app.bootstrap import Application
+from app.domain.answer import Confidence
 from app.domain.answering.refusal import (
     BIAS,
     DEFINED,
-    GENERATOR_THRESHOLD,
     PARAGRAPH,
     PHRASES,
     SENTENCE,
     SHARE,
-    SIZE,
-    THRESHOLD,
     TITLE,
     Evidence,
     Support,
 )
 from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
-from app.domain.retrieval.query import SearchFilter, SearchQuery
+from app.domain.retrieval.query import SearchFilter, Turn
 from app.services.answerability import JUDGED_HITS
 
 Floats: TypeAlias = NDArray[np.float64]
-OWN, FOREIGN = 350, 50
-"""Questions sampled from a book's own set, and from each other set."""
-OURS = np.array([TITLE, PARAGRAPH, SENTENCE, SHARE, DEFINED, SIZE, BIAS])
+OURS = np.array([TITLE, PARAGRAPH, SENTENCE, SHARE, DEFINED, BIAS])
 ROUNDS = 8
 """Of choosing each question's best hit by the weights, and fitting them to those."""
 
+FEWEST = 30
+"""A smaller part of a book's questions weighs less in the fit."""
 
-BOOKS = (*DEV_SETS, SAMPLE)
+WHOLE = replace(DEV_SETS[0], book=BookId("openstax-biology-whole"), exclude=frozenset())
+"""The only dev book that students read with its exercises and glossary, and the others without."""
+BOOKS = (*DEV_SETS, SAMPLE, WHOLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +64,27 @@ class Asked:
     about: str
     """The book."""
     question: str
-    answerable: bool
+    kind: str
+    """"answerable", "near miss" or "foreign", if asked of that book."""
+    history: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
     book: str
+    source: str
+    """"sets" or "students"."""
     asked: Asked
-    evidence: Evidence
+    readings: tuple[Evidence, ...]
+    """Of the question as asked; the best counts."""
     score: float
-    """In use: with definitions, other languages and misspellings, as `ask` has it."""
+    """In use: with abbreviations and misspellings resolved, as `ask` has it."""
+    confidence: Confidence
 
     @property
     def kind(self) -> str:
-        if self.asked.about != self.book:
-            return "foreign"
-        return "answerable" if self.asked.answerable else "near miss"
+        ours = self.asked.about == self.book or self.source == "students"
+        return self.asked.kind if ours else "foreign"
 
 
 def question_sets(data: Path) -> list[list[Asked]]:
@@ -87,7 +96,7 @@ def question_sets(data: Path) -> list[list[Asked]]:
     ]
     sets = [
         [
-            Asked(book, one.question, one.answerable)
+            Asked(book, one.question, "answerable" if one.answerable else "near miss")
             for one in questions
             if one.kind != "definition" or book == SAMPLE.book
         ]
@@ -99,7 +108,7 @@ def question_sets(data: Path) -> list[list[Asked]]:
         *sets,
         *(
             [
-                Asked(one.book, record["question"], True)
+                Asked(one.book, record["question"], "answerable")
                 for record in records
                 if record["book"] == one.book and record["lang"] == "en"
             ]
@@ -108,49 +117,65 @@ def question_sets(data: Path) -> list[list[Asked]]:
     ]
 
 
-async def judged(app: Application, data: Path) -> list[Judged]:
+def students_questions() -> list[Asked]:
+    kinds = {"unanswerable_near": "near miss", "off_topic": "foreign"}
+    return [
+        Asked(str(one.book), one.question, kinds.get(one.kind, "answerable"), one.history)
+        for one in read_questions(ROOT / "tests/data/student_questions.jsonl")
+        if one.half == "development"
+    ]
+
+
+async def judged(app: Application, data: Path, own: int, foreign: int) -> list[Judged]:
     sets = [questions for questions in question_sets(data) if questions]
     found: list[Judged] = []
     for one in BOOKS:
+        if one is WHOLE:
+            continue
         for questions in sets:
-            limit = OWN if questions[0].about == one.book else FOREIGN
+            limit = own if questions[0].about == one.book else foreign
             sample = random.Random(11).sample(questions, min(limit, len(questions)))
-            found += [await _judge(app, one.book, asked) for asked in sample]
+            found += [await _judge(app, one.book, "sets", asked) for asked in sample]
         print(f"asked {one.book}", flush=True)
+    for asked in students_questions():
+        book = WHOLE.book if asked.about == DEV_SETS[0].book else asked.about
+        found.append(await _judge(app, book, "students", asked))
     return found
 
 
-async def _judge(app: Application, book: str, asked: Asked) -> Judged:
+async def _judge(app: Application, book: str, source: str, asked: Asked) -> Judged:
     scope = SearchFilter(books=(BookId(book),))
-    query = SearchQuery(asked.question, k=JUDGED_HITS, filter=scope)
-    hits = (await app.retrieve.search(query)).hits
-    seen = await app.answer.consult.judge.evidence(asked.question, hits, scope.books)
-    score = await app.answer.answerability(AskRequest(asked.question, scope))
-    return Judged(book, asked, seen, score)
+    request = AskRequest(asked.question, scope, history=asked.history)
+    consult = app.answer.consult
+    read = await consult.read(request)
+    readings = [
+        await consult.judge.evidence(reading, read.hits, scope.books)
+        for reading in read.analysis.readings
+    ]
+    return Judged(book, source, asked, tuple(readings), read.score, read.confidence)
 
 
 def features(sample: Sequence[Judged]) -> tuple[Floats, Floats]:
-    """Questions by hits by weights; and what is added to the sums whatever the weights are."""
-    seen = np.zeros((len(sample), JUDGED_HITS, len(OURS)))
-    held = np.zeros((len(sample), JUDGED_HITS))
+    """Questions by readings' hits by weights; and what is added to the sums by fixed weights."""
+    slots = JUDGED_HITS * max(len(one.readings) for one in sample)
+    seen = np.zeros((len(sample), slots, len(OURS)))
+    held = np.zeros((len(sample), slots))
     for at, one in enumerate(sample):
-        hits = one.evidence.hits or [Support(0.0, 0.0, 0.0, 0.0, 0.0)]
-        for rank in range(JUDGED_HITS):
-            hit = hits[min(rank, len(hits) - 1)]
-            seen[at, rank, 0] = one.evidence.title
-            seen[at, rank, 1:5] = hit.paragraph, hit.sentence, hit.share, hit.defined
-            seen[at, rank, 5:] = one.evidence.size, 1.0
-            held[at, rank] = PHRASES * hit.phrases
+        hits = [(each.title, hit) for each in one.readings for hit in each.hits]
+        hits = hits or [(0.0, Support(0.0, 0.0, 0.0, 0.0, 0.0))]
+        for slot in range(slots):
+            title, hit = hits[min(slot, len(hits) - 1)]
+            seen[at, slot] = title, hit.paragraph, hit.sentence, hit.share, hit.defined, 1.0
+            held[at, slot] = PHRASES * hit.phrases
     return seen, held
 
 
 def fit(sample: Sequence[Judged]) -> Floats:
-    """Logistic regression; books weigh the same, and so do own and foreign questions."""
+    """Logistic regression without near misses; books weigh the same, and so do both kinds."""
     sample = [one for one in sample if one.kind != "near miss"]
-    counts: dict[tuple[str, str], int] = {}
-    for one in sample:
-        counts[one.book, one.kind] = counts.get((one.book, one.kind), 0) + 1
-    weights = np.array([1000 / counts[one.book, one.kind] for one in sample])
+    parts = [(one.source, one.book, one.kind) for one in sample]
+    counts = Counter(parts)
+    weights = np.array([1000 / max(counts[part], FEWEST) for part in parts])
     wanted = np.array([float(one.kind == "answerable") for one in sample])
     ridge = np.diag([*[0.1] * (len(OURS) - 1), 0.0])
     every, held = features(sample)
@@ -181,67 +206,99 @@ def in_use(sample: Sequence[Judged], kind: str) -> Floats:
 
 
 def auroc(high: Floats, low: Floats) -> float:
-    """Chance that one of `high` is over one of `low`, ties counted half."""
+    """Chance that one of `high` is over one of `low`, ties counted half; nan without either."""
+    if not len(high) or not len(low):
+        return float("nan")
     above = (high[:, None] > low[None, :]).mean()
     return float(above + 0.5 * (high[:, None] == low[None, :]).mean())
 
 
+def parts_of(found: Sequence[Judged]) -> dict[str, list[Judged]]:
+    """The judged questions by book; those of students apart."""
+    names = sorted({one.book for one in found if one.source == "sets"})
+    parts = {
+        name: [one for one in found if one.book == name and one.source == "sets"] for name in names
+    }
+    return {**parts, "students": [one for one in found if one.source == "students"]}
+
+
+def blind_scores(found: Sequence[Judged], part: Sequence[Judged]) -> dict[str, Floats]:
+    """The scores by kind with weights that were fitted without the questions' own books."""
+    books = {one.book.removesuffix("-whole") for one in part}
+    kept: dict[str, list[float]] = {"answerable": [], "near miss": [], "foreign": []}
+    for book in sorted(books):
+        names = {book, f"{book}-whole"}
+        beta = fit([one for one in found if not names & {one.book, one.asked.about}])
+        mine = [one for one in part if one.book in names]
+        for kind, values in kept.items():
+            values.extend(scores(mine, beta, kind).tolist())
+    return {kind: np.array(values) for kind, values in kept.items()}
+
+
 def report(found: Sequence[Judged]) -> None:
-    print(f"\n{'':20} {'fitted on the other books':^34} | {'in use':^20}")
-    print(f"{'book':20} {'AUROC':>6} {'at 5 %':>7}  own, foreign refused | own, foreign refused")
-    books = sorted({one.book for one in found})
-    for book in books:
-        others = [one for one in found if book not in (one.book, one.asked.about)]
-        mine = [one for one in found if one.book == book]
-        blind = fit(others)
-        own, foreign = scores(mine, blind, "answerable"), scores(mine, blind, "foreign")
-        caught = (foreign < np.quantile(own, 0.05)).mean()
-        print(
-            f"{book:20} {auroc(own, foreign):6.3f} {caught:7.1%}  {refused(own, foreign)} "
-            f"| {refused(in_use(mine, 'answerable'), in_use(mine, 'foreign'))}"
+    print("\nAUROC with weights fitted on the other books | in use; then what `ask` says: of the")
+    print("answerable refused, uncertain; of the out-of-domain refused, answered; of near misses")
+    print("refused, answered. Numbers of questions of the three kinds come last.\n")
+    print("| book | out of domain | near misses | answerable | out of domain | near misses | n |")
+    print("|---|---|---|---:|---:|---:|---:|")
+    for name, part in parts_of(found).items():
+        blind = blind_scores(found, part)
+        used = {kind: in_use(part, kind) for kind in blind}
+        areas = (
+            " / ".join(f"{auroc(one['answerable'], one[kind]):.3f}" for one in (blind, used))
+            for kind in ("foreign", "near miss")
         )
+        shares = (
+            said(part, "answerable", Confidence.NOT_IN_BOOK, Confidence.UNCERTAIN),
+            said(part, "foreign", Confidence.NOT_IN_BOOK, Confidence.ANSWERED),
+            said(part, "near miss", Confidence.NOT_IN_BOOK, Confidence.ANSWERED),
+        )
+        counts = " + ".join(str(len(scores)) for scores in used.values())
+        print(f"| {name} | {' | '.join([*areas, *shares])} | {counts} |")
     print("\nfitted on all: ", fit(found).round(2))
     print("in use:        ", OURS)
-    curve(found, books)
+    curve(parts_of(found))
 
 
-def refused(own: Floats, foreign: Floats) -> str:
-    return f"{(own < THRESHOLD).mean():8.1%} {(foreign < THRESHOLD).mean():10.1%}"
+def said(part: Sequence[Judged], kind: str, *answers: Confidence) -> str:
+    """The share of each of these answers to questions of the kind."""
+    given = [one.confidence for one in part if one.kind == kind]
+    if not given:
+        return "-"
+    return " / ".join(f"{given.count(answer) / len(given):.1%}" for answer in answers)
 
 
-def curve(found: Sequence[Judged], books: Sequence[str]) -> None:
-    print("\nthreshold: own, foreign refused (mean over books); near misses refused, by book")
-    misses = sorted({one.book for one in found if one.kind == "near miss"})
-    for threshold in (GENERATOR_THRESHOLD, 0.2, 0.3, THRESHOLD, 0.5, 0.7, 0.9, 0.97):
-        parts = [
-            np.mean(
-                [
-                    (in_use([x for x in found if x.book == book], kind) < threshold).mean()
-                    for book in books
-                ]
-            )
-            for kind in ("answerable", "foreign")
-        ]
-        near = [
-            (in_use([x for x in found if x.book == book], "near miss") < threshold).mean()
-            for book in misses
-        ]
-        print(f"{threshold:5.2f}  " + "  ".join(f"{value:6.1%}" for value in [*parts, *near]))
-    for book in misses:
-        mine = [one for one in found if one.book == book]
-        area = auroc(in_use(mine, "answerable"), in_use(mine, "near miss"))
-        print(f"near misses of {book}: AUROC {area:.3f}")
+def curve(parts: dict[str, list[Judged]]) -> None:
+    print("\nshare below each threshold, of the score in use\n")
+    columns = [
+        (f"{name}: {kind}", values)
+        for name, part in parts.items()
+        for kind in ("answerable", "foreign", "near miss")
+        if len(values := in_use(part, kind))
+        and (name == "students" or (name == "clapnq-dev" and kind == "near miss"))
+    ]
+    means = {
+        f"all books: {kind}": [in_use(part, kind) for name, part in parts.items()]
+        for kind in ("answerable", "foreign")
+    }
+    print("| threshold |", " | ".join([*means, *(name for name, _ in columns)]), "|")
+    print("|---:|" + "---:|" * (len(means) + len(columns)))
+    for threshold in (0.03, 0.05, 0.08, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9):
+        cells = [np.mean([(one < threshold).mean() for one in each]) for each in means.values()]
+        cells += [(values < threshold).mean() for _, values in columns]
+        print(f"| {threshold:.2f} |", " | ".join(f"{cell:.1%}" for cell in cells), "|")
 
 
-async def run(data: Path, home: Path) -> None:
-    async with indexed(data, home, BOOKS) as app:
-        found = await judged(app, data)
-        report(found)
+async def run(options: argparse.Namespace) -> None:
+    async with indexed(options.data, options.home, BOOKS) as app:
+        report(await judged(app, options.data, options.own, options.foreign))
 
 
 def main() -> None:
-    options = dev_sets_parser(__doc__).parse_args()
-    asyncio.run(run(options.data, options.home))
+    parser = dev_sets_parser(__doc__)
+    parser.add_argument("--own", type=int, default=350, help="questions from a book's own set")
+    parser.add_argument("--foreign", type=int, default=50, help="and from each other set")
+    asyncio.run(run(parser.parse_args()))
 
 
 if __name__ == "__main__":

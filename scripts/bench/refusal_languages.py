@@ -1,4 +1,4 @@
-"""How often a book in another language than English refuses: its own questions, and others in it.
+"""What a book in another language than English answers: its own questions, and others in it.
 
     python scripts/bench/refusal_languages.py ../shared/data --home /tmp/halves
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from dev_sets import DevSet, dev_sets_parser, indexed, single_questions
 
-from app.domain.answering.refusal import THRESHOLD
+from app.domain.answering.refusal import ANSWER_THRESHOLD, REFUSAL_THRESHOLD
 from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
 from app.domain.retrieval.query import SearchFilter
@@ -44,7 +44,7 @@ async def run(data: Path, home: Path) -> None:
     # A path from the root stays as it is where it is joined to the data's.
     sets = [DevSet(BookId(name), str((home / name).resolve())) for name in SETS]
     async with indexed(data, home / "rag", sets) as app:
-        print(f"\n{'set':12}{'own refused':>14}{'foreign refused':>18}{'AUROC':>8}")
+        print("\nanswerable refused, not answered; out-of-domain refused, not answered; AUROC")
         for name, files in halves.items():
             every = single_questions(data, name)
             scope = SearchFilter(books=(BookId(name),))
@@ -58,8 +58,12 @@ async def run(data: Path, home: Path) -> None:
                         for one in sample
                     ]
                 )
-            refused = [sum(score < THRESHOLD for score in kind) / SAMPLE for kind in scores]
-            print(f"{name:12}{refused[0]:14.1%}{refused[1]:18.1%}{auroc(*scores):8.3f}")
+            below = [
+                f"{sum(score < threshold for score in kind) / SAMPLE:7.1%}"
+                for kind in scores
+                for threshold in (REFUSAL_THRESHOLD, ANSWER_THRESHOLD)
+            ]
+            print(f"{name:12}{' '.join(below)}{auroc(*scores):8.3f}")
 
 
 def main() -> None:

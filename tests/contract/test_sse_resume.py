@@ -252,7 +252,7 @@ async def _finish(runs: AnswerRuns, text: str = "Because.") -> AnswerRun:
     async def events() -> AsyncIterator[AnswerEvent]:
         yield Started(AnswerMode.EXTRACTIVE, ())
         yield TextDelta(text)
-        yield Finished(Answer(text, AnswerMode.EXTRACTIVE, refused=False))
+        yield Finished(Answer(text, AnswerMode.EXTRACTIVE))
 
     run = runs.start(ASK, events(), "request")
     await asyncio.wait({run.task})

@@ -54,7 +54,7 @@ def test_a_number_stands_where_a_claim_ends_and_each_link_stands_once() -> None:
         cited(1, 11, 20, "They fly."),
         cited(2, 22, 40, "x"),
     )
-    answer = Answer(text, AnswerMode.EXTRACTIVE, refused=False, citations=citations)
+    answer = Answer(text, AnswerMode.EXTRACTIVE, citations=citations)
     written = program().page([program().Asked("Owls", "Do owls hoot?")], [answer])
     assert "> Owls hoot. [1] They fly. [1]\n>\n> | a |\n> |---|\n> | b |\n>\n> [2]\n" in written
     links = "- [1] [Birds > Owls](<https://book.example/#1>): “Owls hoot.” · “They fly.”\n- [2] "

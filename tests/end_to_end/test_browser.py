@@ -205,7 +205,7 @@ def test_markup_in_an_answer_stays_text_and_offsets_count_code_points(
         "f.md",
         (),
     )
-    answer = Answer(text, AnswerMode.GENERATED, False, (citation,))
+    answer = Answer(text, AnswerMode.GENERATED, citations=(citation,))
     fulfill(page, Started(AnswerMode.GENERATED, ()), TextDelta(text), Finished(answer))
     page.goto(f"{site}/docs/why-search")
     ask(page, QUESTION)
@@ -221,7 +221,7 @@ def test_markup_in_an_answer_stays_text_and_offsets_count_code_points(
 
 def test_a_broken_stream_goes_on_after_the_last_event(page: Page, site: str) -> None:
     source = Source("p-1", f"{site}/docs/why-search", "How owls hunt", ("Owls",), 1.0)
-    answer = Answer("They listen.", AnswerMode.GENERATED, refused=False)
+    answer = Answer("They listen.", AnswerMode.GENERATED)
     parts: list[list[AnswerEvent]] = [
         [TextDelta("listen."), Finished(answer)],
         [Started(AnswerMode.GENERATED, (source,))],
@@ -244,7 +244,7 @@ def test_a_broken_stream_goes_on_after_the_last_event(page: Page, site: str) -> 
 
 
 def test_a_follow_up_question_is_asked_at_a_click(page: Page, site: str) -> None:
-    answer = Answer("So.", AnswerMode.EXTRACTIVE, refused=False, follow_ups=("And why?", "Who?"))
+    answer = Answer("So.", AnswerMode.EXTRACTIVE, follow_ups=("And why?", "Who?"))
     fulfill(page, Started(AnswerMode.EXTRACTIVE, ()), Finished(answer))
     page.goto(f"{site}/docs/why-search")
     ask(page, QUESTION)
@@ -263,7 +263,7 @@ def test_what_no_paragraph_supports_is_marked(page: Page, site: str) -> None:
         Statement(*doubtful, supported=False),
         Statement(doubtful[1] + 1, len(text), supported=True),
     )
-    answer = Answer(text, AnswerMode.GENERATED, refused=False, statements=statements)
+    answer = Answer(text, AnswerMode.GENERATED, statements=statements)
     fulfill(page, Started(AnswerMode.GENERATED, ()), TextDelta(text), Finished(answer))
     page.goto(f"{site}/docs/why-search")
     ask(page, QUESTION)

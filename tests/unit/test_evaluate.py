@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.question_file import read_questions
+from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import GoldSpan, Question, fingerprint
@@ -114,7 +115,7 @@ class FakeJudge:
     """Scores questions by their id; remembers who was asked."""
 
     scores: Mapping[str, float]
-    refusal_threshold: float = 0.3
+    refusal: RefusalPolicy = field(default_factory=lambda: RefusalPolicy(0.3))
     asked: list[AskRequest] = field(default_factory=list)
 
     async def answerability(self, request: AskRequest) -> float:

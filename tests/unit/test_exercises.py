@@ -102,7 +102,7 @@ def test_a_generator_sees_solutions_only_when_they_are_to_be_shown() -> None:
     seen = []
     for solutions in (Solutions.HINT, Solutions.SHOW):
         generator = FakeGenerator(["Leaves need light."])
-        use_case = World((LIGHT, EXERCISE, SOLUTION)).answering(generator)
+        use_case = World((LIGHT, EXERCISE, SOLUTION)).answering(generator, refusal_threshold=0.0)
         request = AskRequest("What do leaves need?", solutions=solutions)
         asyncio.run(use_case.answer(request))
         seen.append({one.passage.paragraph_id for one in generator.contexts[0]})

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.answer import Answer, AnswerMode, AnswerPassage
+from app.domain.answer import Answer, AnswerMode, AnswerPassage, Confidence
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import GoldSpan, Question, fingerprint
@@ -77,7 +77,7 @@ def test_gold_is_found_by_any_place_or_where_the_answer_needs_all_by_all(
 
 
 def test_shown_are_the_passages_or_what_a_model_wrote_and_in_a_refusal_nothing() -> None:
-    written = Answer("Light becomes sugar.", AnswerMode.GENERATED, refused=False)
+    written = Answer("Light becomes sugar.", AnswerMode.GENERATED)
     shown = [
         AnswerPassage(("p",), text, ("Page",), "https://book.example/#p", "p", BookId("book"))
         for text in ("Leaves take light in.", "They make sugar.")
@@ -86,7 +86,12 @@ def test_shown_are_the_passages_or_what_a_model_wrote_and_in_a_refusal_nothing()
     assert shown_text(replace(written, passages=tuple(shown))) == (
         "Leaves take light in.\n\nThey make sugar."
     )
-    assert shown_text(Answer("The book does not say.", AnswerMode.REFUSED, refused=True)) == ""
+    assert (
+        shown_text(
+            Answer("The book does not say.", AnswerMode.REFUSED, confidence=Confidence.NOT_IN_BOOK)
+        )
+        == ""
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 from app.domain.answering.history import recent
 from app.domain.answering.languages import bare_question, other_language, refusal_text
 from app.domain.answering.refusal import (
-    GENERATOR_THRESHOLD,
-    THRESHOLD,
+    ANSWER_THRESHOLD,
+    REFUSAL_THRESHOLD,
     Evidence,
     Support,
     answerability,
@@ -40,21 +40,20 @@ def evidence(
     sentence: float,
     share: float,
     more: float = 0.0,
-    chunks: int = 1_000,
     defined: float = 0.0,
 ) -> Evidence:
-    return Evidence(title, [Support(paragraph, sentence, share, more, defined)], chunks)
+    return Evidence(title, [Support(paragraph, sentence, share, more, defined)])
 
 
 @pytest.mark.parametrize(
     ("found", "low", "high"),
     [
         (evidence(0.6, 0.7, 0.8, 0.9, 2.0), 0.9, 1.0),
-        (evidence(0.4, 0.5, 0.55, 0.5, 0.5), THRESHOLD, 1.0),
-        (evidence(0.4, 0.4, 0.45, 0.42), GENERATOR_THRESHOLD, THRESHOLD),
-        (evidence(0.3, 0.3, 0.4, 0.3), 0.0, GENERATOR_THRESHOLD),
-        (evidence(0.0, 0.0, 0.0, 0.0, chunks=1), 0.0, 0.01),
-        (Evidence(0.0, [], 0), 0.0, 0.01),
+        (evidence(0.4, 0.5, 0.55, 0.5, 0.5), ANSWER_THRESHOLD, 1.0),
+        (evidence(0.3, 0.35, 0.4, 0.3), REFUSAL_THRESHOLD, ANSWER_THRESHOLD),
+        (evidence(0.1, 0.2, 0.25, 0.2), 0.0, REFUSAL_THRESHOLD),
+        (evidence(0.0, 0.0, 0.0, 0.0), 0.0, 0.01),
+        (Evidence(0.0, []), 0.0, 0.01),
     ],
 )
 def test_score_parts_what_the_book_answers_from_what_it_does_not(
@@ -71,10 +70,9 @@ def test_score_parts_what_the_book_answers_from_what_it_does_not(
         evidence(0.4, 0.4, 0.5, 0.4, 0.5),
         evidence(0.4, 0.4, 0.4, 0.5, 0.5),
         evidence(0.4, 0.4, 0.4, 0.4, 0.6),
-        evidence(0.4, 0.4, 0.4, 0.4, 0.5, 500),
         evidence(0.4, 0.4, 0.4, 0.4, 0.5, defined=0.1),
     ],
-    ids=["title", "paragraph", "sentence", "share", "phrases", "smaller book", "defined"],
+    ids=["title", "paragraph", "sentence", "share", "phrases", "defined"],
 )
 def test_score_rises_with_each_piece_of_evidence(more: Evidence) -> None:
     assert answerability(more) > answerability(evidence(0.4, 0.4, 0.4, 0.4, 0.5))
@@ -83,9 +81,9 @@ def test_score_rises_with_each_piece_of_evidence(more: Evidence) -> None:
 def test_what_speaks_for_an_answer_must_be_in_one_hit() -> None:
     alike, worded = Support(0.6, 0.6, 0.1, 0.0, 0.0), Support(0.1, 0.1, 0.9, 0.0, 0.0)
     both = Support(0.6, 0.6, 0.9, 0.0, 0.0)
-    apart = answerability(Evidence(0.4, [alike, worded], 1_000))
-    assert apart == max(answerability(Evidence(0.4, [one], 1_000)) for one in (alike, worded))
-    assert apart < answerability(Evidence(0.4, [worded, both], 1_000))
+    apart = answerability(Evidence(0.4, [alike, worded]))
+    assert apart == max(answerability(Evidence(0.4, [one])) for one in (alike, worded))
+    assert apart < answerability(Evidence(0.4, [worded, both]))
 
 
 def test_share_is_at_most_one() -> None:

@@ -6,12 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.answering.thresholds import TOLERATED, RefusalCurve, refusal_curve
+from app.domain.answering.refusal import RefusalPolicy
+from app.domain.answering.thresholds import (
+    BELOW_TOLERATED,
+    REFUSED_TOLERATED,
+    RefusalCurve,
+    refusal_curve,
+)
 
 
 def curve(own: list[float], foreign: list[float], current: float = 0.4) -> RefusalCurve:
     found = refusal_curve(
-        [*((True, score) for score in own), *((False, score) for score in foreign)], current
+        [*((True, score) for score in own), *((False, score) for score in foreign)],
+        RefusalPolicy(current, 0.7),
     )
     assert found
     return found
@@ -31,11 +38,22 @@ def test_the_suggestion_parts_two_sorts_that_can_be_parted_half_way() -> None:
     assert found.auroc == 1
 
 
-def test_the_suggestion_refuses_one_in_twenty_of_what_can_be_answered_and_no_more() -> None:
-    own = [0.2, 0.3, *(0.9 for _ in range(18))]
-    found = curve(own, [0.25, 0.5])
+def test_the_suggestions_refuse_one_in_fifty_and_leave_one_in_seven_unanswered() -> None:
+    own = [0.2, 0.3, *(0.5 for _ in range(5)), 0.6, *(0.9 for _ in range(42))]
+    found = curve(own, [0.25, 0.4, 0.55, 0.7])
     assert found.suggested.threshold == pytest.approx(0.275)
-    assert (found.suggested.recall, found.suggested.answerable_refused) == (0.5, 0.05)
+    assert (found.suggested.recall, found.suggested.answerable_refused) == (0.25, 0.02)
+    assert found.suggested_answer.threshold == pytest.approx(0.575)
+    assert (found.suggested_answer.recall, found.suggested_answer.answerable_refused) == (
+        0.75,
+        0.14,
+    )
+
+
+def test_the_current_points_are_those_of_the_policy() -> None:
+    found = curve([0.5, 0.8], [0.1], current=0.3)
+    assert (found.current.threshold, found.current_answer.threshold) == (0.3, 0.7)
+    assert (found.current.answerable_refused, found.current_answer.answerable_refused) == (0, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +64,7 @@ def test_the_suggestion_refuses_one_in_twenty_of_what_can_be_answered_and_no_mor
 def test_without_scores_of_both_sorts_there_is_no_curve(
     judged: list[tuple[bool, float | None]],
 ) -> None:
-    assert refusal_curve(judged, 0.4) is None
+    assert refusal_curve(judged, RefusalPolicy()) is None
 
 
 _scores = st.lists(st.floats(0, 1), min_size=1, max_size=30)
@@ -64,8 +82,11 @@ def test_the_curve_agrees_with_counting_and_no_threshold_beats_the_suggestion(
         assert point.answerable_refused == pytest.approx(len(wrong) / len(own))
         refused = len(wrong) + len(right)
         assert point.precision == pytest.approx(len(right) / refused if refused else 0)
-        if point.answerable_refused <= TOLERATED:
+        if point.answerable_refused <= REFUSED_TOLERATED:
             assert point.recall <= found.suggested.recall
+        if point.answerable_refused <= BELOW_TOLERATED:
+            assert point.recall <= found.suggested_answer.recall
     pairs = [(mine > other) + 0.5 * (mine == other) for mine in own for other in foreign]
     assert found.auroc == pytest.approx(sum(pairs) / len(pairs))
-    assert found.suggested.answerable_refused <= TOLERATED
+    assert found.suggested.answerable_refused <= REFUSED_TOLERATED
+    assert found.suggested_answer.answerable_refused <= BELOW_TOLERATED

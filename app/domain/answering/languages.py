@@ -24,8 +24,15 @@ _NOTHING_NEAR = {
     "it": "Il libro non lo dice.",
     "ur": "کتاب میں اس کا جواب نہیں ہے۔",
 }
-
-
+_UNCERTAIN = {
+    "en": "The book may not say this. These passages come nearest.",
+    "es": "Puede que el libro no lo diga. Estos son los pasajes más cercanos.",
+    "de": "Das Buch sagt dazu vielleicht nichts. Diese Stellen kommen der Frage am nächsten.",
+    "fr": "Le livre ne le dit peut-être pas. Ces passages sont les plus proches.",
+    "pt": "Talvez o livro não o diga. Estas são as passagens mais próximas.",
+    "it": "Forse il libro non lo dice. Questi sono i passaggi più vicini.",
+    "ur": "شاید کتاب میں اس کا جواب نہ ہو۔ یہ اقتباسات سوال کے سب سے قریب ہیں۔",
+}
 _OTHER_LANGUAGE = {
     "en": "It is written in another language ({}); ask in that language to find more.",
     "es": "Está escrito en otro idioma ({}); pregunte en ese idioma para encontrar más.",
@@ -42,6 +49,11 @@ def refusal_text(language: str, sections: int) -> str:
     """The refusal in this language, in English if there is none; `sections` of the book follow."""
     texts = _REFUSALS if sections else _NOTHING_NEAR
     return texts.get(language, texts["en"])
+
+
+def uncertainty_notice(language: str) -> str:
+    """The notice above passages that may not answer, in English if there is none in `language`."""
+    return _UNCERTAIN.get(language, _UNCERTAIN["en"])
 
 
 def other_language(asked_in: str, language: str) -> str:

@@ -1,6 +1,6 @@
-"""Does the book answer the question? One score from what retrieval found.
+"""Does the book answer the question? One score from what retrieval found, and two thresholds.
 
-score = 1 / (1 + exp(-sum)), where sum = TITLE * title + SIZE * size + BIAS
+score = 1 / (1 + exp(-sum)), where sum = TITLE * title + BIAS
 + the greatest, over the hits, of PARAGRAPH * paragraph + SENTENCE * sentence + SHARE * share
 + PHRASES * phrases + DEFINED * defined
 
@@ -9,58 +9,60 @@ of one hit, since an answer stands in one place: the cosine of its most similar 
 title) and of the most similar sentence in it; `share`, its BM25 score divided by the upper bound of
 the question's `RAREST` rarest terms, which is low when the terms are not in the book or not in one
 place; `phrases`, the weight of the word pairs that question and hit share; `defined`, the share of
-the question that is one term defined there. The local model makes all cosines, whatever model
-searched, so one threshold holds for every embedder. `size` is the logarithm of the number of
-chunks: the best of many scores well by chance. The weights are a logistic regression on the dev
-sets and readers' questions, answerable against out-of-domain ones (`scripts/bench/refusal.py`,
-`specs/decisions/0008-refusal.md`).
+the question that is one term defined there. A one-letter term counts in `share` only beside its
+neighbour in the question: the "p" of "p value" is not that of "p. 12". The local model makes all
+cosines, whatever model searched, so the thresholds hold for every embedder. The size of the book is
+no feature: a chapter more changes no score by itself. The weights are a logistic regression on the
+dev sets, readers' questions and the development half of students' questions, answerable against
+out-of-domain ones (`scripts/bench/refusal.py`, `specs/decisions/0008-refusal.md`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import pairwise
 from math import exp, log
 
+from app.domain.answer import Confidence
 from app.domain.retrieval.chunk_terms import ChunkTerms
 
 RAREST = 8
 """Terms of a long question that count: the rest is its setting, or code."""
-FEWEST_CHUNKS = 100
-"""A smaller book counts as one of this size: the development sets have none."""
 
-TITLE, PARAGRAPH, SENTENCE = 2.2, 8.8, 3.9
-SHARE, DEFINED, SIZE, BIAS = 7.2, 5.4, -0.76, -4.56
+TITLE, PARAGRAPH, SENTENCE = 3.2, 6.8, 6.4
+SHARE, DEFINED, BIAS = 4.4, 6.2, -8.3
 PHRASES = 1.5
 """Held at that while the others were fitted: with more, near misses pass more easily."""
 
-THRESHOLD = 0.4
-"""Below it an extractive answer is refused."""
-GENERATOR_THRESHOLD = 0.1
-"""With a model, refuse only below this: it may find an answer that the features miss."""
+REFUSAL_THRESHOLD = 0.15
+"""Below it the question is out of domain. Of the students' answerable questions at most 2 % are."""
+ANSWER_THRESHOLD = 0.75
+"""From it on the book answers; below it at most 15 % of the students' answerable questions are, and
+at least 75 % of the near-topic unanswerable ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefusalPolicy:
-    """Which questions are refused before an answer is written, by answerability from 0 to 1."""
+    """Maps answerability, from 0 to 1, to one of three answers."""
 
-    threshold: float = THRESHOLD
-    """Below it there is no extractive answer."""
-    model_threshold: float | None = None
-    """Below it a model is not even asked; above it the model decides. None without a model."""
+    refusal_threshold: float = REFUSAL_THRESHOLD
+    """Below it: not in the book."""
+    answer_threshold: float = ANSWER_THRESHOLD
+    """From it on: answered; between the two: uncertain."""
+    model: bool = False
+    """Whether a model writes; it needs no help with abbreviations and misspellings."""
 
-    @property
-    def rephrases(self) -> bool:
-        """Whether abbreviations and misspellings are resolved first; a model needs no such help."""
-        return self.model_threshold is None
-
-    def refuses(self, answerability: float, *, in_book_language: bool) -> bool:
-        """With a model, a question in another language is never refused before it is read."""
-        if self.model_threshold is None:
-            return answerability < self.threshold
-        return in_book_language and answerability < self.model_threshold
+    def confidence(self, answerability: float, *, other_language: bool = False) -> Confidence:
+        """A question in another language than the book's is never refused by its score: the local
+        model and BM25 miss what its words mean.
+        """
+        if answerability < self.refusal_threshold and not other_language:
+            return Confidence.NOT_IN_BOOK
+        if answerability < self.answer_threshold:
+            return Confidence.UNCERTAIN
+        return Confidence.ANSWERED
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,24 +88,38 @@ class Evidence:
     title: float
     """A cosine."""
     hits: Sequence[Support]
-    chunks: int
-    """Of the books that were searched."""
-
-    @property
-    def size(self) -> float:
-        return log(max(self.chunks, FEWEST_CHUNKS))
 
 
 def answerability(found: Evidence) -> float:
     """From 0 to 1, how likely it is that the hits answer the question."""
     best = max((one.weight for one in found.hits), default=0.0)
-    return 1 / (1 + exp(-(TITLE * found.title + best + SIZE * found.size + BIAS)))
+    return 1 / (1 + exp(-(TITLE * found.title + best + BIAS)))
 
 
 def share_of_ceilings(score: float, ceilings: Mapping[int, float]) -> float:
     """`ceilings` maps each term of the question to the most it could add to a BM25 score."""
     most = sum(nlargest(RAREST, ceilings.values()))
     return min(1.0, score / most) if most else 0.0
+
+
+def told_score(
+    score: float,
+    asked: Sequence[int],
+    one_letter: Collection[int],
+    hit: ChunkTerms,
+    ceilings: Mapping[int, float],
+) -> float:
+    """The hit's BM25 score without one-letter terms that lack their neighbour in the question.
+
+    `asked` are the question's terms in their order, `one_letter` those of a single letter. A
+    question of such terms alone keeps its score.
+    """
+    if not one_letter or ceilings.keys() <= set(one_letter):
+        return score
+    beside = {term for pair in _shared_pairs(asked, hit) for term in pair}
+    told = {term for sentence in hit.sentences for term in sentence.terms}.union(hit.heading)
+    counted = (told & ceilings.keys()) - (set(one_letter) - beside)
+    return min(score, sum(ceilings[term] for term in counted))
 
 
 def phrases(asked: Sequence[int], hit: ChunkTerms, ceilings: Mapping[int, float]) -> float:
@@ -114,9 +130,14 @@ def phrases(asked: Sequence[int], hit: ChunkTerms, ceilings: Mapping[int, float]
     rarest = max(ceilings.values(), default=0.0)
     if not rarest:
         return 0.0
-    told = {pair for sentence in hit.sentences for pair in pairwise(sentence.terms)}
-    shared = told.intersection(pairwise(asked))
+    shared = _shared_pairs(asked, hit)
     return log(1 + sum(ceilings.get(a, 0.0) + ceilings.get(b, 0.0) for a, b in shared) / rarest)
+
+
+def _shared_pairs(asked: Sequence[int], hit: ChunkTerms) -> set[tuple[int, int]]:
+    """The pairs of neighbours that question and hit share."""
+    told = {pair for sentence in hit.sentences for pair in pairwise(sentence.terms)}
+    return told.intersection(pairwise(asked))
 
 
 def defined_share(hit: ChunkTerms, ceilings: Mapping[int, float]) -> float:

@@ -1,4 +1,4 @@
-"""Which threshold of answerability to refuse below: precision and recall of refusals over it."""
+"""Calibrates the thresholds of answerability: who is refused or left uncertain below each."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-TOLERATED = 0.05
-"""Of the questions that can be answered, how many a suggested threshold may refuse."""
+from app.domain.answering.refusal import RefusalPolicy
+
+REFUSED_TOLERATED = 0.02
+"""Of the questions that can be answered, how many a suggested refusal threshold may refuse."""
+BELOW_TOLERATED = 0.15
+"""The same below a suggested answer threshold: refused or uncertain."""
 STEPS = 20
 """The curve has a point every 1 / STEPS."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefusalPoint:
-    """What refusing every question below `threshold` gives; shares from 0 to 1."""
+    """Shares of the questions below `threshold`, from 0 to 1; they count as refused.
+
+    Below an answer threshold they are uncertain or refused.
+    """
 
     threshold: float
     precision: float
@@ -34,13 +41,16 @@ class RefusalCurve:
     """Chance that an answerable question scores above an unanswerable one, ties counted half."""
     current: RefusalPoint
     suggested: RefusalPoint
-    """The threshold that refuses most of what cannot be answered, and at most `TOLERATED` of what
-    can; half-way between the scores it parts."""
+    """The refusal threshold with the greatest recall among those that refuse at most
+    `REFUSED_TOLERATED` of what can be answered; half-way between the scores it parts."""
+    current_answer: RefusalPoint
+    suggested_answer: RefusalPoint
+    """The answer threshold by the same rule with `BELOW_TOLERATED`."""
     points: tuple[RefusalPoint, ...]
 
 
 def refusal_curve(
-    judged: Sequence[tuple[bool, float | None]], current: float
+    judged: Sequence[tuple[bool, float | None]], current: RefusalPolicy
 ) -> RefusalCurve | None:
     """The curve over (answerable, score); None when there are no scores of either sort."""
     own = sorted(score for answerable, score in judged if answerable and score is not None)
@@ -57,16 +67,22 @@ def refusal_curve(
             answerable_refused=wrong / len(own),
         )
 
-    candidates = map(at, _between(sorted({*own, *foreign})))
+    candidates = [*map(at, _between(sorted({*own, *foreign})))]
+
+    def suggested(tolerated: float) -> RefusalPoint:
+        return max(
+            (one for one in candidates if one.answerable_refused <= tolerated),
+            key=lambda one: (one.recall, -one.answerable_refused, -one.threshold),
+        )
+
     return RefusalCurve(
         answerable=len(own),
         unanswerable=len(foreign),
         auroc=_auroc(own, foreign),
-        current=at(current),
-        suggested=max(
-            (one for one in candidates if one.answerable_refused <= TOLERATED),
-            key=lambda one: (one.recall, -one.answerable_refused, -one.threshold),
-        ),
+        current=at(current.refusal_threshold),
+        suggested=suggested(REFUSED_TOLERATED),
+        current_answer=at(current.answer_threshold),
+        suggested_answer=suggested(BELOW_TOLERATED),
         points=tuple(at(step / STEPS) for step in range(STEPS + 1)),
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from app.domain.answer import Answer
+from app.domain.answer import Answer, Confidence
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.metrics import Retrieved, score_ranking
 from app.domain.evaluation.paired_bootstrap import Share
@@ -97,8 +97,15 @@ def _mean(shares: Sequence[Share]) -> float:
     return round(sum(share[0] for share in shares) / whole, 4) if whole else 0.0
 
 
+_OUTCOMES = {
+    Confidence.ANSWERED: Outcome.ANSWERED,
+    Confidence.UNCERTAIN: Outcome.UNCERTAIN,
+    Confidence.NOT_IN_BOOK: Outcome.REFUSED,
+}
+
+
 def outcome_of(answer: Answer) -> Outcome:
-    return Outcome.REFUSED if answer.refused else Outcome.ANSWERED
+    return _OUTCOMES[answer.confidence]
 
 
 def shown_text(answer: Answer) -> str:
