@@ -1,0 +1,102 @@
+"""Answered, uncertain or not in the book: what the score, a model and an outage make of it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from app.domain.answer import Answer, AnswerMode, Confidence
+from app.domain.answering.refusal import RefusalPolicy
+from app.domain.answering.request import AskRequest
+from app.domain.errors import ProviderUnavailable
+from app.domain.prompting import NO_ANSWER
+from app.services.answer import AnswerQuestion
+from tests.answer_fakes import FakeGenerator, World, passage
+
+LIGHT = passage(
+    "Photosynthesis turns light energy into chemical energy. It takes place in chloroplasts.",
+    "p-light",
+)
+QUESTION = "What does photosynthesis turn light energy into?"
+NOTICE = "The book may not say this."
+WRITTEN = "Plants turn light energy into chemical energy."
+
+
+def ask(use_case: AnswerQuestion, question: str = QUESTION) -> Answer:
+    return asyncio.run(use_case.answer(AskRequest(question)))
+
+
+@pytest.mark.parametrize(
+    ("score", "other_language", "confidence"),
+    [
+        (0.1, False, Confidence.NOT_IN_BOOK),
+        (0.1, True, Confidence.UNCERTAIN),
+        (0.2, False, Confidence.UNCERTAIN),
+        (0.7, False, Confidence.ANSWERED),
+        (0.7, True, Confidence.ANSWERED),
+    ],
+)
+def test_two_thresholds_make_three_answers(
+    score: float, other_language: bool, confidence: Confidence
+) -> None:
+    policy = RefusalPolicy(0.2, 0.7)
+    assert policy.confidence(score, other_language=other_language) is confidence
+
+
+def test_only_what_is_not_in_the_book_is_refused() -> None:
+    for one in Confidence:
+        answer = Answer("", AnswerMode.EXTRACTIVE, one)
+        assert answer.refused is (one is Confidence.NOT_IN_BOOK)
+
+
+def test_an_uncertain_question_gets_the_same_passages_under_a_notice() -> None:
+    certain = ask(World((LIGHT,)).answering())
+    uncertain = ask(World((LIGHT,)).answering(answer_threshold=1.0))
+    assert (certain.confidence, uncertain.confidence) == (
+        Confidence.ANSWERED,
+        Confidence.UNCERTAIN,
+    )
+    assert uncertain.passages == certain.passages
+    assert uncertain.answer.startswith(NOTICE)
+    assert uncertain.answer.endswith(certain.answer)
+    told = [uncertain.answer[one.start : one.end] for one in uncertain.citations]
+    assert told == [certain.answer[one.start : one.end] for one in certain.citations]
+    assert [uncertain.answer[one.start : one.end] for one in uncertain.statements] == told
+
+
+def test_a_model_gets_uncertain_questions_and_its_cited_answer_is_certain() -> None:
+    generator = FakeGenerator([WRITTEN, (12, 24, ("p-light",))])
+    answer = ask(World((LIGHT,)).answering(generator, answer_threshold=1.0))
+    assert (answer.mode, answer.confidence) == (AnswerMode.GENERATED, Confidence.ANSWERED)
+    assert answer.answer == WRITTEN
+
+
+def test_what_a_model_writes_without_a_verified_citation_stays_uncertain() -> None:
+    generator = FakeGenerator([WRITTEN])
+    answer = ask(World((LIGHT,)).answering(generator, answer_threshold=1.0))
+    assert (answer.mode, answer.confidence) == (AnswerMode.GENERATED, Confidence.UNCERTAIN)
+
+
+def test_a_model_that_finds_no_answer_to_an_uncertain_question_settles_it() -> None:
+    generator = FakeGenerator([], finish_reason=NO_ANSWER)
+    answer = ask(World((LIGHT,)).answering(generator, answer_threshold=1.0))
+    assert (answer.confidence, answer.passages) == (Confidence.NOT_IN_BOOK, ())
+
+
+def test_where_score_and_model_disagree_the_passages_are_shown_as_uncertain() -> None:
+    generator = FakeGenerator([], finish_reason=NO_ANSWER)
+    answer = ask(World((LIGHT,)).answering(generator))
+    assert (answer.mode, answer.confidence) == (AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN)
+    assert answer.answer.startswith(NOTICE)
+    assert answer.passages
+    assert answer.degraded == ()
+    assert (answer.usage.input_tokens, answer.usage.output_tokens) == (10, 5)
+
+
+def test_an_outage_leaves_an_uncertain_question_uncertain() -> None:
+    generator = FakeGenerator([ProviderUnavailable("down")])
+    answer = ask(World((LIGHT,)).answering(generator, answer_threshold=1.0))
+    assert (answer.mode, answer.confidence) == (AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN)
+    assert answer.degraded == ("generator",)
+    assert answer.answer.startswith(NOTICE)
