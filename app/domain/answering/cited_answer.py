@@ -1,4 +1,11 @@
-"""An answer while it is being written: text and cited spans come in any order, facts go out."""
+"""An answer while it is being written: text and cited spans come in any order; what is shown goes
+out.
+
+A sentence without a citation is attributed to a consulted paragraph where that is possible
+(`attribution`). Of the text that is shown, at least `MIN_SUPPORTED` of the sentences are supported at
+every moment, whatever the rest turns out to be: text that would break this is held back until enough
+of it is supported, and dropped if that never happens. So nothing shown is ever taken back.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from app.domain.answer import Citation, Statement
+from app.domain.answering.attribution import Attributor
 from app.domain.answering.link_policy import LinkPolicy
 from app.domain.answering.verification import CitationList, Quote, Verifier
 from app.domain.document import Span
@@ -16,7 +24,14 @@ _FENCED = re.compile(
     r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
 )
 _LINE = re.compile(r"[^\n]+")
+_MAY_END = re.compile(r"[\n.!?\u2026\u0964\u3002\uff01\uff1f]")
+"""What a sentence can end with."""
 _LINE_MARK = re.compile(r"[ \t]*(?:(?:[-*+>\u2022]|#{1,6}|\d{1,3}[.)])[ \t]+)*")
+
+
+MIN_SUPPORTED = 1 / 3
+"""Share of the sentences of a model's answer that must be supported for it to be shown as the
+book's."""
 
 
 class CitedAnswerBuilder:
@@ -38,17 +53,28 @@ class CitedAnswerBuilder:
         self._quoted: list[Statement] = []
         self._claimed = 0
         self._verified = 0
+        self._attributor = Attributor(verifier)
+        self._complete: list[Span] = []
+        self._attributed = 0  # sentences of `_complete` that were looked up
+        self._supporting = 0  # sentences of `_complete` that are supported
+        self._sure = 0  # end of the last of them up to which enough are supported
+        self._unseen: list[Citation] = []  # found, but their text is held back
+        self._shown = 0
+        self._dropped = False
         self.text = ""
+        """What was written and may be shown but for `MIN_SUPPORTED`; after `close`, what is shown."""
 
     def write(self, text: str) -> tuple[str, list[Citation]]:
         """Take text; return what can be shown now, and the citations that it completes."""
-        return self._show(self._links.feed(self._guard.feed(text)))
+        return self._take(self._links.feed(self._guard.feed(text)))
 
-    def cite(self, span: Span, paragraph_ids: Sequence[str]) -> list[Citation]:
-        """Take the writer's word that `text[start:end]` rests on each of these paragraphs."""
+    def cite(self, span: Span, paragraph_ids: Sequence[str]) -> tuple[str, list[Citation]]:
+        """Take the writer's word that `text[start:end]` rests on each of these paragraphs; return
+        what `write` does.
+        """
         self._pending += [(span, paragraph_id) for paragraph_id in paragraph_ids]
         self._claimed += len(paragraph_ids)
-        return self._show("")[1]
+        return self._take("")
 
     def quote(self, before: str, shown: str, quote: Quote) -> tuple[str, list[Citation]]:
         """Take a verbatim quotation, which `shown` is but for mark-up such as a table's rule.
@@ -73,10 +99,14 @@ class CitedAnswerBuilder:
     def close(self) -> tuple[str, list[Citation]]:
         """Return what was held back until the end. Citations beyond the text are dropped."""
         rest = self._links.feed(self._guard.close())
-        return self._show(rest + self._links.close())
+        out = self._take(rest + self._links.close(), closing=True)
+        if not self._quoted:
+            self._dropped = bool(self.text[self._shown :].strip())
+            self.text = self.text[: self._shown]
+        return out
 
-    def _show(self, shown: str) -> tuple[str, list[Citation]]:
-        self.text += shown
+    def _take(self, new: str, *, closing: bool = False) -> tuple[str, list[Citation]]:
+        self.text += new
         ready: list[tuple[Span, str]] = []
         waiting: list[tuple[Span, str]] = []
         for span, paragraph_id in self._pending:
@@ -86,7 +116,55 @@ class CitedAnswerBuilder:
             else:
                 ready.append(((start, end), paragraph_id))
         self._pending = waiting
-        return shown, self._verify(ready)
+        cited = self._verify(ready)
+        self._unseen += cited
+        if self._quoted:
+            return "", []
+        done = self._complete[-1][1] if self._complete else 0
+        if closing or cited or _MAY_END.search(self.text, done):
+            self._judge(closing=closing)
+        # As if the sentence begun were to fail.
+        begun = len(self._complete) + (not closing)
+        enough = self._supporting >= MIN_SUPPORTED * begun
+        return self._show(len(self.text) if enough else max(self._shown, self._sure))
+
+    def _show(self, end: int) -> tuple[str, list[Citation]]:
+        shown, self._shown = self.text[self._shown : end], end
+        seen = [one for one in self._unseen if one.end <= end]
+        self._unseen = [one for one in self._unseen if one.end > end]
+        return shown, seen
+
+    def _complete_sentences(self, *, closing: bool) -> list[Span]:
+        """The sentences that end before the last written one begins, or with a line."""
+        found = [*self._sentences()]
+        if found and not closing and "\n" not in self.text[found[-1][1] :]:
+            found.pop()
+        return found
+
+    def _judge(self, *, closing: bool) -> None:
+        """Find the complete sentences, attribute them, and see how far `MIN_SUPPORTED` is kept.
+
+        The last complete one is attributed later: the writer's own citation may come behind it.
+        """
+        self._complete = self._complete_sentences(closing=closing)
+        settled = len(self._complete) - (not closing)
+        for start, end in self._complete[self._attributed : settled]:
+            quote = None
+            if not self._cited(start, end):
+                quote = self._attributor.attribute(self.text[start:end])
+            citation = self._list.add((start, end), quote) if quote else None
+            self._unseen += [citation] if citation else []
+        self._attributed = max(self._attributed, settled)
+        self._supporting = self._sure = 0
+        for count, (start, end) in enumerate(self._complete, 1):
+            self._supporting += self._will_be_supported(start, end)
+            if self._supporting >= MIN_SUPPORTED * count:
+                self._sure = end
+
+    def _will_be_supported(self, start: int, end: int) -> bool:
+        if self._cited(start, end):
+            return self._supported(start, end)
+        return self._attributor.attribute(self.text[start:end]) is not None
 
     @property
     def recited(self) -> bool:
@@ -94,8 +172,15 @@ class CitedAnswerBuilder:
         return self._guard.recited
 
     @property
+    def unsupported(self) -> bool:
+        """Whether text was dropped at the end since too little of it is supported."""
+        return self._dropped
+
+    @property
     def citations(self) -> tuple[Citation, ...]:
-        return self._list.citations
+        """By place in the answer; of text that is not shown none."""
+        held = {id(one) for one in self._unseen}
+        return tuple(one for one in self._list.citations if id(one) not in held)
 
     @property
     def precision(self) -> float:
@@ -145,8 +230,12 @@ class CitedAnswerBuilder:
                 if verifier.terms(text[first:last]):
                     yield begin + first, begin + last
 
+    def _cited(self, start: int, end: int) -> list[Citation]:
+        """The citations of a part of `text[start:end]`."""
+        return [one for one in self._list.citations if one.start < end and start < one.end]
+
     def _supported(self, start: int, end: int) -> bool:
-        ids = {one.paragraph_id for one in self.citations if one.start < end and start < one.end}
+        ids = {one.paragraph_id for one in self._cited(start, end)}
         pieces = [piece for one in sorted(ids) for piece in self._verifier.paragraphs[one]]
         return bool(pieces) and self._verifier.supports(self.text[start:end], pieces)
 
