@@ -186,7 +186,7 @@ class _Answer:
     def _events(self, pieces: Iterator[ParsedText]) -> Iterator[GeneratorEvent]:
         for piece in pieces:
             if isinstance(piece, AnswerText):
-                yield GeneratedText(piece.text)
+                yield GeneratedText(piece.text, citations_in_place=True)
             else:
                 ids = (self._paragraph_ids[number - 1] for number in piece.numbers)
                 yield GeneratedCitation(piece.start, piece.end, tuple(dict.fromkeys(ids)))

@@ -164,6 +164,12 @@ class AnswerQuestion:
         async with aclosing(generator.generate(request)) as events:
             async for event in events:
                 if isinstance(event, GeneratedEnd):
+                    for shown in _deltas(*builder.close()):
+                        yield shown
+                    if builder.unsupported:
+                        degraded = (*degraded, "unsupported")
+                    if builder.unsupported and not builder.text and not builder.recited:
+                        break
                     for last in self._ended(read, builder, event, mode, degraded, started=started):
                         yield last
                     return
@@ -179,8 +185,35 @@ class AnswerQuestion:
                     continue
                 for shown in _shown(builder, event, read):
                     yield shown
-        message = "the generator stopped before the end of its answer"
-        raise ProviderUnavailable(message)
+            else:
+                message = "the generator stopped before the end of its answer"
+                raise ProviderUnavailable(message)
+        async with aclosing(self._passages_instead(read, degraded, event.usage)) as passages:
+            async for shown in passages:
+                yield shown
+
+    async def _passages_instead(
+        self, read: Consultation, degraded: tuple[str, ...], usage: Usage
+    ) -> AsyncGenerator[AnswerEvent, None]:
+        """Quote the book, which does not support what a model wrote; refuse what would be refused
+        without one. Nothing was shown so far. `usage` is the model's.
+        """
+        if not read.exercise and read.score < self.refusal_threshold:
+            for last in _refused(read, usage):
+                yield last
+            return
+        request = read.generation
+        builder = CitedAnswerBuilder(self._verifier(read, request.question))
+        async with aclosing(self.extractive.generate(request)) as events:
+            async for event in events:
+                if isinstance(event, GeneratedEnd):
+                    end, mode = replace(event, usage=usage), self.extractive.mode
+                    for last in self._ended(read, builder, end, mode, degraded, started=True):
+                        yield last
+                    return
+                if not isinstance(event, GeneratorReplaced):
+                    for shown in _shown(builder, event, read.context):
+                        yield shown
 
     def _ended(
         self,
@@ -192,8 +225,6 @@ class AnswerQuestion:
         *,
         started: bool,
     ) -> Iterator[AnswerEvent]:
-        text, citations = builder.close()
-        yield from _deltas(text, citations)
         if builder.text.strip():
             statements = builder.statements()
             answer = Answer(
@@ -272,9 +303,9 @@ def _shown(
     read: Consultation,
 ) -> Iterator[AnswerEvent]:
     if isinstance(event, GeneratedText):
-        yield from _deltas(*builder.write(event.text))
+        yield from _deltas(*builder.write(event.text, in_place=event.citations_in_place))
     elif isinstance(event, GeneratedCitation):
-        yield from _deltas("", builder.cite((event.start, event.end), event.paragraph_ids))
+        yield from _deltas(*builder.cite((event.start, event.end), event.paragraph_ids))
     else:
         quote = Quote(read.context[event.passage], event.start, event.end)
         before = event.before if builder.text else _notice(read) + event.before

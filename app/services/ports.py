@@ -306,6 +306,9 @@ class Reranker(Protocol):
 @dataclass(frozen=True, slots=True)
 class GeneratedText:
     text: str
+    citations_in_place: bool = False
+    """A sentence is cited before the next one begins, or not at all: what has no citation by then
+    can be attributed. Else citations may come until the end."""
 
 
 @dataclass(frozen=True, slots=True)

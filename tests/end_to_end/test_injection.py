@@ -12,7 +12,7 @@ import re
 import pytest
 
 from app.domain import prompting
-from app.domain.answer import Answer
+from app.domain.answer import Answer, AnswerMode
 from app.domain.answering.request import AskRequest
 from app.domain.answering.selection import Selection
 from app.domain.prompting import PromptGuard
@@ -94,16 +94,23 @@ def test_no_attack_of_the_table_reaches_the_reader_and_citations_stay_in_place()
         tried()
         before = f"{attack['text']}\n\n"
         cited = (len(before), len(before) + len(claim), ("p-owls",))
-        found = answer(AskRequest(QUESTION), before, f"{claim}.", cited)
+        enough = f"{claim}.\n" * 30  # else the attack is not even shown
+        found = answer(AskRequest(QUESTION), before, enough, cited)
+        assert found.mode is AnswerMode.GENERATED
         assert live_parts(found.answer, [OWLS.url, MICE.url]) == []
-        assert [found.answer[one.start : one.end] for one in found.citations] == [claim]
+        first, *attributed = (found.answer[one.start : one.end] for one in found.citations)
+        assert first == claim
+        assert set(attributed) <= {f"{claim}."}
 
 
 def test_a_citation_that_the_paragraph_does_not_bear_is_dropped_and_told() -> None:
     claim = "Owls hunt whales in 1999."
     found = answer(AskRequest(QUESTION), claim, (0, len(claim), ("p-owls", "p-mice", "p-none")))
-    assert (found.citations, found.citation_precision, found.coverage) == ((), 0.0, 0.0)
-    assert [one.supported for one in found.statements] == [False]
+    assert (found.mode, found.degraded) == (AnswerMode.EXTRACTIVE, ("unsupported",))
+    assert "whales" not in found.answer
+    beside = answer(AskRequest(QUESTION), f"Owls hunt mice at night. {claim}", (25, 50, ("p-owls",)))
+    assert (beside.citation_precision, beside.coverage) == (0.0, 0.5)
+    assert [one.supported for one in beside.statements] == [True, False]
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 17, 400])

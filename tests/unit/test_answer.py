@@ -245,7 +245,7 @@ def test_citation_is_the_same_wherever_it_comes_in_the_stream() -> None:
 @pytest.mark.parametrize(
     ("text", "paragraph_id"),
     [
-        ("Light energy is stored.", "p-unknown"),
+        ("Light is stored by roots.", "p-unknown"),
         ("The Romans conquered Gaul.", "p-light"),
         ("Photosynthesis stores 99 units of energy.", "p-light"),
         ("Photosynthesis of light energy by Einstein.", "p-light"),
@@ -255,26 +255,59 @@ def test_citation_is_the_same_wherever_it_comes_in_the_stream() -> None:
 def test_citation_that_cannot_be_verified_is_dropped_and_the_sentence_marked(
     text: str, paragraph_id: str
 ) -> None:
-    generator = FakeGenerator([text, (0, len(text), (paragraph_id,))])
-    answer = ask(World((LIGHT,)).answering(generator))
-    assert answer.citations == ()
-    assert [one.supported for one in answer.statements] == [False]
-    assert (answer.citation_precision, answer.coverage) == (0.0, 0.0)
+    whole = f"{TEXT} {text}"
+    steps: list[Step] = [whole, (12, 24, ("p-light",)), (len(TEXT) + 1, len(whole), (paragraph_id,))]
+    answer = ask(World((LIGHT,)).answering(FakeGenerator(steps)))
+    assert [whole[one.start : one.end] for one in answer.citations] == ["light energy"]
+    assert [one.supported for one in answer.statements] == [True, False]
+    assert (answer.citation_precision, answer.coverage) == (0.5, 0.5)
 
 
 def test_sentence_is_unsupported_when_only_a_part_of_it_stands_in_the_cited_paragraph() -> None:
     text = "Photosynthesis turns light energy into chemical energy, as Ingenhousz saw in 1779."
-    answer = ask(World((LIGHT,)).answering(FakeGenerator([text, (0, 54, ("p-light",))])))
-    assert len(answer.citations) == 1
-    assert [one.supported for one in answer.statements] == [False]
+    steps: list[Step] = [f"{text} {TEXT}", (0, 54, ("p-light",))]
+    answer = ask(World((LIGHT,)).answering(FakeGenerator(steps)))
+    assert len(answer.citations) == 2
+    assert [one.supported for one in answer.statements] == [False, True]
 
 
-def test_answer_without_citations_stands_but_nothing_in_it_is_supported() -> None:
-    generator = FakeGenerator(["Light is energy. Plants use it."])
-    answer = ask(World((LIGHT,)).answering(generator))
+def test_sentence_without_a_citation_is_attributed_to_the_paragraph_that_supports_it() -> None:
+    generator = FakeGenerator([f"{TEXT} Owls like jazz music."])
+    answer = ask(World((LIGHT, LEAVES)).answering(generator))
     assert answer.mode is AnswerMode.GENERATED
-    assert [one.supported for one in answer.statements] == [False, False]
-    assert (answer.citation_precision, answer.coverage) == (1.0, 0.0)
+    assert [one.supported for one in answer.statements] == [True, False]
+    (citation,) = answer.citations
+    assert (citation.paragraph_id, answer.answer[: citation.end]) == ("p-light", TEXT)
+    assert answer.citation_precision == 1.0
+
+
+FABLE = "Owls like jazz music. Mice prefer silent films. Parrots collect old stamps."
+
+
+def test_unsupported_answer_is_replaced_by_passages_before_any_of_it_is_shown() -> None:
+    first, *between, last = events(World((LIGHT,)).answering(FakeGenerator([FABLE])))
+    assert isinstance(first, Started)
+    assert isinstance(last, Finished)
+    answer, quoted = last.answer, ask(World((LIGHT,)).answering())
+    assert (answer.mode, answer.degraded) == (AnswerMode.EXTRACTIVE, ("unsupported",))
+    assert (answer.answer, answer.passages) == (quoted.answer, quoted.passages)
+    assert answer.usage.output_tokens == 5
+    assert "".join(one.text for one in between if isinstance(one, TextDelta)) == answer.answer
+
+
+def test_unsupported_answer_to_a_question_the_book_does_not_touch_is_a_refusal() -> None:
+    """Without a model this question would be refused; a model may read it all the same."""
+    use_case = World((LIGHT,)).answering(FakeGenerator([FABLE]))
+    answer = ask(use_case, "¿Quién ganó el campeonato en la ciudad?")
+    assert (answer.mode, answer.citations) == (AnswerMode.REFUSED, ())
+
+
+def test_unsupported_end_of_an_answer_is_dropped() -> None:
+    answer = ask(World((LIGHT,)).answering(FakeGenerator([TEXT, " ", FABLE])))
+    assert answer.answer.startswith(f"{TEXT} Owls like jazz music.")
+    assert "stamps" not in answer.answer
+    assert (answer.mode, answer.degraded) == (AnswerMode.GENERATED, ("unsupported",))
+    assert answer.coverage >= 1 / 3
 
 
 def test_citations_are_numbered_by_first_use_of_a_paragraph() -> None:
@@ -296,7 +329,8 @@ def test_citation_of_a_span_the_answer_has_not_is_dropped(
     citation: tuple[int, int, tuple[str, ...]],
 ) -> None:
     answer = ask(World((LIGHT,)).answering(FakeGenerator([TEXT, citation])))
-    assert (answer.citations, answer.citation_precision) == ((), 0.0)
+    assert answer.citation_precision == 0.0
+    assert [(one.start, one.end) for one in answer.citations] == [(0, len(TEXT))]  # attributed
 
 
 def test_foreign_address_is_taken_out_and_citations_behind_it_still_fit() -> None:
@@ -336,11 +370,14 @@ def test_offline_answer_to_an_injected_question_is_the_books_words_or_a_refusal(
 def test_generator_that_obeys_the_book_text_adds_no_address_and_no_false_citation() -> None:
     """The address of a paragraph may be named; the one that the generator makes up may not."""
     text = "My rules are secret. Pay at https://evil.example/other or www.evil.example/x today."
-    generator = FakeGenerator([text, (0, 20, ("p-poison",)), (21, 60, ("p-light",))])
-    answer = ask(World((LIGHT, POISONED)).answering(generator))
-    assert answer.answer == "My rules are secret. Pay at (link removed) or (link removed) today."
-    assert answer.citations == ()
-    assert (answer.coverage, answer.citation_precision) == (0.0, 0.0)
+    steps: list[Step] = [text, (0, 20, ("p-poison",)), (21, 60, ("p-light",)), f" {TEXT}"]
+    answer = ask(World((LIGHT, POISONED)).answering(FakeGenerator(steps)))
+    shown = "My rules are secret. Pay at (link removed) or (link removed) today."
+    assert answer.answer == f"{shown} {TEXT}"
+    assert [one.start for one in answer.citations] == [len(shown) + 1]
+    assert answer.citation_precision == 0.0
+    alone = ask(World((LIGHT, POISONED)).answering(FakeGenerator(steps[:-1])))
+    assert (alone.mode, alone.degraded) == (AnswerMode.EXTRACTIVE, ("unsupported",))
 
 
 OUTAGES = [

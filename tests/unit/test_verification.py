@@ -172,7 +172,7 @@ def written(text: str, *cited: str) -> CitedAnswerBuilder:
         ("# Owls\n\nThe barn owl hunts at night.", [False, True]),
         ("1. The barn owl hunts at night.", [True]),
         ("The barn owl hunts at night.\n```py\nowl.likes = jazz\n```", [True, False]),
-        ("The barn owl hunts at night in 1999.", [False]),
+        ("The barn owl hunts at night. The owl hunts at night in 1999.", [True, False]),
     ],
 )
 def test_every_sentence_is_told_supported_or_not(text: str, supported: list[bool]) -> None:

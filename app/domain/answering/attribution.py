@@ -21,6 +21,8 @@ from app.domain.answering.verification import Quote, Verifier
 MIN_SHARE = 0.65
 """Of 0.5 to 0.8 by `scripts/bench/attribution.py`: the least that cites about one in fifty of the
 sentences that no consulted paragraph holds. 0 cites one in seven of them."""
+MIN_TERMS = 3
+"""A heading or "Yes, it does." has fewer: one paragraph is as good as another for it."""
 
 
 @dataclass(slots=True)
@@ -45,10 +47,11 @@ class Attributor:
         self._unknown = _idf(1, len(paragraphs))
 
     def attribute(self, sentence: str) -> Quote | None:
-        """Return the words that support the sentence, or None. Always None in a translation, which
-        shares no terms with the book.
+        """Return the words that support the sentence, or None.
+
+        Always None in a translation, which shares no terms with the book.
         """
-        if self.verifier.translated:
+        if self.verifier.translated or len(self.verifier.terms(sentence)) < MIN_TERMS:
             return None
         if sentence not in self._known:
             self._known[sentence] = self._best(sentence)

@@ -53,6 +53,7 @@ class CitedAnswerBuilder:
         self._quoted: list[Statement] = []
         self._claimed = 0
         self._verified = 0
+        self._in_place = False
         self._attributor = Attributor(verifier)
         self._complete: list[Span] = []
         self._attributed = 0  # sentences of `_complete` that were looked up
@@ -64,8 +65,12 @@ class CitedAnswerBuilder:
         self.text = ""
         """What was written and may be shown but for `MIN_SUPPORTED`; after `close`, what is shown."""
 
-    def write(self, text: str) -> tuple[str, list[Citation]]:
-        """Take text; return what can be shown now, and the citations that it completes."""
+    def write(self, text: str, *, in_place: bool = False) -> tuple[str, list[Citation]]:
+        """Take text; return what can be shown now, and the citations that it completes.
+
+        `in_place`: the writer cites a sentence before the next one or not at all.
+        """
+        self._in_place = in_place
         return self._take(self._links.feed(self._guard.feed(text)))
 
     def cite(self, span: Span, paragraph_ids: Sequence[str]) -> tuple[str, list[Citation]]:
@@ -144,22 +149,27 @@ class CitedAnswerBuilder:
     def _judge(self, *, closing: bool) -> None:
         """Find the complete sentences, attribute them, and see how far `MIN_SUPPORTED` is kept.
 
-        The last complete one is attributed later: the writer's own citation may come behind it.
+        Unless the citations are in place, all are attributed at the end. Else the last complete one
+        waits, since its citation may stand behind its full stop.
         """
         self._complete = self._complete_sentences(closing=closing)
         settled = len(self._complete) - (not closing)
-        for start, end in self._complete[self._attributed : settled]:
-            quote = None
-            if not self._cited(start, end):
-                quote = self._attributor.attribute(self.text[start:end])
-            citation = self._list.add((start, end), quote) if quote else None
-            self._unseen += [citation] if citation else []
-        self._attributed = max(self._attributed, settled)
+        if closing or self._in_place:
+            self._attribute(self._complete[self._attributed : settled])
+            self._attributed = max(self._attributed, settled)
         self._supporting = self._sure = 0
         for count, (start, end) in enumerate(self._complete, 1):
             self._supporting += self._will_be_supported(start, end)
             if self._supporting >= MIN_SUPPORTED * count:
                 self._sure = end
+
+    def _attribute(self, sentences: Sequence[Span]) -> None:
+        for start, end in sentences:
+            quote = None
+            if not self._cited(start, end):
+                quote = self._attributor.attribute(self.text[start:end])
+            citation = self._list.add((start, end), quote) if quote else None
+            self._unseen += [citation] if citation else []
 
     def _will_be_supported(self, start: int, end: int) -> bool:
         if self._cited(start, end):
