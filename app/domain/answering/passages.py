@@ -15,8 +15,8 @@ from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 
 MAX_PASSAGES = 3
-MAX_WORDS = 200
-"""Of all passages together, unless a single block with its lead-in has more."""
+MAX_WORDS = 270
+"""Of all passages together, unless a single block with its lead-in has more; 250 on average."""
 SHORT_WORDS = 60
 """A passage with fewer goes on with the next paragraph of its section."""
 
