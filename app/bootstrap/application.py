@@ -100,7 +100,8 @@ async def application(
         count_tokens = await asyncio.to_thread(token_counter)
         ledgers = ledger_store(settings)
         ceilings = TermUpperBounds(index, sparse)
-        feature_reranker = FeatureReranker(ceilings)
+        similarity = SimilarityEncoder(partial(local_embedder, embedder), FUNCTION_WORDS)
+        feature_reranker = FeatureReranker(ceilings, vectors=similarity)
         retrieve = Retrieve(
             embedder=asked_in_time(settings, embedder),
             sparse=sparse,
@@ -115,11 +116,7 @@ async def application(
             # Longer than the reranker's limit, so that its circuit breaker counts the failure.
             rerank_seconds=settings.rerank_timeout_seconds + 1,
         )
-        judge = AnswerabilityScorer(
-            SimilarityEncoder(partial(local_embedder, embedder), FUNCTION_WORDS),
-            ceilings,
-            feature_reranker.terms_of,
-        )
+        judge = AnswerabilityScorer(similarity, ceilings, feature_reranker.terms_of)
         extractive = ExtractiveGenerator(split_sentences, judge)
         answer = AnswerQuestion(
             consult=ConsultBook(

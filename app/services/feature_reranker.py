@@ -14,6 +14,7 @@ from app.domain.retrieval.chunk_terms import ChunkTerms, chunk_terms
 from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
 from app.domain.retrieval.query import Hit, SearchQuery
 from app.domain.retrieval.rescoring import QuestionTerms, RescoringWeights, rescore
+from app.services.similarity import SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
 
 DEPTH = 30
@@ -31,27 +32,51 @@ class FeatureReranker:
     ceilings: TermUpperBounds
     """Terms, and their weights: a rare term says more about what is asked."""
     weights: RescoringWeights = field(default_factory=RescoringWeights)
+    vectors: SimilarityEncoder | None = None
+    """None: headings are compared by their words alone."""
     _known: LRUCache[tuple[str, str, str], ChunkTerms] = field(
         default_factory=lambda: LRUCache(_CACHED_CHUNKS), init=False, compare=False, repr=False
     )
     _lock: Lock = field(default_factory=Lock, init=False, compare=False, repr=False)
     """Threads of several searches share the cache."""
 
-    async def order(self, query: SearchQuery, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-        """The first `DEPTH` hits in their new order, then the others below them, in theirs."""
+    async def order(
+        self, query: SearchQuery, hits: Sequence[Hit], standalone: str
+    ) -> tuple[Hit, ...]:
+        """The first `DEPTH` hits in their new order, then the others below them, in theirs.
+
+        `standalone` is the question with the earlier ones that it depends on.
+        """
         near, far = hits[:DEPTH], hits[DEPTH:]
         if not near:
             return ()
         asked = await self._asked(query, {hit.chunk.language for hit in near})
-        rescored = await asyncio.to_thread(self._rescore, near, asked, query.page_url)
+        similar = await self._similar(standalone, near)
+        rescored = await asyncio.to_thread(self._rescore, near, asked, query.page_url, similar)
         lowest = rescored[-1].score
         return (*rescored, *(replace(hit, score=min(hit.score, lowest)) for hit in far))
 
     def _rescore(
-        self, hits: Sequence[Hit], asked: Mapping[str, QuestionTerms], page_url: str
+        self,
+        hits: Sequence[Hit],
+        asked: Mapping[str, QuestionTerms],
+        page_url: str,
+        similar: Sequence[float],
     ) -> list[Hit]:
         terms = [self.terms_of(hit.chunk) for hit in hits]
-        return rescore(hits, terms, asked, self.weights, page_url)
+        return rescore(hits, terms, asked, self.weights, page_url, similar)
+
+    async def _similar(self, question: str, hits: Sequence[Hit]) -> list[float]:
+        """The cosine of the question and each hit's heading path; empty without a model."""
+        if self.vectors is None:
+            return []
+        paths = [(hit.chunk.language, " ".join(hit.chunk.heading_path)) for hit in hits]
+        found: dict[tuple[str, str], float] = {}
+        for language in sorted({language for language, _ in paths}):
+            texts = [path for of, path in paths if of == language and path]
+            cosines = await self.vectors.similarities(question, texts, language)
+            found.update({(language, path): cosine for path, cosine in cosines.items()})
+        return [found.get(path, 0.0) for path in paths]
 
     def terms_of(self, chunk: Chunk) -> ChunkTerms:
         """The terms of a chunk, cached."""

@@ -100,7 +100,7 @@ class Retrieve:
         found = await self._candidates(query, asked, books, dense, limit)
         fused = fuse(found, self.fusion, self.dense_weight)
         reranker = self._reranker_for(query)
-        hits = await self._look_closer(query, fused, reranker)
+        hits = await self._look_closer(query, asked.question, fused, reranker)
         degraded += await degraded_books(self.index, query.filter.books)
         if reranker is None:
             return SearchResult(hits[: query.k], asked.question, degraded)
@@ -224,7 +224,11 @@ class Retrieve:
         return self.reranker if query.rerank and query.mode is not SearchMode.SPARSE else None
 
     async def _look_closer(
-        self, query: SearchQuery, fused: Sequence[Fused], reranker: Reranker | None
+        self,
+        query: SearchQuery,
+        standalone: str,
+        fused: Sequence[Fused],
+        reranker: Reranker | None,
     ) -> tuple[Hit, ...]:
         """Fetch what is needed for k hits, and order it by the second stage."""
         feature_reranker = self.feature_reranker if query.mode is SearchMode.HYBRID else None
@@ -232,7 +236,7 @@ class Retrieve:
         hits = await self._fetch(fused[:wanted])
         if feature_reranker is None:
             return hits
-        return await feature_reranker.order(query, hits)
+        return await feature_reranker.order(query, hits, standalone)
 
     async def _fetch(self, fused: Sequence[Fused]) -> tuple[Hit, ...]:
         by_book: dict[BookId, list[str]] = {}

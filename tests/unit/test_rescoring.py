@@ -237,3 +237,13 @@ def test_no_hit_is_lost_and_scores_stay_from_0_to_1_and_never_rise(
 def test_a_question_without_terms_keeps_the_fused_order() -> None:
     hits = pages("a", "b", "c")
     assert order("", hits, RescoringWeights()) == ["a", "b", "c"]
+
+
+def test_a_section_whose_headings_mean_what_is_asked_comes_first() -> None:
+    hits = pages("leaves", "roots")
+    terms = [chunk_terms(hit.chunk, terms_of) for hit in hits]
+    asked = {"en": QuestionTerms(terms_of("foliage"))}
+    weights = replace(NOTHING, similar=1.0)
+    found = rescore(hits, terms, asked, weights, similar=[-0.5, 0.4])
+    assert [hit.chunk.text_content for hit in found] == ["roots", "leaves"]
+    assert [hit.score for hit in found] == pytest.approx([(0.49 + 0.4) / 2, 0.5 / 2])

@@ -1,9 +1,9 @@
 """Reranking of the best candidates by sentence, heading, definition and page features.
 
 The first stage scores a chunk as a bag of words. The features, each 0 to 1, measure term overlap
-with single sentences and headings, adjacent terms, marked definitions, and other matches on the
-same page. They are added to the fused score with fixed weights, fitted on the development sets by
-`scripts/bench/ablation.py`; the optimum is flat.
+with single sentences and headings, adjacent terms, marked definitions, similarity of the headings
+in meaning, and other matches on the same page. They are added to the fused score with fixed
+weights, fitted on the development sets by `scripts/bench/ablation.py`; the optimum is flat.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ class RescoringWeights:
     """Share of the question's adjacent term pairs that are adjacent in a sentence."""
     heading: float = 0.25
     """Share of the question's term weight in the heading path."""
+    similar: float = 0.5
+    """Cosine of the question and the heading path, by the local model."""
     defined: float = 1.0
     """1 if the chunk defines the term asked for: "What is TERM?"."""
     glossary: float = 0.5
@@ -58,7 +60,7 @@ class RescoringWeights:
     @property
     def total(self) -> float:
         """Highest possible score of a chunk."""
-        found = self.sentence + self.definition + self.pairs + self.heading
+        found = self.sentence + self.definition + self.pairs + self.heading + self.similar
         definition = self.defined + self.glossary + self.named + self.opening
         return 1 + found + definition + self.page + self.here
 
@@ -105,15 +107,19 @@ def rescore(
     question: Mapping[str, QuestionTerms],
     weights: RescoringWeights,
     page_url: str = "",
+    similar: Sequence[float] = (),
 ) -> list[Hit]:
     """Return the hits reordered, with new scores from 0 to 1, descending.
 
     `terms[i]` belongs to `hits[i]`; `question` maps each chunk language to the question's terms;
-    `page_url` is the page the reader is on.
+    `page_url` is the page the reader is on; `similar[i]`, unless it is empty, is the cosine of the
+    question and the hit's heading path.
     """
     scores = [
-        hit.score + _feature_score(of_chunk, question[hit.chunk.language], weights)
-        for hit, of_chunk in zip(hits, terms, strict=True)
+        hit.score
+        + _feature_score(of_chunk, question[hit.chunk.language], weights)
+        + weights.similar * max(0.0, cosine)
+        for hit, of_chunk, cosine in zip(hits, terms, similar or [0.0] * len(hits), strict=True)
     ]
     pages = _page_scores(hits, scores)
     best = max(pages.values(), default=0.0) or 1.0
