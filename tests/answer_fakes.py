@@ -20,10 +20,12 @@ from app.domain.languages import STOP_WORDS
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchQuery, Turn
 from app.services.answer import AnswerQuestion
 from app.services.answerability import AnswerabilityScorer
+from app.services.chapters import ConsultChapters
 from app.services.consultation import ConsultBook
 from app.services.extractive_generator import ExtractiveGenerator
 from app.services.feature_reranker import FeatureReranker
 from app.services.follow_ups import SuggestFollowUps
+from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.ports import (
     GeneratedCitation,
@@ -195,15 +197,17 @@ def answering_over(
         FeatureReranker(ceilings).terms_of,
     )
     extractive = ExtractiveGenerator(split_sentences, judge)
+    consult = ConsultBook(
+        retrieve=retriever,
+        ceilings=ceilings,
+        places=PageLocator(index),
+        judge=judge,
+        refusal=RefusalPolicy(refusal_threshold, answer_threshold),
+        count_tokens=lambda text: len(text.split()),
+    )
     return AnswerQuestion(
-        consult=ConsultBook(
-            retrieve=retriever,
-            ceilings=ceilings,
-            places=PageLocator(index),
-            judge=judge,
-            refusal=RefusalPolicy(refusal_threshold, answer_threshold),
-            count_tokens=lambda text: len(text.split()),
-        ),
+        consult=consult,
+        chapters=ConsultChapters(index, consult, LookUpTerms(index), split_sentences),
         generator=extractive,
         extractive=extractive,
         split_sentences=split_sentences,

@@ -35,6 +35,7 @@ from app.domain.errors import ConfigError, StorageError
 from app.domain.languages import FUNCTION_WORDS
 from app.services.answer import AnswerQuestion
 from app.services.answerability import AnswerabilityScorer
+from app.services.chapters import ConsultChapters
 from app.services.cite import CiteParagraph
 from app.services.consultation import ConsultBook
 from app.services.evaluate import Evaluate
@@ -118,16 +119,19 @@ async def application(
         )
         judge = AnswerabilityScorer(similarity, ceilings, feature_reranker.terms_of)
         extractive = ExtractiveGenerator(split_sentences, judge)
+        glossary = LookUpTerms(index)
+        consult = ConsultBook(
+            retrieve=retrieve,
+            ceilings=ceilings,
+            places=PageLocator(index),
+            judge=judge,
+            refusal=RefusalPolicy(settings.refusal_threshold, settings.answer_threshold),
+            count_tokens=count_tokens,
+            context_tokens=settings.context_tokens,
+        )
         answer = AnswerQuestion(
-            consult=ConsultBook(
-                retrieve=retrieve,
-                ceilings=ceilings,
-                places=PageLocator(index),
-                judge=judge,
-                refusal=RefusalPolicy(settings.refusal_threshold, settings.answer_threshold),
-                count_tokens=count_tokens,
-                context_tokens=settings.context_tokens,
-            ),
+            consult=consult,
+            chapters=ConsultChapters(index, consult, glossary, split_sentences),
             generator=extractive,
             extractive=extractive,
             split_sentences=split_sentences,
@@ -150,7 +154,7 @@ async def application(
             retrieve=retrieve,
             answer=answer,
             evaluate=Evaluate(retrieve, time.perf_counter, answer),
-            glossary=LookUpTerms(index),
+            glossary=glossary,
         )
 
 

@@ -20,6 +20,9 @@ class AnswerMode(StrEnum):
     """The book does not answer the question."""
     SMALL_TALK = "small_talk"
     """A greeting or thanks: nothing was searched for."""
+    CLARIFICATION = "clarification"
+    """The chapter or exercise that was asked for is not in the book: the answer names those that
+    are."""
 
 
 class Confidence(StrEnum):

@@ -25,6 +25,7 @@ from app.domain.answering.exercises import Solutions, read_first
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import to_read
 from app.domain.answering.history import recent
+from app.domain.answering.intents import requested
 from app.domain.answering.languages import other_language, refusal_text, uncertainty_notice
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest
@@ -34,6 +35,7 @@ from app.domain.answering.verification import Quote, Verifier, by_paragraph
 from app.domain.errors import ProviderUnavailable, QuestionError
 from app.domain.prompting import NO_ANSWER
 from app.domain.retrieval.query import ContextPassage, Hit
+from app.services.chapters import Clarification, ConsultChapters
 from app.services.consultation import Consultation, ConsultBook
 from app.services.fallback_generator import FallbackGenerator
 from app.services.follow_ups import SuggestFollowUps
@@ -61,6 +63,7 @@ class AnswerQuestion:
     """The use case: one line of steps, whoever writes."""
 
     consult: ConsultBook
+    chapters: ConsultChapters
     generator: Generator
     """Writes the answers: the extractive one, or a model (`written_by`)."""
     extractive: Generator
@@ -103,15 +106,27 @@ class AnswerQuestion:
         """
         self._check(request.question)
         if reply := small_talk_reply(request.question):
-            for event in _small_talk(reply):
+            for event in _reply(reply, AnswerMode.SMALL_TALK):
                 yield event
             return
         history = recent(request.history, self.history_tokens, self.count_tokens)
         async with self._turns:
-            read = await self.consult.read(replace(request, history=history))
+            read = await self._consult(replace(request, history=history))
+        if isinstance(read, Clarification):
+            for event in _reply(read.text, AnswerMode.CLARIFICATION, read.sources):
+                yield event
+            return
         async with aclosing(self._events(read)) as events:
             async for event in events:
                 yield await self._with_follow_ups(await self.links.event(event), read)
+
+    async def _consult(self, request: AskRequest) -> Consultation | Clarification:
+        """What the book has for the question, or for the part of it that the question names."""
+        intent = None if request.selection else requested(request.question)
+        found = await self.chapters.read(intent, request) if intent else None
+        if found is None or isinstance(found, AskRequest):
+            return await self.consult.read(found or request)
+        return found
 
     async def answerability(self, request: AskRequest) -> float:
         """What the thresholds are compared with, 0 to 1. Raises as `stream` does."""
@@ -143,7 +158,8 @@ class AnswerQuestion:
                 yield event
         else:
             hint = read.exercise and solutions is Solutions.HINT
-            written = self._written(self.extractive if hint else self.generator, read)
+            quotes = hint or read.verbatim
+            written = self._written(self.extractive if quotes else self.generator, read)
             async with aclosing(written) as events:
                 async for event in events:
                     yield event
@@ -336,10 +352,10 @@ def _deltas(text: str, citations: Sequence[Citation]) -> Iterator[AnswerEvent]:
         yield CitationFound(citation)
 
 
-def _small_talk(reply: str) -> Iterator[AnswerEvent]:
-    yield Started(AnswerMode.SMALL_TALK, ())
-    yield TextDelta(reply)
-    yield Finished(Answer(answer=reply, mode=AnswerMode.SMALL_TALK))
+def _reply(text: str, mode: AnswerMode, sources: tuple[Source, ...] = ()) -> Iterator[AnswerEvent]:
+    yield Started(mode, sources)
+    yield TextDelta(text)
+    yield Finished(Answer(answer=text, mode=mode, sources=sources))
 
 
 def _refusal(read: Consultation) -> Iterator[AnswerEvent]:

@@ -16,6 +16,7 @@ from app.domain.answering.definitions import (
     places_that_define,
 )
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining, for_solving
+from app.domain.answering.extractive import ExtractiveAnswer, whole
 from app.domain.answering.question_analysis import QuestionAnalysis, analyse
 from app.domain.answering.refusal import RefusalPolicy, answerability
 from app.domain.answering.request import AskRequest
@@ -65,8 +66,10 @@ class Consultation:
     """By the score alone: nothing is written yet."""
     context: Sequence[ContextPassage] = ()
     """The paragraphs that an answer is made from, in reading order; none for a refusal."""
-    solution: frozenset[str] = frozenset()
-    """Ids of the paragraphs that solve the exercise, when they are to be shown."""
+    prepared: ExtractiveAnswer | None = None
+    """Parts of the context that answer as they stand, such as the exercise's solution."""
+    verbatim: bool = False
+    """Whether no model may write the answer."""
 
     @property
     def refused(self) -> bool:
@@ -87,7 +90,7 @@ class Consultation:
             self.context,
             analysis,
             selected=known,
-            solution=self.solution,
+            prepared=self.prepared,
             answerability=self.score,
         )
 
@@ -115,7 +118,7 @@ class ConsultBook:
         Without a model, a question that would not be answered is searched for and scored once more,
         with its abbreviations written out and its misspelled words corrected.
         """
-        page, scope = await self._locate(request)
+        page, scope = await self.locate(request)
         read = await self._search(request, scope)
         rephrases = not self.refusal.model and read.hits
         if rephrases and self._confidence(read) is not Confidence.ANSWERED:
@@ -141,7 +144,7 @@ class ConsultBook:
         better = self._confidence(other) is not self._confidence(read)
         return better and other.score > read.score
 
-    async def _locate(self, request: AskRequest) -> tuple[PageLocation | None, SearchFilter]:
+    async def locate(self, request: AskRequest) -> tuple[PageLocation | None, SearchFilter]:
         """The page that the reader is on, if that is known, and what may answer."""
         if request.scope is Scope.SELECTION and request.selection is None:
             message = "scope selection needs a selection"
@@ -181,7 +184,7 @@ class ConsultBook:
         ]
         return replace(
             read,
-            exercise=asked_exercise(analysis.own_terms, pool, analysis.terms),
+            exercise=request.exercise or asked_exercise(analysis.own_terms, pool, analysis.terms),
             score=max(map(answerability, evidence)),
         )
 
@@ -266,7 +269,9 @@ class ConsultBook:
             [*(Hit(one, 1.0) for one in solution), *hits], self.context_tokens
         )
         solving = frozenset(one.paragraph_id for chunk in solution for one in chunk.passages)
-        return replace(read, context=for_solving(context, request.solutions), solution=solving)
+        context = for_solving(context, request.solutions)
+        prepared = whole(context, solving) if solving else None
+        return replace(read, context=context, prepared=prepared)
 
     async def _with_selection(self, read: Consultation, hits: Sequence[Hit]) -> Sequence[Hit]:
         """The hits with the selected paragraph in front; that alone in scope "selection"."""

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from app.domain.answer import AnswerMode, Usage
 from app.domain.answering.extraction_input import ExtractionInput
-from app.domain.answering.extractive import ExtractiveAnswer, extract, quotable, whole
+from app.domain.answering.extractive import ExtractiveAnswer, extract, quotable
 from app.domain.answering.units import SplitSentences
 from app.domain.prompting import NO_ANSWER
 from app.services.ports import (
@@ -58,8 +58,8 @@ class ExtractiveGenerator:
         yield GeneratedEnd(Usage(), finish_reason, extracted.passages)
 
     async def _extracted(self, request: GenerationRequest) -> ExtractiveAnswer:
-        if request.solution:
-            return whole(request.context, request.solution)
+        if request.prepared:
+            return request.prepared
         analysis = request.analysis
         given = ExtractionInput(
             analysis.question,

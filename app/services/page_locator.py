@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from app.domain.answering.chapters import task_label
 from app.domain.answering.exercises import solutions_by_place
 from app.domain.answering.scope import PageLocation
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
+from app.domain.document import BlockKind
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
 from app.services.ports import BookManifest, VectorIndex
@@ -49,7 +51,9 @@ class PageLocator:
         return []
 
     async def solution_of(self, exercise_id: str, books: Sequence[BookId] = ()) -> list[Chunk]:
-        """Return chunks with the solution that stands with an exercise and nothing else."""
+        """Return chunks with the solution that stands with an exercise, else that has its label,
+        and nothing else.
+        """
         exercise = await self.chunks_of(exercise_id, books)
         if not exercise:
             return []
@@ -58,8 +62,24 @@ class PageLocator:
         passages = {one for chunk in chunks for one in chunk.passages}
         solved = solutions_by_place(sorted(passages, key=lambda one: one.start))
         wanted = solved.get(exercise_id, ())
+        if not wanted:
+            task = next(one for one in passages if one.paragraph_id == exercise_id)
+            chunks, wanted = await self._solution_labelled(task_label(task), exercise[0].book)
         held = [_only(chunk, wanted) for chunk in chunks]
         return [chunk for chunk in held if chunk.passages]
+
+    async def _solution_labelled(
+        self, label: tuple[int, ...], book: BookId
+    ) -> tuple[list[Chunk], tuple[str, ...]]:
+        """The book's solutions, and the ids of those labelled so: "Solution 4.2"."""
+        solutions = SearchFilter(books=(book,), kinds=(BlockKind.SOLUTION,))
+        chunks = await self.index.matching(solutions) if label else []
+        found = [one for chunk in chunks for one in chunk.passages]
+        return chunks, tuple(
+            one.paragraph_id
+            for one in found
+            if one.kind is BlockKind.SOLUTION and task_label(one) == label
+        )
 
     async def _manifests(self, books: Sequence[BookId]) -> list[BookManifest]:
         return [one for one in await self.index.books() if not books or one.book in books]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from app.domain.answer import AnswerMode, AnswerPassage, Usage
+from app.domain.answering.extractive import ExtractiveAnswer
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
@@ -369,8 +370,9 @@ class GenerationRequest:
     analysis: QuestionAnalysis
     selected: str = ""
     """Text that the reader asks about, and so knows."""
-    solution: frozenset[str] = frozenset()
-    """Ids of the paragraphs that solve the exercise that is asked, when they are to be shown."""
+    prepared: ExtractiveAnswer | None = None
+    """Parts of the context that were chosen beforehand and answer without a model: the solution of
+    an exercise, a chapter's summary."""
     answerability: float = 1.0
     """How likely it is that the context answers, 0 to 1."""
 

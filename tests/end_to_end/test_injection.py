@@ -108,7 +108,9 @@ def test_a_citation_that_the_paragraph_does_not_bear_is_dropped_and_told() -> No
     found = answer(AskRequest(QUESTION), claim, (0, len(claim), ("p-owls", "p-mice", "p-none")))
     assert (found.mode, found.degraded) == (AnswerMode.EXTRACTIVE, ("unsupported",))
     assert "whales" not in found.answer
-    beside = answer(AskRequest(QUESTION), f"Owls hunt mice at night. {claim}", (25, 50, ("p-owls",)))
+    beside = answer(
+        AskRequest(QUESTION), f"Owls hunt mice at night. {claim}", (25, 50, ("p-owls",))
+    )
     assert (beside.citation_precision, beside.coverage) == (0.0, 0.5)
     assert [one.supported for one in beside.statements] == [True, False]
 

@@ -256,7 +256,11 @@ def test_citation_that_cannot_be_verified_is_dropped_and_the_sentence_marked(
     text: str, paragraph_id: str
 ) -> None:
     whole = f"{TEXT} {text}"
-    steps: list[Step] = [whole, (12, 24, ("p-light",)), (len(TEXT) + 1, len(whole), (paragraph_id,))]
+    steps: list[Step] = [
+        whole,
+        (12, 24, ("p-light",)),
+        (len(TEXT) + 1, len(whole), (paragraph_id,)),
+    ]
     answer = ask(World((LIGHT,)).answering(FakeGenerator(steps)))
     assert [whole[one.start : one.end] for one in answer.citations] == ["light energy"]
     assert [one.supported for one in answer.statements] == [True, False]

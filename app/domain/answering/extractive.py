@@ -106,7 +106,7 @@ def to_read(given: ExtractionInput) -> list[ContextPassage]:
 def whole(context: Sequence[ContextPassage], paragraph_ids: Collection[str]) -> ExtractiveAnswer:
     """These paragraphs as they stand, all of their text marked."""
     chosen = [
-        ChosenPassage(at, at, (_whole_unit(at, one),))
+        ChosenPassage(at, at, (whole_unit(at, one),))
         for at, one in enumerate(context)
         if one.passage.paragraph_id in paragraph_ids
     ]
@@ -119,12 +119,14 @@ def _answer(chosen: Sequence[ChosenPassage], context: Sequence[ContextPassage]) 
     return ExtractiveAnswer(text, claims, tuple(passage_of(one, context) for one in chosen))
 
 
-def _whole_unit(at: int, one: ContextPassage) -> Unit:
-    """The paragraph without a title that only says "Solution"."""
+def whole_unit(at: int, one: ContextPassage) -> Unit:
+    """The paragraph without a title that only says "Solution"; a list with its markers."""
     text = one.passage.text
     title = _SOLUTION_TITLE.match(text)
     start = title.end() if title else 0
-    return Unit(at, start, len(text), one.passage.kind, text[start:])
+    kind = one.passage.kind
+    shown_as = BlockKind.PARAGRAPH if kind is BlockKind.LIST else kind
+    return Unit(at, start, len(text), shown_as, text[start:])
 
 
 def _focus(found: Sequence[Unit], scores: Sequence[float], relevance: Relevance) -> list[int]:

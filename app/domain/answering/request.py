@@ -26,6 +26,8 @@ class AskRequest:
     selection: Selection | None = None
     solutions: Solutions = Solutions.HINT
     """What is told when the question is an exercise of the book."""
+    exercise: str = ""
+    """Id of the exercise that the question is, if that is known; else it is looked for."""
 
     @property
     def question_with_selection(self) -> str:

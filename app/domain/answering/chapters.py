@@ -1,0 +1,255 @@
+"""A book's chapters, and what of a chapter is its summary, its outline or its exercises."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
+
+from app.domain.answering.intents import CHAPTER_NOUNS, label_numbers
+from app.domain.answering.units import NEVER_QUOTED
+from app.domain.book_id import BookId
+from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.document import BlockKind
+from app.domain.retrieval.query import ContextPassage
+from app.domain.terms import words
+
+MAX_SECTIONS = 12
+"""Of an outline: more are shown by the level of headings above."""
+_NO_TEXT = NEVER_QUOTED | {BlockKind.FIGURE, BlockKind.FOOTNOTE, BlockKind.REFERENCE}
+
+_SUMMARY_TITLES = {
+    "en": "summary, recap, takeaways, key points, conclusion, conclusions, wrapping up, in brief,"
+    " what you learned, what you ve learned, what we learned, what we ve learned, chapter review",
+    "es": "resumen, recapitulación, conclusión, conclusiones, puntos clave, en resumen,"
+    " lo que has aprendido",
+    "de": "zusammenfassung, rückblick, fazit, das wichtigste, das wichtigste in kürze, auf einen"
+    " blick, was sie gelernt haben",
+    "fr": "résumé, récapitulatif, conclusion, points clés, à retenir, en résumé, l essentiel,"
+    " ce que vous avez appris",
+    "pt": "resumo, recapitulação, conclusão, conclusões, pontos principais, em resumo",
+    "it": "riassunto, riepilogo, sommario, conclusione, conclusioni, punti chiave, in breve",
+}
+"""By language: what the title of a summary begins or ends with."""
+_SUMMARIES = tuple(
+    f" {title.strip()} " for listed in _SUMMARY_TITLES.values() for title in listed.split(",")
+)
+_FRONT_MATTER = frozenset(
+    "preface foreword prologue introduction acknowledgements vorwort geleitwort einleitung prefacio"
+    " prólogo introducción préface avant propos prefácio introdução prefazione introduzione".split()
+)
+"""Titles of single pages before the first chapter, which no number counts."""
+_TITLE_NUMBER = re.compile(r"(?:(?P<noun>[^\W\d_]+) )?(?P<number>\d{1,3})(?=[.:)\s]|$)")
+_FILE_NUMBER = re.compile(
+    r"(?:^|/)(?:ch|chap|chapter|kapitel|capitulo|chapitre)?[-_]?(\d{1,3})(?!\d)", re.IGNORECASE
+)
+_FEWEST_NUMBERED = 2
+"""Chapters with a number in title or file name: fewer may be chance ("12 rules")."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """Adjoining pages of a book under one title in its table of contents."""
+
+    book: BookId
+    title: str
+    pages: tuple[Chunk, ...]
+    """The first chunk of each page, in reading order."""
+    exercises: bool = False
+    """Whether one of its blocks is an exercise."""
+    number: int | None = None
+    """In its title, else in its first file's name, else by its place in the book."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return tuple(page.file for page in self.pages)
+
+    @property
+    def name(self) -> str:
+        """The title with the number in front, if it has one."""
+        numbered = self.number is None or _number_in_title(self.title) is not None
+        return self.title if numbered else f"{self.number}. {self.title}"
+
+
+def chapters_of(chunks: Iterable[Chunk]) -> list[Chapter]:
+    """The chapters of a book, given all its chunks, in reading order.
+
+    A page that is a chapter by itself and whose title comes again, such as "Introduction", opens
+    the chapter after it.
+    """
+    ordered = sorted(chunks, key=lambda chunk: (chunk.position, chunk.chunk_index))
+    by_title = [
+        (title, [*group]) for title, group in groupby(ordered, key=lambda chunk: chunk.chapter)
+    ]
+    again = Counter(title for title, _ in by_title)
+    found: list[Chapter] = []
+    opening: list[Chunk] = []
+    for at, (title, held) in enumerate(by_title):
+        if again[title] > 1 and _is_one_page(held) and at + 1 < len(by_title):
+            opening += held
+            continue
+        found.append(_chapter(title, [*opening, *held]))
+        opening = []
+    return _numbered(found)
+
+
+def page_of(chapter: Chapter, file: str) -> Chapter:
+    """One page of a chapter as a chapter of its own."""
+    pages = tuple(page for page in chapter.pages if page.file == file)
+    return replace(chapter, title=pages[0].heading_path[0], pages=pages, number=None)
+
+
+def context_of(chunks: Iterable[Chunk], count_tokens: Callable[[str], int]) -> list[ContextPassage]:
+    """Every paragraph of these chunks once, in reading order; headings too."""
+    placed: dict[tuple[int, int, int], ContextPassage] = {}
+    for chunk in chunks:
+        for passage in chunk.passages:
+            one = ContextPassage(
+                passage=passage,
+                book=chunk.book,
+                file=chunk.file,
+                chapter=chunk.chapter,
+                section=passage.heading_path[-1] if passage.heading_path else chunk.section,
+                score=1.0,
+                chunk_ids=(chunk.chunk_id,),
+                tokens=0,
+            )
+            placed.setdefault((chunk.position, passage.start, -passage.end), one)
+    found: list[ContextPassage] = []
+    for _, one in sorted(placed.items(), key=lambda item: item[0]):
+        # A part of a long block stands in a chunk beside the whole block of another.
+        last = found[-1] if found else None
+        if last and last.file == one.file and one.passage.end <= last.passage.end:
+            continue
+        found.append(replace(one, tokens=count_tokens(one.passage.text)))
+    return found
+
+
+def summary_sections(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
+    """The text of each section whose heading calls it a summary; empty if there is none."""
+    text = [one for one in context if one.passage.kind not in _NO_TEXT]
+    groups = groupby(text, key=lambda one: (one.file, _summary_heading(one.passage)))
+    return [[*group] for (_, heading), group in groups if heading]
+
+
+def outline(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
+    """The first two paragraphs of each section, at the deepest level with few enough sections.
+
+    Level 0 is the page.
+    """
+    text = [one for one in context if one.passage.kind is BlockKind.PARAGRAPH]
+    deepest = max((len(one.passage.heading_path) for one in text), default=0)
+    firsts: list[list[ContextPassage]] = []
+    for depth in range(deepest, -1, -1):
+        groups = groupby(text, key=lambda one: (one.file, one.passage.heading_path[:depth]))
+        firsts = [[*islice(group, 2)] for _, group in groups]
+        if len(firsts) <= MAX_SECTIONS:
+            break
+    return firsts
+
+
+def exercises(context: Sequence[ContextPassage]) -> list[ContextPassage]:
+    """The exercises in reading order.
+
+    Where the heading above one asks the question, the heading's text stands for it: what is below
+    are choices, often with their solution.
+    """
+    return [_asked(one) for one in context if one.passage.kind is BlockKind.EXERCISE]
+
+
+def exercise_numbered(
+    context: Sequence[ContextPassage], chapter: int | None, number: int
+) -> Passage | None:
+    """A chapter's exercise with the label "4.2" or "2"; if none has a label, the one at this place.
+
+    Without a `chapter` the context is of the whole book, and only the label "2" is looked for.
+    """
+    tasks = [one.passage for one in context if one.passage.kind is BlockKind.EXERCISE]
+    labels = {task_label(one): one for one in reversed(tasks)}
+    qualified = () if chapter is None else (chapter, number)
+    found = (qualified and labels.get(qualified)) or labels.get((number,))
+    if found or any(labels) or chapter is None or not 0 < number <= len(tasks):
+        return found or None
+    return tasks[number - 1]
+
+
+def task_label(task: Passage) -> tuple[int, ...]:
+    """(4, 2) of an exercise or solution under or with the label "4.2"; () if it has none."""
+    heading = task.heading_path[-1] if task.heading_path else ""
+    return label_numbers(heading) or label_numbers(task.text)
+
+
+def _asked(exercise: ContextPassage) -> ContextPassage:
+    heading = exercise.passage.heading_path[-1] if exercise.passage.heading_path else ""
+    if not heading.endswith("?"):
+        return exercise
+    asked = replace(exercise.passage, text=heading, kind=BlockKind.HEADING)
+    return replace(exercise, passage=asked)
+
+
+def _chapter(title: str, chunks: Sequence[Chunk]) -> Chapter:
+    pages = {chunk.file: chunk for chunk in reversed(chunks)}
+    ordered = sorted(pages.values(), key=lambda chunk: chunk.position)
+    tasks = any(
+        passage.kind is BlockKind.EXERCISE for chunk in chunks for passage in chunk.passages
+    )
+    return Chapter(chunks[0].book, title, tuple(ordered), tasks)
+
+
+def _numbered(chapters: Sequence[Chapter]) -> list[Chapter]:
+    by_title = [replace(one, number=_number_in_title(one.title)) for one in chapters]
+    by_file = [replace(one, number=_number_in_file(one.files[0])) for one in chapters]
+    for numbered in (by_title, by_file):
+        if sum(one.number is not None for one in numbered) >= _FEWEST_NUMBERED:
+            return _merged(numbered)
+    front = 0
+    while front < len(chapters) - 1 and _is_front_matter(chapters[front]):
+        front += 1
+    later = [replace(one, number=at) for at, one in enumerate(chapters[front:], 1)]
+    return [*chapters[:front], *later]
+
+
+def _merged(chapters: Sequence[Chapter]) -> list[Chapter]:
+    """Adjoining chapters of one number, such as a landing page and its section, as one."""
+    found: list[Chapter] = []
+    for one in chapters:
+        last = found[-1] if found else None
+        if last and one.number is not None and one.number == last.number:
+            held = last.exercises or one.exercises
+            found[-1] = replace(last, pages=(*last.pages, *one.pages), exercises=held)
+        else:
+            found.append(one)
+    return found
+
+
+def _number_in_title(title: str) -> int | None:
+    found = _TITLE_NUMBER.match(title.casefold())
+    if found is None or (found["noun"] and found["noun"] not in CHAPTER_NOUNS):
+        return None
+    return int(found["number"])
+
+
+def _number_in_file(file: str) -> int | None:
+    found = _FILE_NUMBER.search(file)
+    return int(found[1]) if found else None
+
+
+def _is_one_page(chunks: Sequence[Chunk]) -> bool:
+    first = chunks[0]
+    return first.heading_path[:1] == (first.chapter,) and len({one.file for one in chunks}) == 1
+
+
+def _is_front_matter(chapter: Chapter) -> bool:
+    return len(chapter.pages) == 1 and bool(_FRONT_MATTER.intersection(words(chapter.title)))
+
+
+def _summary_heading(passage: Passage) -> tuple[str, ...]:
+    """The heading path down to the first heading that calls its section a summary, or ()."""
+    path = passage.heading_path
+    for at, heading in enumerate(path, 1):
+        title = f" {' '.join(words(heading))} "
+        if title.startswith(_SUMMARIES) or title.endswith(_SUMMARIES):
+            return path[:at]
+    return ()

@@ -1,0 +1,166 @@
+"""Answers that are chosen parts of the book: a summary, an outline, exercises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.domain.answer import AnswerPassage
+from app.domain.answering.extractive import ExtractiveAnswer, whole_unit
+from app.domain.answering.passage_text import quoted_text
+from app.domain.answering.units import SplitSentences, Unit, units
+from app.domain.document import BlockKind, Span
+from app.domain.retrieval.query import ContextPassage
+
+MAX_WORDS = 250
+"""Of all excerpts of a chapter together, unless the first unit of each has more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Adjoining units of a section: whole blocks, or the sentences that one begins with."""
+
+    units: tuple[Unit, ...]
+
+
+def leading(
+    sections: Sequence[Sequence[ContextPassage]], split_sentences: SplitSentences, language: str
+) -> tuple[list[ContextPassage], list[Excerpt]]:
+    """How each section begins, with all of them in `MAX_WORDS` words; and the context they are of.
+
+    Of each section whole blocks, as long as its share of the words is not used up; if the first
+    block has more, the sentences or items that it begins with.
+    """
+    context = [one for section in sections for one in section]
+    left, first = MAX_WORDS, 0
+    excerpts: list[Excerpt] = []
+    for at, section in enumerate(sections):
+        share = left // (len(sections) - at)
+        chosen = _leading(section, share, split_sentences, language)
+        left -= sum(unit.size for unit in chosen)
+        if chosen:
+            excerpts.append(Excerpt(tuple(_moved(unit, first) for unit in chosen)))
+        first += len(section)
+    return context, excerpts
+
+
+def first_sentences(
+    sections: Sequence[Sequence[ContextPassage]], split_sentences: SplitSentences, language: str
+) -> tuple[list[ContextPassage], list[Excerpt]]:
+    """The first sentence of each section, while there is room in `MAX_WORDS` words.
+
+    One that leads in to a formula or list, and says little without it, is passed over.
+    """
+    context = [one for section in sections for one in section]
+    left, first = MAX_WORDS, 0
+    excerpts: list[Excerpt] = []
+    for section in sections:
+        found = units(section, split_sentences, language)
+        unit = next((one for one in found if not one.text.endswith(_COLONS)), None)
+        left -= unit.size if unit else 0
+        if left < 0 < len(excerpts):
+            break
+        if unit:
+            excerpts.append(Excerpt((_moved(unit, first),)))
+        first += len(section)
+    return context, excerpts
+
+
+def whole_blocks(context: Sequence[ContextPassage]) -> list[Excerpt]:
+    """Each paragraph as an excerpt of its own."""
+    return [Excerpt((whole_unit(at, one),)) for at, one in enumerate(context)]
+
+
+def quoted(excerpts: Sequence[Excerpt], context: Sequence[ContextPassage]) -> ExtractiveAnswer:
+    """The excerpts as an answer; if there are several, each follows its heading."""
+    text = ""
+    claims: list[tuple[Span, Unit]] = []
+    passages: list[AnswerPassage] = []
+    for excerpt in excerpts:
+        part, spans = quoted_text(excerpt.units, context)
+        first = context[excerpt.units[0].passage]
+        text += "\n\n" if text else ""
+        if len(excerpts) > 1 and first.passage.kind not in _TASKS:
+            text += f"{_title(first)}\n\n"
+        claims += [((len(text) + start, len(text) + end), unit) for (start, end), unit in spans]
+        text += part
+        passages.append(_passage(part, excerpt, context))
+    return ExtractiveAnswer(text, tuple(claims), tuple(passages))
+
+
+def asked_terms(
+    entries: Sequence[ContextPassage], question: str
+) -> tuple[list[ContextPassage], ExtractiveAnswer]:
+    """Glossary entries as questions without their definitions: `question` has {} for the term.
+
+    The answer quotes nothing but the terms; it has no passages, since they would tell.
+    """
+    before, _, after = question.partition("{}")
+    context: list[ContextPassage] = []
+    text = ""
+    claims: list[tuple[Span, Unit]] = []
+    for one in entries:
+        passage = one.passage
+        term = next((term for term in passage.terms if term in passage.text), "")
+        if not term:
+            continue
+        start = passage.text.index(term)
+        unit = Unit(len(context), start, start + len(term), passage.kind, term)
+        context.append(one)
+        text += f"{chr(10) if text else ''}- {before}"
+        claims.append(((len(text), len(text) + len(term)), unit))
+        text += f"{term}{after}"
+    return context, ExtractiveAnswer(text, tuple(claims))
+
+
+_COLONS = (":", "\uff1a")
+_TASKS = frozenset({BlockKind.EXERCISE, BlockKind.HEADING})
+
+
+def _leading(
+    section: Sequence[ContextPassage], share: int, split_sentences: SplitSentences, language: str
+) -> list[Unit]:
+    blocks = [whole_unit(at, one) for at, one in enumerate(section)]
+    chosen: list[Unit] = []
+    for block in blocks:
+        if block.size > share:
+            break
+        chosen.append(block)
+        share -= block.size
+    if len(chosen) == len(blocks):
+        return chosen
+    while chosen and chosen[-1].text.endswith(_COLONS):
+        share += chosen.pop().size
+    whole = len(chosen)
+    for unit in units(section[whole:], split_sentences, language):
+        if chosen and unit.size > share:
+            break
+        chosen.append(_moved(unit, whole))
+        share -= unit.size
+    while len(chosen) > 1 and chosen[-1].text.endswith(_COLONS):
+        chosen.pop()
+    return chosen
+
+
+def _moved(unit: Unit, by: int) -> Unit:
+    return Unit(unit.passage + by, unit.start, unit.end, unit.kind, unit.text)
+
+
+def _title(one: ContextPassage) -> str:
+    """The section; in front of it the page, whose chapter has others with such a section."""
+    path = one.passage.heading_path
+    return " \u203a ".join(dict.fromkeys((*path[:1], *path[-1:])))
+
+
+def _passage(text: str, excerpt: Excerpt, context: Sequence[ContextPassage]) -> AnswerPassage:
+    """Nothing is marked, since all of it answers."""
+    held = dict.fromkeys(context[unit.passage].passage.paragraph_id for unit in excerpt.units)
+    first = context[excerpt.units[0].passage]
+    return AnswerPassage(
+        paragraph_ids=tuple(filter(None, held)),
+        text=text,
+        heading_path=first.passage.heading_path,
+        url=first.passage.url,
+        paragraph_id=first.passage.paragraph_id,
+        book=first.book,
+    )

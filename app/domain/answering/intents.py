@@ -1,0 +1,236 @@
+"""Requests for a part of the book: a chapter's summary, an exercise by its number, a quiz.
+
+A question is such a request only if every word of it is in a language's vocabulary, but for numbers
+and the topic of "the chapter on X". All others are ordinary questions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from app.domain.terms import numbers, words
+
+
+class IntentKind(StrEnum):
+    SUMMARY = "summary"
+    EXERCISE = "exercise"
+    QUIZ = "quiz"
+
+
+class Here(StrEnum):
+    """A place that depends on the page the reader is on."""
+
+    PAGE = "page"
+    CHAPTER = "chapter"
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterReference:
+    """The chapter that a request names; exactly one field is set."""
+
+    number: int | None = None
+    topic: str = ""
+    """The X of "the chapter on X"."""
+    here: Here | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    kind: IntentKind
+    language: str
+    """Of the request, as an ISO 639-1 code."""
+    chapter: ChapterReference | None = None
+    """None only for an exercise of one number, "exercise 12"."""
+    exercise: int | None = None
+    """The exercise's number: in the chapter if one is named, else in the book."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Vocabulary:
+    """All words as `words` gives them."""
+
+    chapter: frozenset[str]
+    page: frozenset[str]
+    this: frozenset[str]
+    on: frozenset[str]
+    """Between "chapter" and its topic."""
+    exercise: frozenset[str]
+    other: frozenset[str]
+    """What may stand beside these."""
+    kinds: dict[IntentKind, frozenset[str]]
+    """The words of which a request of this kind has at least one."""
+
+
+def _vocabulary(kinds: dict[IntentKind, str], **listed: str) -> _Vocabulary:
+    sets = {field: frozenset(words.split()) for field, words in listed.items()}
+    by_kind = {kind: frozenset(words.split()) for kind, words in kinds.items()}
+    return _Vocabulary(kinds=by_kind, **sets)
+
+
+_VOCABULARIES = {
+    "en": _vocabulary(
+        {
+            IntentKind.SUMMARY: "summarise summarize summary overview recap outline sum about gist",
+            IntentKind.EXERCISE: "solve answer do help solution hint",
+            IntentKind.QUIZ: "quiz test exercises questions",
+        },
+        chapter="chapter ch",
+        page="page",
+        this="this current",
+        on="on about called titled",
+        exercise="exercise problem",
+        other="please can could would you me i us we a an the of in from for to on up with what is"
+        " s give show tell ask write make whole short brief quick some few practice book my",
+    ),
+    "de": _vocabulary(
+        {
+            IntentKind.SUMMARY: "fasse fass zusammenfassung zusammenfassen zusammen überblick worum"
+            " handelt inhalt",
+            IntentKind.EXERCISE: "löse lösen lösung hilf tipp",
+            IntentKind.QUIZ: "quiz quizfragen frag frage fragen prüfe teste abfragen übungen"
+            " aufgaben übungsaufgaben",
+        },
+        chapter="kapitel kapitels",
+        page="seite",
+        this="dieses diesem dieser diese aktuelle aktuellen",
+        on="über zu zum zur",
+        exercise="übung aufgabe übungsaufgabe",
+        other="bitte kannst könntest du mir mich ich uns eine einen ein den die das der des von vom"
+        " aus in im für zu zum zur über auf bei mit gib zeig zeige stelle mach mache geht es ab"
+        " was ist kurze kurz kurzen paar",
+    ),
+    "es": _vocabulary(
+        {
+            IntentKind.SUMMARY: "resume resumir resumen resúmeme resumeme sintetiza trata",
+            IntentKind.EXERCISE: "resuelve resolver solución ayúdame pista",
+            IntentKind.QUIZ: "examíname pregúntame cuestionario preguntas ejercicios",
+        },
+        chapter="capítulo",
+        page="página",
+        this="este esta",
+        on="sobre",
+        exercise="ejercicio problema",
+        other="por favor puedes podrías me yo un una el la los las de del en con para sobre a dame"
+        " haz hazme muéstrame qué cuál es breve corto unas unos",
+    ),
+    "fr": _vocabulary(
+        {
+            IntentKind.SUMMARY: "résume résumer résumé résumez parle synthèse",
+            IntentKind.EXERCISE: "résous résoudre résolvez solution aide indice",
+            IntentKind.QUIZ: "quiz interroge questions exercices",
+        },
+        chapter="chapitre",
+        page="page",
+        this="ce cette",
+        on="sur",
+        exercise="exercice problème",
+        other="s il te vous plaît peux tu pouvez moi me un une le la l les de d du des en dans pour"
+        " sur à donne fais montre quoi qu est que quel bref court",
+    ),
+}
+_NUMBER = re.compile(r"(\d{1,3})(?:st|nd|rd|th)?")
+
+
+def requested(question: str) -> Intent | None:
+    """The request that a question is; None for an ordinary question."""
+    said = [*words(question)]
+    for language, known in _VOCABULARIES.items():
+        if intent := _read(said, language, known):
+            return intent
+    return None
+
+
+def label_numbers(text: str) -> tuple[int, ...]:
+    """(4, 2) of "Exercise 4.2", "Solution 4.2" or "3. Exercise 4.2. Why..."; () if none."""
+    said = [*words(text)][:_LABEL_WORDS]
+    nouns = _LABEL_NOUNS.intersection(said)
+    if not nouns:
+        return ()
+    after = said[min(map(said.index, nouns)) + 1 :]
+    return tuple(_leading_numbers(after))
+
+
+CHAPTER_NOUNS = frozenset[str]().union(*(one.chapter for one in _VOCABULARIES.values()))
+_LABEL_NOUNS = frozenset({"solution", "lösung", "solución"}).union(
+    *(one.exercise for one in _VOCABULARIES.values())
+)
+_LABEL_WORDS = 6
+"""A label stands at the beginning: "3. Exercise 10.3" has four words."""
+_PARTS = 2
+"""Of a number such as 4.2: chapter and exercise."""
+
+
+def _read(said: Sequence[str], language: str, known: _Vocabulary) -> Intent | None:
+    rest, chapter = _chapter(said, known)
+    at = next((at for at, word in enumerate(rest) if word in known.exercise), None)
+    if at is not None:
+        return _exercise(rest, at, chapter, language, known)
+    for kind in (IntentKind.QUIZ, IntentKind.SUMMARY) if chapter else ():
+        listed = known.kinds[kind]
+        # "Quiz me about chapter 3": a preposition may be a word of the other kind.
+        if listed & {*rest} and {*rest} <= listed | known.other | known.on:
+            return Intent(kind, language, chapter)
+    return None
+
+
+def _exercise(
+    rest: Sequence[str],
+    at: int,
+    chapter: ChapterReference | None,
+    language: str,
+    known: _Vocabulary,
+) -> Intent | None:
+    """`rest[at]` is the word for an exercise."""
+    figures = _leading_numbers(rest[at + 1 :])
+    others = {*rest[:at], *rest[at + 1 + len(figures) :]}
+    if not others <= known.kinds[IntentKind.EXERCISE] | known.other:
+        return None
+    if len(figures) == _PARTS and chapter in (None, ChapterReference(figures[0])):
+        return Intent(IntentKind.EXERCISE, language, ChapterReference(figures[0]), figures[1])
+    if len(figures) == 1:
+        return Intent(IntentKind.EXERCISE, language, chapter, figures[0])
+    return None
+
+
+def _chapter(
+    said: Sequence[str], known: _Vocabulary
+) -> tuple[Sequence[str], ChapterReference | None]:
+    """The words that do not name the chapter, and the chapter that the others name."""
+    at = next((at for at, one in enumerate(said) if one in known.chapter | known.page), None)
+    if at is None:
+        return said, None
+    before, after = said[:at], said[at + 1 :]
+    if before and before[-1] in known.this:
+        here = Here.CHAPTER if said[at] in known.chapter else Here.PAGE
+        return [*before[:-1], *after], ChapterReference(here=here)
+    if said[at] in known.page:
+        return said, None
+    figures = _leading_numbers(after)
+    if len(figures) == 1:
+        return [*before, *after[1:]], ChapterReference(figures[0])
+    if not figures and (ordinal := _leading_numbers(before[-1:])):
+        return [*before[:-1], *after], ChapterReference(ordinal[0])
+    topic = _topic(after, known)
+    rest = [*before, *after[1 + len(topic) :]]
+    return (rest, ChapterReference(topic=" ".join(topic))) if topic else (said, None)
+
+
+def _topic(after: Sequence[str], known: _Vocabulary) -> Sequence[str]:
+    """The words of X in "(the chapter) on X, please"."""
+    topic = [*after[1:]] if after[:1] and after[0] in known.on else []
+    while topic and topic[-1] in known.kinds[IntentKind.SUMMARY] | known.other:
+        topic.pop()
+    return topic
+
+
+def _leading_numbers(said: Sequence[str]) -> list[int]:
+    found: list[int] = []
+    for word in said:
+        number = _NUMBER.fullmatch(next(iter(numbers(word)), word))
+        if number is None:
+            break
+        found.append(int(number[1]))
+    return found

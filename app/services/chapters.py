@@ -1,0 +1,275 @@
+"""Find what a request for a chapter asks for: its summary, an exercise by its number, a quiz."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from cachetools import LRUCache
+
+from app.domain.answer import Source
+from app.domain.answering.chapters import (
+    Chapter,
+    chapters_of,
+    context_of,
+    exercise_numbered,
+    exercises,
+    outline,
+    page_of,
+    summary_sections,
+)
+from app.domain.answering.clarifying import TERM_QUESTIONS, Asking, clarifying_question
+from app.domain.answering.excerpts import (
+    asked_terms,
+    first_sentences,
+    leading,
+    quoted,
+    whole_blocks,
+)
+from app.domain.answering.extractive import ExtractiveAnswer
+from app.domain.answering.intents import ChapterReference, Here, Intent, IntentKind
+from app.domain.answering.question_analysis import analyse
+from app.domain.answering.request import AskRequest
+from app.domain.answering.scope import PageLocation
+from app.domain.answering.units import SplitSentences
+from app.domain.book_id import BookId
+from app.domain.chunking.chunk import Chunk
+from app.domain.document import BlockKind
+from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter
+from app.services.book_scope import books_asked
+from app.services.consultation import Consultation, ConsultBook
+from app.services.page_glossary import LookUpTerms
+from app.services.ports import BookManifest, VectorIndex
+from app.services.retrieve import SearchResult
+
+QUIZ_QUESTIONS = 5
+FOLLOWED_UP = 8
+"""Chunks that follow-up questions are taken from."""
+_CACHED_BOOKS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Clarification:
+    """What is said when the book has no such chapter or exercise."""
+
+    text: str
+    sources: tuple[Source, ...] = ()
+    """The chapters there are, each at its first page."""
+
+
+@dataclass(slots=True)
+class ConsultChapters:
+    """The use case. A book's chapters are read once for each generation."""
+
+    index: VectorIndex
+    consult: ConsultBook
+    glossary: LookUpTerms
+    split_sentences: SplitSentences
+    _contents: LRUCache[tuple[BookId, int], list[Chapter]] = field(
+        default_factory=lambda: LRUCache(_CACHED_BOOKS), init=False, compare=False, repr=False
+    )
+
+    async def read(
+        self, intent: Intent, request: AskRequest
+    ) -> Consultation | Clarification | AskRequest | None:
+        """What answers the request: passages; a question back; for an exercise, its own text as a
+        request. None if it is to be answered as an ordinary question.
+
+        Raises QuestionError, BookNotFound and StorageError.
+        """
+        page, scope = await self.consult.locate(request)
+        books = await books_asked(self.index, (page.book,) if page else scope.books)
+        contents = [_within(await self._chapters_of(one), scope) for one in books]
+        every = [chapter for chapters in contents for chapter in chapters]
+        found = self._named(intent, every, page)
+        topic = intent.chapter.topic if intent.chapter else ""
+        if not found and topic and intent.kind is IntentKind.SUMMARY:
+            return replace(request, question=TERM_QUESTIONS[intent.language].format(topic))
+        if len({one.book for one in found or every}) > 1:
+            titles = [one.title for one in books]
+            return Clarification(clarifying_question(Asking.BOOK, intent.language, titles))
+        if intent.kind is IntentKind.EXERCISE:
+            return await self._exercise(intent, request, found, every)
+        if not found:
+            return _which(Asking.CHAPTER, intent, every) if every else None
+        read = self._quiz if intent.kind is IntentKind.QUIZ else self._summary
+        return await read(intent, request, found[0], scope)
+
+    async def _chapters_of(self, manifest: BookManifest) -> list[Chapter]:
+        key = (manifest.book, manifest.generation)
+        known = self._contents.get(key)
+        if known is None:
+            chunks = await self.index.matching(SearchFilter(books=(manifest.book,)))
+            known = self._contents[key] = chapters_of(chunks)
+        return known
+
+    def _named(
+        self, intent: Intent, chapters: Sequence[Chapter], page: PageLocation | None
+    ) -> list[Chapter]:
+        """The chapters that the request may mean."""
+        reference = intent.chapter or ChapterReference(here=Here.CHAPTER if page else None)
+        if reference.here:
+            found = [one for one in chapters if page and page.file in one.files]
+            if page and reference.here is Here.PAGE:
+                return [page_of(one, page.file) for one in found]
+            return found
+        if reference.topic:
+            return self._on(reference.topic, chapters)
+        if intent.chapter is None:
+            return [one for one in chapters if one.exercises]
+        return [one for one in chapters if one.number == reference.number]
+
+    def _on(self, topic: str, chapters: Sequence[Chapter]) -> list[Chapter]:
+        """The chapter, else the page, whose title has all terms of the topic and fewest others."""
+        pages = [page_of(one, file) for one in chapters for file in one.files]
+        for candidates in (chapters, pages):
+            sizes: list[tuple[int, Chapter]] = []
+            for one in candidates:
+                language = one.pages[0].language
+                asked = self.consult.ceilings.terms(topic, language)
+                title = self.consult.ceilings.terms(one.title, language)
+                if asked and asked <= title:
+                    sizes.append((len(title), one))
+            if sizes:
+                return [min(sizes, key=lambda sized: sized[0])[1]]
+        return []
+
+    async def _exercise(
+        self,
+        intent: Intent,
+        request: AskRequest,
+        found: Sequence[Chapter],
+        every: Sequence[Chapter],
+    ) -> Clarification | AskRequest | None:
+        number = intent.exercise or 0
+        for chapter in found:
+            passages, _ = await self._text(chapter)
+            named = len(found) == 1
+            within = (chapter.number or 0) if named else None
+            if exercise := exercise_numbered(passages, within, number):
+                return replace(
+                    request,
+                    question=exercise.text,
+                    filter=replace(request.filter, books=(chapter.book,)),
+                    exercise=exercise.paragraph_id,
+                )
+        if having := [one for one in every if one.exercises]:
+            return _which(Asking.EXERCISE, intent, having)
+        return Clarification(clarifying_question(Asking.NOTHING, intent.language))
+
+    async def _summary(
+        self, _: Intent, request: AskRequest, chapter: Chapter, scope: SearchFilter
+    ) -> Consultation | None:
+        passages, chunks = await self._text(chapter)
+        language = chunks[0].language
+        own = [self._budgeted(one) for one in summary_sections(passages)]
+        if own:
+            context, excerpts = leading(own, self.split_sentences, language)
+        else:
+            context, excerpts = first_sentences(outline(passages), self.split_sentences, language)
+        if not excerpts:
+            return None
+        return self._consultation(request, scope, chunks, context, quoted(excerpts, context))
+
+    async def _quiz(
+        self, intent: Intent, request: AskRequest, chapter: Chapter, scope: SearchFilter
+    ) -> Consultation | Clarification:
+        passages, chunks = await self._text(chapter)
+        context = exercises(passages)[:QUIZ_QUESTIONS]
+        prepared = quoted(whole_blocks(context), context)
+        if not context:
+            entries = await self._terms(chapter, passages)
+            question = TERM_QUESTIONS[intent.language]
+            context, prepared = asked_terms(entries[:QUIZ_QUESTIONS], question)
+        if not context:
+            return Clarification(clarifying_question(Asking.NOTHING, intent.language))
+        read = self._consultation(request, scope, chunks, context, prepared)
+        return replace(read, verbatim=True)
+
+    async def _terms(
+        self, chapter: Chapter, passages: Sequence[ContextPassage]
+    ) -> list[ContextPassage]:
+        """The glossary entries in the chapter; else those of the terms that it uses."""
+        entries = [one for one in passages if one.passage.kind is BlockKind.GLOSSARY_ENTRY]
+        if entries:
+            return entries
+        ids: dict[str, None] = {}
+        for page in chapter.pages:
+            found = await self.glossary.on_page(page.deep_link_url, chapter.book)
+            ids |= dict.fromkeys(one.entry.paragraph_id for one in found.terms) if found else {}
+        used = [*ids][:QUIZ_QUESTIONS]
+        if not used:
+            return []
+        wanted = SearchFilter(books=(chapter.book,), paragraph_ids=tuple(used))
+        held = context_of(await self.index.matching(wanted), self.consult.count_tokens)
+        return [one for one in held if one.passage.paragraph_id in used]
+
+    async def _text(self, chapter: Chapter) -> tuple[list[ContextPassage], list[Chunk]]:
+        files = SearchFilter(books=(chapter.book,), files=chapter.files)
+        chunks = await self.index.matching(files)
+        return context_of(chunks, self.consult.count_tokens), chunks
+
+    def _budgeted(self, section: Sequence[ContextPassage]) -> list[ContextPassage]:
+        """The section as far as a generator can be given it, its first block at least."""
+        left = self.consult.context_tokens
+        kept: list[ContextPassage] = []
+        for one in section:
+            left -= one.tokens
+            if kept and left < 0:
+                break
+            kept.append(one)
+        return kept
+
+    def _consultation(
+        self,
+        request: AskRequest,
+        scope: SearchFilter,
+        chunks: Sequence[Chunk],
+        context: Sequence[ContextPassage],
+        prepared: ExtractiveAnswer,
+    ) -> Consultation:
+        language = chunks[0].language
+        terms = partial(self.consult.ceilings.terms, language=language)
+        analysis = analyse(request.question, request.question, language, terms, {}, patterns=False)
+        shown = {one.passage.paragraph_id for one in context}
+        hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
+        return Consultation(
+            request,
+            replace(scope, books=(chunks[0].book,)),
+            SearchResult(hits, request.question),
+            hits[:FOLLOWED_UP],
+            analysis,
+            score=1.0,
+            context=context,
+            prepared=prepared,
+        )
+
+
+def _within(chapters: Iterable[Chapter], scope: SearchFilter) -> list[Chapter]:
+    """The chapters with those of their pages that may answer."""
+    allowed = [
+        replace(one, pages=tuple(page for page in one.pages if _allows(scope, page)))
+        for one in chapters
+    ]
+    return [one for one in allowed if one.pages]
+
+
+def _allows(scope: SearchFilter, page: Chunk) -> bool:
+    return (
+        (not scope.files or page.file in scope.files)
+        and (not scope.chapters or page.chapter in scope.chapters)
+        and (scope.max_position is None or page.position <= scope.max_position)
+    )
+
+
+def _which(asking: Asking, intent: Intent, chapters: Sequence[Chapter]) -> Clarification:
+    """Ask for one of these chapters; of those without a number only if none has one."""
+    numbered = [one for one in chapters if one.number is not None] or chapters
+    sources = tuple(
+        Source(page.paragraph_id, page.deep_link_url, one.name, page.heading_path, 0.0)
+        for one in numbered
+        for page in one.pages[:1]
+    )
+    text = clarifying_question(asking, intent.language, [one.name for one in numbered])
+    return Clarification(text, sources)
