@@ -158,7 +158,8 @@ class AnswerBody(_Body):
         Field(
             description="generated: written by a language model from the book's paragraphs; "
             "extractive: the book's own sentences; refused: the book does not say; small_talk: a "
-            "greeting or thanks, answered without a search."
+            "greeting or thanks, answered without a search; clarification: the chapter or exercise "
+            "asked for is not in the book, and the answer names those that are."
         ),
     ]
     confidence: Annotated[
@@ -174,8 +175,8 @@ class AnswerBody(_Body):
         list[PassageBody],
         Field(
             description="Of an extractive answer: at most three, best first; `answer` is their "
-            "marked sentences, below a notice when uncertain. Empty when a model wrote, and in a "
-            "refusal."
+            "marked sentences, below a notice when uncertain. Of a chapter's summary or a quiz: its "
+            "parts, nothing marked. Empty when a model wrote, and in a refusal."
         ),
     ]
     sources: list[SourceBody]

@@ -145,8 +145,8 @@ class ConsultChapters:
         number = intent.exercise or 0
         for chapter in found:
             passages, _ = await self._text(chapter)
-            named = len(found) == 1
-            within = (chapter.number or 0) if named else None
+            # "Exercise 4" of a book: the fourth of which chapter, only a label can tell.
+            within = (chapter.number or 0) if len(found) == 1 else None
             if exercise := exercise_numbered(passages, within, number):
                 return replace(
                     request,

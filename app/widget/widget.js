@@ -206,11 +206,13 @@
 
   // --- drawing -----------------------------------------------------------------------------
 
+  // What is said in small talk and to clarify a request has no caption.
   const MODES = {
     extractive: "Quoted from the book, word for word:",
     generated: "Written by a language model from the book:",
     refused: "Not answered from the book:",
   };
+  const NEAREST = { refused: "Nearest sections", clarification: "Chapters" };
 
   // An uncertain answer made of passages begins with a notice in the reader's language.
   function labelOf(turn) {
@@ -243,7 +245,7 @@
     reply.classList.toggle("tbr-pending", !turn.done);
     reply.classList.toggle("tbr-uncertain", turn.confidence === "uncertain");
     const parts = [];
-    if (turn.mode) parts.push(make("p", "tbr-mode", labelOf(turn)));
+    if (labelOf(turn)) parts.push(make("p", "tbr-mode", labelOf(turn)));
     if (turn.sources.length && !turn.answer) parts.push(drawReading(turn));
     parts.push(turn.passages.length ? drawPassages(turn.passages) : drawAnswer(turn));
     if (unsupported(turn).length) {
@@ -254,7 +256,8 @@
     }
     if (turn.error) parts.push(make("p", "tbr-error", turn.error));
     if (turn.citations.length && !turn.passages.length) parts.push(...drawCitations(turn));
-    if (turn.mode === "refused" && turn.sources.length) parts.push(...drawNearest(turn));
+    const elsewhere = NEAREST[turn.mode];
+    if (elsewhere && turn.sources.length) parts.push(...drawNearest(turn, elsewhere));
     if (turn === state.turns.at(-1) && turn.followUps.length) parts.push(drawFollowUps(turn));
     reply.replaceChildren(...parts);
     keepInSight();
@@ -407,7 +410,7 @@
     return [make("p", "tbr-list-title", "Sources"), list];
   }
 
-  function drawNearest(turn) {
+  function drawNearest(turn, title) {
     const list = make("ul", "tbr-citations");
     for (const source of turn.sources) {
       const entry = link({ url: source.url, paragraph_id: source.paragraph_id }, "", undefined);
@@ -419,7 +422,7 @@
       item.append(entry);
       list.append(item);
     }
-    return [make("p", "tbr-list-title", "Nearest sections"), list];
+    return [make("p", "tbr-list-title", title), list];
   }
 
   function drawFollowUps(turn) {
@@ -473,7 +476,7 @@
     state.running = null;
     send.textContent = "Ask";
     drawReply(reply, turn);
-    status.textContent = turn.error || spoken(turn);
+    status.textContent = turn.error || spoken(turn).trim();
     save();
   }
 

@@ -1,0 +1,169 @@
+"""Summaries, exercises by number and quizzes, over HTTP and on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.domain.book_id import BookId
+from app.services.ingest import IngestRequest
+from tests.command_line import Run
+from tests.owl_server import ORIGIN
+from tests.serving import ScriptedGenerator, ingest, offline_settings, serving
+
+SAMPLE = BookId("small-book-of-search")
+OWLS = BookId("owls")
+CHAPTER_4 = "Weights combine how often a term occurs here"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory, sample_book: Path) -> Path:
+    """The state folder of the sample book and of one without numbers, summary or exercises."""
+    home = tmp_path_factory.mktemp("home") / "rag"
+    folder = tmp_path_factory.mktemp("owls")
+    (folder / "owls.md").write_text(
+        "# Owls\n\nOwls hunt at night. They sleep by day.\n\n"
+        "## Flight\n\nA fringe makes it silent. A talon grips.\n\n"
+        "## Glossary\n\nFringe\n: Threads at an edge.\n\nTalon\n: A claw.\n",
+        encoding="utf-8",
+    )
+    settings = offline_settings(home)
+    ingest(settings, IngestRequest(sample_book, book=SAMPLE))
+    ingest(settings, IngestRequest(folder, book=OWLS, base_url=ORIGIN))
+    return home
+
+
+@pytest.fixture(scope="module")
+def chat(library: Path) -> Iterator[httpx.Client]:
+    with serving(offline_settings(library)) as url, httpx.Client(base_url=url, timeout=60) as http:
+        yield http
+
+
+def ask(chat: httpx.Client, question: str, book: str = SAMPLE, **more: object) -> dict[str, Any]:
+    reply = chat.post("/v1/chat", json={"question": question, "book": book, **more})
+    assert reply.status_code == httpx.codes.OK, reply.text
+    body: dict[str, Any] = reply.json()
+    return body
+
+
+@pytest.mark.parametrize(
+    ("question", "more"),
+    [
+        ("summarise chapter 4", {}),
+        ("what is this chapter about?", {"page_url": "/docs/ranking-bm25"}),
+        ("sum up the chapter on ranking", {}),
+        ("Fasse Kapitel 4 zusammen", {}),
+    ],
+)
+def test_a_chapter_is_summarised_in_its_own_words(
+    chat: httpx.Client, question: str, more: dict[str, object]
+) -> None:
+    body = ask(chat, question, **more)
+    assert (body["mode"], body["refused"]) == ("extractive", False)
+    assert body["answer"].startswith(CHAPTER_4)
+    (passage,) = body["passages"]
+    assert passage["heading_path"] == ["4. Ranking with Words", "Summary"]
+    assert (passage["text"], passage["marks"]) == (body["answer"], [])
+    assert [one["quote"] for one in body["citations"]] == [body["answer"]]
+    assert body["citations"][0]["permalink"].startswith("/cite/")
+
+
+def test_a_chapter_without_a_summary_is_outlined(chat: httpx.Client) -> None:
+    body = ask(chat, "What is chapter 6 about?")
+    sections = [passage["heading_path"][-1] for passage in body["passages"]]
+    assert sections[:3] == ["6. Dense Vectors", "From words to embeddings", "Closeness"]
+    for passage, citation in zip(body["passages"], body["citations"], strict=True):
+        assert passage["text"] == citation["quote"]
+        assert citation["quote"] in body["answer"]
+        assert f"{passage['heading_path'][-1]}\n\n" in body["answer"]
+
+
+def test_a_quiz_asks_the_chapters_exercises_without_their_solutions(chat: httpx.Client) -> None:
+    body = ask(chat, "quiz me on chapter 1")
+    assert [one["heading_path"][-1] for one in body["passages"]] == [
+        "Exercise 1.1",
+        "Exercise 1.2",
+        "Exercise 1.3",
+    ]
+    assert "A friend says" in body["answer"]
+    assert "ailing fruit tree" not in str(body)  # the solution of 1.1
+
+
+def test_a_quiz_without_exercises_asks_for_glossary_terms(chat: httpx.Client) -> None:
+    body = ask(chat, "quiz me on this page", OWLS, page_url=f"{ORIGIN}/owls")
+    assert body["answer"] == "- What is Fringe?\n- What is Talon?"
+    assert [one["quote"] for one in body["citations"]] == ["Fringe", "Talon"]
+    assert "Threads" not in body["answer"]
+    assert body["passages"] == []
+
+
+@pytest.mark.parametrize("question", ["solve exercise 4.2", "exercise 2 of chapter 4"])
+def test_an_exercise_is_known_by_its_number(chat: httpx.Client, question: str) -> None:
+    hint = ask(chat, question, solutions="hint")
+    assert hint["exercise"]
+    assert "Stuffing" not in str(hint["passages"])
+    hidden = ask(chat, question, solutions="hide")
+    assert hidden["answer"].startswith("This is an exercise of the book.")
+    # The sample book has this solution on a page of its own.
+    shown = ask(chat, question, solutions="show")
+    assert "Stuffing a page with a word gains little" in shown["answer"]
+    assert shown["passages"][0]["heading_path"][-1] == "Solution 4.2"
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("summarise chapter 77", "Which chapter do you mean? The book has: 1. Why Search?; 2."),
+        ("what is this chapter about?", "Which chapter do you mean? The book has: 1. Why Search?;"),
+        ("Löse Übung 4.9", "Diese Übung finde ich nicht. Übungen haben diese Kapitel: 1. Why"),
+        ("exercise 9", "I cannot find that exercise. These chapters have exercises: 1. Why"),
+    ],
+)
+def test_what_the_book_does_not_have_is_asked_back_for(
+    chat: httpx.Client, question: str, text: str
+) -> None:
+    body = ask(chat, question)
+    assert (body["mode"], body["refused"], body["passages"]) == ("clarification", False, [])
+    assert body["answer"].startswith(text)
+    assert [one["title"] for one in body["sources"]][3] == "4. Ranking with Words"
+    assert body["sources"][3]["url"].startswith("http://127.0.0.1:8000/docs/ranking-bm25")
+
+
+def test_of_several_books_one_must_be_named(chat: httpx.Client) -> None:
+    body = chat.post("/v1/chat", json={"question": "summarise chapter 1"}).json()
+    assert body["mode"] == "clarification"
+    assert body["answer"] == "Which book do you mean? There are: Owls; A Small Book of Search."
+
+
+def test_nothing_beyond_the_scope_is_summarised(chat: httpx.Client) -> None:
+    where = {"scope": "so_far", "page_url": "/docs/why-search"}
+    assert ask(chat, "summarise chapter 4", **where)["mode"] == "clarification"
+    assert ask(chat, "summarise chapter 1", **where)["mode"] == "extractive"
+
+
+def test_a_question_about_a_selection_is_an_ordinary_one(chat: httpx.Client) -> None:
+    selection = {"text": "BM25 adds saturation"}
+    body = ask(chat, "summarise chapter 77", selection=selection)
+    assert body["mode"] != "clarification"
+
+
+def test_a_model_summarises_from_the_same_paragraphs_but_writes_no_quiz(library: Path) -> None:
+    generator = ScriptedGenerator()
+    generator.play("Weights combine how often a term occurs.")
+    settings = offline_settings(library)
+    with serving(settings, generator.open) as url, httpx.Client(base_url=url, timeout=60) as http:
+        summary, quiz = ask(http, "summarise chapter 4"), ask(http, "quiz me on chapter 1")
+    assert (summary["mode"], quiz["mode"]) == ("generated", "extractive")
+    assert {one["title"] for one in summary["sources"]} == {"Summary"}
+
+
+def test_the_command_line_prints_the_passages_of_a_summary(run: Run, sample_book: Path) -> None:
+    run("ingest", sample_book)
+    printed = run("ask", "summarise chapter 4").out
+    assert printed.startswith(CHAPTER_4)
+    assert "  4. Ranking with Words > Summary\n  http://127.0.0.1:8000/docs/ranking-bm25" in printed
+    assert "These chapters have exercises: 1. Why Search?" in run("ask", "exercise 4.9").out

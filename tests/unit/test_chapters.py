@@ -1,0 +1,190 @@
+"""Chapters and their numbers; what of a chapter is its summary, outline and exercises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from app.adapters.sentences import split_sentences
+from app.domain.answering.chapters import (
+    chapters_of,
+    context_of,
+    exercise_numbered,
+    exercises,
+    outline,
+    summary_sections,
+)
+from app.domain.answering.excerpts import MAX_WORDS, first_sentences, leading, quoted
+from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.document import BlockKind
+from app.domain.retrieval.query import ContextPassage
+from tests.answer_fakes import chunk, in_order, passage
+from tests.answer_fakes import context_of as placed
+
+
+def page(file: str, position: int, chapter: str, title: str = "") -> Chunk:
+    one = passage("Some text.", heading_path=(title or chapter,))
+    return replace(chunk([one], chunk_id=file), file=file, position=position, chapter=chapter)
+
+
+def pages(*rows: tuple[str, str]) -> list[Chunk]:
+    """Pages of (file, chapter), in this order; the first page of a chapter has its title."""
+    seen: set[str] = set()
+    found: list[Chunk] = []
+    for position, (file, chapter) in enumerate(rows):
+        title = f"Page {position}" if chapter in seen else chapter
+        found.append(page(file, position, chapter, title))
+        seen.add(chapter)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("chunks", "chapters"),
+    [
+        (
+            pages(
+                ("a.md", "Preface"), ("b.md", "1. Owls"), ("c.md", "1. Owls"), ("d.md", "2. Bats")
+            ),
+            [(None, ["a.md"]), (1, ["b.md", "c.md"]), (2, ["d.md"])],
+        ),
+        (
+            pages(("a.md", "Chapter 3: Owls"), ("b.md", "Chapter 4: Bats"), ("c.md", "12")),
+            [(3, ["a.md"]), (4, ["b.md"]), (12, ["c.md"])],
+        ),
+        (
+            pages(("ch00.md", "Start"), ("ch04-00.md", "Owls"), ("ch04-01.md", "Owls, more")),
+            [(0, ["ch00.md"]), (4, ["ch04-00.md", "ch04-01.md"])],
+        ),
+        (
+            pages(
+                ("m448.md", "Preface"), ("m12.md", "Owls"), ("m9.md", "Bats"), ("m7.md", "Index")
+            ),
+            [(None, ["m448.md"]), (1, ["m12.md"]), (2, ["m9.md"]), (3, ["m7.md"])],
+        ),
+        (
+            [
+                page("a.md", 0, "Introduction"),
+                page("b.md", 1, "Owls", "Wings"),
+                page("c.md", 2, "Introduction"),
+                page("d.md", 3, "Bats", "Ears"),
+            ],
+            [(1, ["a.md", "b.md"]), (2, ["c.md", "d.md"])],
+        ),
+    ],
+    ids=["title", "word before the number", "file", "place in the book", "opening pages"],
+)
+def test_a_chapter_has_the_number_of_its_title_or_file_or_place(
+    chunks: list[Chunk], chapters: list[tuple[int | None, list[str]]]
+) -> None:
+    found = chapters_of(reversed(chunks))
+    assert [(one.number, list(one.files)) for one in found] == chapters
+
+
+def text(*rows: tuple[str, str]) -> list[ContextPassage]:
+    """Paragraphs of (heading, text) of a page."""
+    return placed(*in_order(*(_under(heading, said) for heading, said in rows)))
+
+
+def _under(
+    heading: str, said: str, kind: BlockKind = BlockKind.PARAGRAPH, paragraph_id: str = ""
+) -> Passage:
+    return passage(said, paragraph_id or f"p-{said[:9]}", kind, heading_path=("Owls", heading))
+
+
+def shown(sections: Sequence[Sequence[ContextPassage]]) -> list[str]:
+    return [" / ".join(one.passage.text for one in section) for section in sections]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["Summary", "Section Summary", "Key Takeaways", "What You've Learned", "Ownership Recap",
+     "Zusammenfassung", "Conclusiones", "En résumé"],
+)  # fmt: skip
+def test_the_summary_is_found_by_its_heading(heading: str) -> None:
+    context = text(("Wings", "Owls fly."), (heading, "They hunt."), (heading, "At night."))
+    assert shown(summary_sections(context)) == ["They hunt. / At night."]
+
+
+@pytest.mark.parametrize("heading", ["Models for text summarization", "Review Questions", "Wings"])
+def test_another_heading_makes_no_summary(heading: str) -> None:
+    assert summary_sections(text((heading, "They hunt."))) == []
+
+
+def test_an_outline_has_the_first_full_sentence_of_each_section() -> None:
+    context = text(
+        ("Wings", "Owls fly. Bats, too."),
+        ("Wings", "They glide."),
+        ("Ears", "It holds:"),
+        ("Ears", "Owls hear mice. So do cats."),
+    )
+    taken, excerpts = first_sentences(outline(context), split_sentences, "en")
+    answer = quoted(excerpts, taken)
+    assert answer.text == "Owls › Wings\n\nOwls fly.\n\nOwls › Ears\n\nOwls hear mice."
+    assert [answer.text[start:end] for (start, end), _ in answer.claims] == [
+        "Owls fly.",
+        "Owls hear mice.",
+    ]
+    assert [one.heading_path for one in answer.passages] == [("Owls", "Wings"), ("Owls", "Ears")]
+
+
+def test_long_summaries_share_the_words() -> None:
+    long = " ".join(["An owl flies by night."] * 60)
+    sections = [text(("Summary", f"{name} {long}")) for name in ("One.", "Two.", "Three.")]
+    taken, excerpts = leading(sections, split_sentences, "en")
+    sizes = [len(one.text.split()) for one in quoted(excerpts, taken).passages]
+    assert len(sizes) == len(sections)
+    assert all(size > MAX_WORDS / 4 for size in sizes)
+    assert sum(sizes) <= MAX_WORDS
+
+
+def test_a_lead_in_is_not_the_last_that_is_shown() -> None:
+    long = _under("Summary", "- " + "many owls " * 300, BlockKind.LIST)
+    section = placed(*in_order(_under("Summary", "Owls hunt. They eat:"), long))
+    taken, excerpts = leading([section], split_sentences, "en")
+    assert quoted(excerpts, taken).text == "Owls hunt."
+
+
+TASKS = in_order(
+    _under("Exercise 4.1", "Why?", BlockKind.EXERCISE, "p-1"),
+    _under("Exercises", "2. Exercise 4.2. When?", BlockKind.EXERCISE, "p-2"),
+    _under("Solutions", "At night.", BlockKind.SOLUTION, "p-3"),
+)
+UNLABELLED = in_order(
+    _under("Review", "Why?", BlockKind.EXERCISE, "p-1"),
+    _under("Review", "When?", BlockKind.EXERCISE, "p-2"),
+)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "chapter", "number", "paragraph_id"),
+    [
+        (TASKS, 4, 1, "p-1"),
+        (TASKS, 4, 2, "p-2"),
+        (TASKS, 4, 3, None),
+        (TASKS, 5, 1, None),
+        (TASKS, None, 1, None),
+        (UNLABELLED, 4, 2, "p-2"),
+        (UNLABELLED, 4, 3, None),
+        (UNLABELLED, 4, 0, None),
+        (UNLABELLED, None, 1, None),
+    ],
+)
+def test_an_exercise_is_found_by_its_label_else_by_its_place(
+    tasks: list[Passage], chapter: int | None, number: int, paragraph_id: str | None
+) -> None:
+    found = exercise_numbered(placed(*tasks), chapter, number)
+    assert (found.paragraph_id if found else None) == paragraph_id
+
+
+def test_a_heading_that_asks_stands_for_its_exercise() -> None:
+    told = _under("Why do owls hoot?", "To call. Correct!", BlockKind.EXERCISE)
+    assert [one.passage.text for one in exercises(placed(told))] == ["Why do owls hoot?"]
+
+
+def test_a_paragraph_in_two_chunks_comes_once_and_whole() -> None:
+    whole = passage("Owls fly. They hoot.", "p-1")
+    part = replace(whole, text="They hoot.", start=10)
+    held = context_of([chunk([part], "c-2"), chunk([whole])], lambda said: len(said.split()))
+    assert [(one.passage.text, one.tokens) for one in held] == [("Owls fly. They hoot.", 4)]

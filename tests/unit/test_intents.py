@@ -1,0 +1,123 @@
+"""Requests for a chapter, an exercise or a quiz, told from ordinary questions."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from app.domain.answering.intents import (
+    ChapterReference,
+    Here,
+    Intent,
+    IntentKind,
+    label_numbers,
+    requested,
+)
+from tests.conftest import ROOT
+
+SUMMARY, EXERCISE, QUIZ = IntentKind.SUMMARY, IntentKind.EXERCISE, IntentKind.QUIZ
+HERE, PAGE = ChapterReference(here=Here.CHAPTER), ChapterReference(here=Here.PAGE)
+FOUR = ChapterReference(4)
+
+
+def on(topic: str) -> ChapterReference:
+    return ChapterReference(topic=topic)
+
+
+@pytest.mark.parametrize(
+    ("question", "intent"),
+    [
+        ("summarise chapter 4", Intent(SUMMARY, "en", FOUR)),
+        ("Can you give me a short summary of chapter 4?", Intent(SUMMARY, "en", FOUR)),
+        ("a summary of the 4th chapter please", Intent(SUMMARY, "en", FOUR)),
+        ("Summarize chapter four.", Intent(SUMMARY, "en", FOUR)),
+        ("What is chapter 4 about?", Intent(SUMMARY, "en", FOUR)),
+        ("tell me about chapter 4", Intent(SUMMARY, "en", FOUR)),
+        ("what is this chapter about?", Intent(SUMMARY, "en", HERE)),
+        ("sum up this page", Intent(SUMMARY, "en", PAGE)),
+        (
+            "summarise the chapter on cell division please",
+            Intent(SUMMARY, "en", on("cell division")),
+        ),
+        ("What is the chapter on mitosis about?", Intent(SUMMARY, "en", on("mitosis"))),
+        ("Fasse Kapitel 4 zusammen", Intent(SUMMARY, "de", FOUR)),
+        ("Fass bitte das 4. Kapitel zusammen", Intent(SUMMARY, "de", FOUR)),
+        ("Worum geht es in diesem Kapitel?", Intent(SUMMARY, "de", HERE)),
+        ("Zusammenfassung des Kapitels über Mitose", Intent(SUMMARY, "de", on("mitose"))),
+        ("Resume el capítulo 4", Intent(SUMMARY, "es", FOUR)),
+        ("¿De qué trata este capítulo?", Intent(SUMMARY, "es", HERE)),
+        ("Résume le chapitre 4", Intent(SUMMARY, "fr", FOUR)),
+        ("De quoi parle cette page ?", Intent(SUMMARY, "fr", PAGE)),
+        ("solve exercise 4.2", Intent(EXERCISE, "en", FOUR, 2)),
+        ("Exercise 4.2", Intent(EXERCISE, "en", FOUR, 2)),
+        ("help me with exercise 2 of chapter 4", Intent(EXERCISE, "en", FOUR, 2)),
+        ("chapter 4, problem 2", Intent(EXERCISE, "en", FOUR, 2)),
+        ("exercise 2 on this page", Intent(EXERCISE, "en", PAGE, 2)),
+        ("exercise 12", Intent(EXERCISE, "en", None, 12)),
+        ("Löse Aufgabe 4.2", Intent(EXERCISE, "de", FOUR, 2)),
+        ("resuelve el ejercicio 2 del capítulo 4", Intent(EXERCISE, "es", FOUR, 2)),
+        ("résous l'exercice 4.2", Intent(EXERCISE, "fr", FOUR, 2)),
+        ("quiz me on chapter 4", Intent(QUIZ, "en", FOUR)),
+        ("Quiz me about this page!", Intent(QUIZ, "en", PAGE)),
+        ("some practice questions for the chapter on mitosis", Intent(QUIZ, "en", on("mitosis"))),
+        ("Frag mich zu Kapitel 4 ab", Intent(QUIZ, "de", FOUR)),
+        ("hazme preguntas sobre el capítulo 4", Intent(QUIZ, "es", FOUR)),
+        ("interroge-moi sur cette page", Intent(QUIZ, "fr", PAGE)),
+    ],
+)
+def test_a_request_names_its_part_of_the_book(question: str, intent: Intent) -> None:
+    assert requested(question) == intent
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is a chapter?",
+        "Which chapter is about BM25?",
+        "Why does chapter 4 say that BM25 saturates?",
+        "What does chapter 4.2 say about BM25?",
+        "what is chapter 4.2 about?",
+        "summarise BM25",
+        "summarise the book",
+        "what is this about?",
+        "What is the problem with 2 stages?",
+        "what is problem 2 with this approach?",
+        "Why is exercise good for the heart?",
+        "solve exercise 4.2.1",
+        "Exercise 4.2: why does the weight saturate?",
+        "exercise 2.1 of chapter 4",
+        "quiz",
+        "Was ist ein Kapitel?",
+        "¿Qué es un capítulo?",
+        "Pourquoi le chapitre 4 parle de BM25 ?",
+        "",
+    ],
+)
+def test_an_ordinary_question_is_no_request(question: str) -> None:
+    assert requested(question) is None
+
+
+@pytest.mark.parametrize("file", ["student_questions.jsonl", "sample_questions.jsonl"])
+def test_no_question_of_the_development_sets_is_a_request(file: str) -> None:
+    lines = (ROOT / "tests/data" / file).read_text("utf-8").splitlines()
+    asked = [one for one in map(json.loads, lines) if one.get("half") != "final"]
+    assert len(asked) > 40
+    assert [one["question"] for one in asked if requested(one["question"])] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("Exercise 4.2", (4, 2)),
+        ("3. Exercise 10.3. Why does a cache improve the mean?", (10, 3)),
+        ("Solution 4.2", (4, 2)),
+        ("Übung 7", (7,)),
+        ("Exercises", ()),
+        ("The 3 laws of motion", ()),
+    ],
+)
+def test_a_label_is_the_number_after_the_word_for_a_task(
+    text: str, numbers: tuple[int, ...]
+) -> None:
+    assert label_numbers(text) == numbers
