@@ -175,8 +175,8 @@ class AnswerBody(_Body):
         list[PassageBody],
         Field(
             description="Of an extractive answer: at most three, best first; `answer` is their "
-            "marked sentences, below a notice when uncertain. Of a chapter's summary or a quiz: its "
-            "parts, nothing marked. Empty when a model wrote, and in a refusal."
+            "marked sentences, below a notice when uncertain. Of a chapter's summary or a quiz: "
+            "its parts, nothing marked. Empty when a model wrote, and in a refusal."
         ),
     ]
     sources: list[SourceBody]

@@ -2,9 +2,9 @@
 out.
 
 A sentence without a citation is attributed to a consulted paragraph where that is possible
-(`attribution`). Of the text that is shown, at least `MIN_SUPPORTED` of the sentences are supported at
-every moment, whatever the rest turns out to be: text that would break this is held back until enough
-of it is supported, and dropped if that never happens. So nothing shown is ever taken back.
+(`attribution`). Of the text that is shown, at least `MIN_SUPPORTED` of the sentences are supported
+at every moment, whatever the rest turns out to be: text that would break this is held back until
+enough of it is supported, and dropped if that never happens. So nothing shown is ever taken back.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class CitedAnswerBuilder:
         self._shown = 0
         self._dropped = False
         self.text = ""
-        """What was written and may be shown but for `MIN_SUPPORTED`; after `close`, what is shown."""
+        """What may be shown but for `MIN_SUPPORTED`; after `close`, what is shown."""
 
     def write(self, text: str, *, in_place: bool = False) -> tuple[str, list[Citation]]:
         """Take text; return what can be shown now, and the citations that it completes.

@@ -1,0 +1,195 @@
+"""An answer while a generator writes it, and a refusal, as the events that a reader sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from app.domain.answer import (
+    Answer,
+    AnswerEvent,
+    AnswerMode,
+    Citation,
+    CitationFound,
+    Confidence,
+    Finished,
+    Source,
+    Started,
+    TextDelta,
+    Usage,
+)
+from app.domain.answering.cited_answer import CitedAnswerBuilder, coverage
+from app.domain.answering.languages import other_language, refusal_text, uncertainty_notice
+from app.domain.answering.verification import Quote
+from app.domain.errors import ProviderUnavailable
+from app.domain.prompting import NO_ANSWER
+from app.domain.retrieval.query import ContextPassage, Hit
+from app.services.consultation import Consultation
+from app.services.ports import (
+    GeneratedCitation,
+    GeneratedEnd,
+    GeneratedQuote,
+    GeneratedText,
+    GeneratorEvent,
+    GeneratorReplaced,
+)
+
+NEAREST_SECTIONS = 3
+"""Links that a refusal gives."""
+
+
+@dataclass(slots=True)
+class WrittenAnswer:
+    """Takes the events of a generator, in order, and gives those of the answer."""
+
+    read: Consultation
+    builder: CitedAnswerBuilder
+    mode: AnswerMode
+    """Of the generator that writes now."""
+    degraded: tuple[str, ...]
+    started: bool = False
+    """Whether the reader has the first event. A reader without it may still get a refusal alone."""
+    usage: Usage | None = None
+    """What has been used, if not by the generator whose events are taken."""
+    unsupported: bool = False
+    """Whether the answer ended without text because the book supports too little of it."""
+
+    def start(self) -> Iterator[AnswerEvent]:
+        if not self.started:
+            self.started = True
+            yield Started(self.mode, sources(self.read.context), self.read.confidence)
+
+    def take(self, event: GeneratorEvent) -> Iterator[AnswerEvent]:
+        """Raises ProviderUnavailable at the end of an empty answer that says nothing of why."""
+        if isinstance(event, GeneratedEnd):
+            yield from self._end(event)
+            return
+        yield from self.start()
+        if isinstance(event, GeneratorReplaced):
+            self.mode = event.mode
+            if event.declined:
+                self.read = replace(self.read, confidence=Confidence.UNCERTAIN)
+            else:
+                self.degraded = (*self.degraded, "generator")
+        elif isinstance(event, GeneratedText):
+            yield from _deltas(*self.builder.write(event.text, in_place=event.citations_in_place))
+        elif isinstance(event, GeneratedCitation):
+            span = (event.start, event.end)
+            yield from _deltas(*self.builder.cite(span, event.paragraph_ids))
+        else:
+            yield from self._quote(event)
+
+    def _quote(self, event: GeneratedQuote) -> Iterator[AnswerEvent]:
+        builder = self.builder
+        before = event.before if builder.text else self._notice() + event.before
+        quote = Quote(self.read.context[event.passage], event.start, event.end)
+        yield from _deltas(*builder.quote(before, event.text, quote))
+        if event.after:
+            yield TextDelta(builder.end_quotes(event.after))
+
+    def _notice(self) -> str:
+        """The paragraph above quotations that may not answer; "" above those that do."""
+        if self.read.confidence is not Confidence.UNCERTAIN:
+            return ""
+        analysis = self.read.analysis
+        hint = other_language(analysis.asked_in, analysis.language)
+        return f"{uncertainty_notice(analysis.asked_in)} {hint}".rstrip() + "\n\n"
+
+    def _end(self, end: GeneratedEnd) -> Iterator[AnswerEvent]:
+        builder, usage = self.builder, self.usage or end.usage
+        yield from _deltas(*builder.close())
+        if builder.unsupported:
+            self.degraded = (*self.degraded, "unsupported")
+        if builder.text.strip():
+            yield Finished(self._answer(end, usage))
+        elif builder.unsupported and not builder.recited:
+            self.unsupported, self.usage = True, usage
+        elif not self.started:
+            yield from refusal(self.read)
+        elif end.finish_reason == NO_ANSWER or builder.recited:
+            yield from refused(self.read, usage)
+        else:
+            message = "the generator wrote nothing"
+            raise ProviderUnavailable(message)
+
+    def _answer(self, end: GeneratedEnd, usage: Usage) -> Answer:
+        builder = self.builder
+        statements = builder.statements()
+        # A model that has read the passages and cites them knows better than the score.
+        sure = self.mode is AnswerMode.GENERATED and builder.citations
+        return Answer(
+            answer=builder.text,
+            mode=self.mode,
+            confidence=Confidence.ANSWERED if sure else self.read.confidence,
+            citations=builder.citations,
+            passages=end.passages,
+            sources=sources(self.read.context),
+            degraded=self.degraded,
+            usage=usage,
+            statements=statements,
+            citation_precision=builder.precision,
+            coverage=coverage(statements),
+            exercise=self.read.exercise,
+        )
+
+
+def _deltas(text: str, citations: Sequence[Citation]) -> Iterator[AnswerEvent]:
+    if text:
+        yield TextDelta(text)
+    for citation in citations:
+        yield CitationFound(citation)
+
+
+def refusal(read: Consultation) -> Iterator[AnswerEvent]:
+    """A refusal before anything was written."""
+    sections = nearest_sections(read.found.hits)
+    yield Started(AnswerMode.REFUSED, sections, Confidence.NOT_IN_BOOK)
+    hint = other_language(read.analysis.asked_in, read.analysis.language)
+    yield from refused(read, Usage(), hint)
+
+
+def refused(read: Consultation, usage: Usage, hint: str = "") -> Iterator[AnswerEvent]:
+    """A refusal after the first event."""
+    sections = nearest_sections(read.found.hits)
+    plain = refusal_text(read.analysis.asked_in, len(sections))
+    text = f"{plain} {hint}".rstrip()
+    yield TextDelta(text)
+    yield Finished(
+        Answer(
+            answer=text,
+            mode=AnswerMode.REFUSED,
+            confidence=Confidence.NOT_IN_BOOK,
+            sources=sections,
+            degraded=read.found.degraded,
+            usage=usage,
+        )
+    )
+
+
+def sources(context: Sequence[ContextPassage]) -> tuple[Source, ...]:
+    """The paragraphs of the context, each once, best first."""
+    found: dict[str, Source] = {}
+    for one in sorted(context, key=lambda one: -one.score):
+        found.setdefault(one.passage.paragraph_id, source_of(one))
+    return tuple(found.values())
+
+
+def source_of(one: ContextPassage) -> Source:
+    passage = one.passage
+    return Source(passage.paragraph_id, passage.url, one.section, passage.heading_path, one.score)
+
+
+def nearest_sections(hits: Sequence[Hit]) -> tuple[Source, ...]:
+    """The first few sections that the hits stand in, best first."""
+    found: dict[tuple[str, tuple[str, ...]], Source] = {}
+    for hit in hits:
+        chunk = hit.chunk
+        source = Source(
+            chunk.paragraph_id,
+            chunk.deep_link_url,
+            chunk.section,
+            chunk.heading_path,
+            hit.score,
+        )
+        found.setdefault((chunk.file, chunk.heading_path), source)
+    return tuple(found.values())[:NEAREST_SECTIONS]
