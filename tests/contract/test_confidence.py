@@ -109,9 +109,9 @@ def run(
 @pytest.mark.parametrize(
     ("question", "threshold", "confidence"),
     [
-        (QUESTION, "0.75", "answered"),
+        (QUESTION, "0.8", "answered"),
         (QUESTION, "1", "uncertain"),
-        (FOREIGN, "0.75", "not_in_book"),
+        (FOREIGN, "0.8", "not_in_book"),
     ],
 )
 def test_ask_prints_the_confidence(

@@ -111,7 +111,9 @@ def test_two_measurements_can_be_compared(run: Run, questions: Path, home: Path)
         (["--helpful", "--answers"], "leave out --answers"),
         (["--helpful", "--k", "3"], "leave out --answers, --k"),
         (["--helpful", "--book", "nothing"], "no question of this book"),
-        (["--half", "final"], "give --helpful"),
+        (["--half", "final"], "with --helpful or --calibrate"),
+        (["--calibrate", "--answers"], "eval --calibrate measures answers"),
+        (["--calibrate", "--half", "final", "--book", "tiny"], "answerable and unanswerable"),
         (["--helpful"], "elsewhere"),
     ],
 )
@@ -193,3 +195,22 @@ def test_every_gold_place_of_the_sample_book_has_the_key_facts(sample_book: Path
 )
 def test_every_gold_place_of_a_real_book_has_the_key_facts(shared_data: Path, book: str) -> None:
     require_gold_with_facts(shared_data / "books" / book, book)
+
+
+def test_calibration_prints_shares_below_each_threshold_and_what_to_set(
+    run: Run, questions: Path
+) -> None:
+    told = run("eval", questions, "--calibrate", "--book", "tiny")
+    assert told.code == 0
+    head, _, *rows = [line for line in told.out.splitlines() if line.startswith("|")]
+    assert [cell.strip() for cell in head.strip("|").split("|")] == [
+        "threshold",
+        "answerable (1)",
+        "off_topic (1)",
+    ]
+    assert [cell.strip() for cell in rows[-1].split("|")[2:4]] == ["0.0%", "100.0%"]
+    for setting in ("RAG_REFUSAL_THRESHOLD", "RAG_ANSWER_THRESHOLD"):
+        assert f"{setting}=" in told.out
+    found = run("eval", questions, "--calibrate", "--book", "tiny", "--json").json()["refusal"]
+    assert found["answer"]["setting"] == "RAG_ANSWER_THRESHOLD"
+    assert found["answer"]["suggested"]["answerable_refused"] == 0

@@ -92,6 +92,8 @@ def test_eval_answers_on_a_book(
         "refused": 1,
         "degraded": 0,
         "answerable_refused": 0.0,
+        "answerable_uncertain": 0.0,
+        "unanswerable_answered": 0.0,
     }
     assert found["refusal"]["setting"] == "RAG_REFUSAL_THRESHOLD"
     assert [row["mode"] for row in found["questions"]] == ["extractive", "refused"]

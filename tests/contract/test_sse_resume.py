@@ -48,7 +48,7 @@ def test_a_streamed_answer_is_the_same_answer_in_events(
     assert names[-1] == "end"
     assert set(names[2:-1]) == {"delta", "citation"}
     end = events[-1][1]
-    assert events[0][1] == {"mode": "extractive"}
+    assert events[0][1] == {"mode": "extractive", "confidence": "answered"}
     assert events[1][1]["sources"] == end["sources"] != []
     assert "".join(data["text"] for name, data in events if name == "delta") == end["answer"]
     assert [data for name, data in events if name == "citation"] == end["citations"]

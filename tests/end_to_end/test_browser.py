@@ -16,7 +16,9 @@ from app.domain.answer import (
     Answer,
     AnswerEvent,
     AnswerMode,
+    AnswerPassage,
     Citation,
+    Confidence,
     Finished,
     Source,
     Started,
@@ -168,6 +170,24 @@ def test_a_refusal_shows_the_nearest_sections(page: Page, site: str) -> None:
     expect(page.get_by_text("Nearest sections", exact=True)).to_be_visible()
     nearest.first.click()
     assert page.url.startswith(f"{site}/docs/")
+
+
+def test_uncertain_passages_stand_under_a_label_of_their_own(page: Page, site: str) -> None:
+    notice = "Das Buch sagt dazu vielleicht nichts."
+    text = "Owls hunt at night."
+    passage = AnswerPassage(
+        ("p-1",), text, ("Owls",), f"{site}/docs/why-search", "p-1", BookId("b"), ((0, 19),)
+    )
+    answer = Answer(
+        f"{notice}\n\n{text}", AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN, passages=(passage,)
+    )
+    started = Started(AnswerMode.EXTRACTIVE, (), Confidence.UNCERTAIN)
+    fulfill(page, started, TextDelta(answer.answer), Finished(answer))
+    page.goto(f"{site}/docs/why-search")
+    ask(page, QUESTION)
+    expect(page.locator(".tbr-uncertain .tbr-mode")).to_have_text(notice)
+    expect(page.locator(".tbr-passage")).to_contain_text(text)
+    expect(page.locator(".tbr-answer")).not_to_contain_text(notice)
 
 
 def test_a_problem_is_told_in_the_box(page: Page, site: str) -> None:

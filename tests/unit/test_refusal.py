@@ -20,6 +20,7 @@ from app.domain.answering.refusal import (
     defined_share,
     phrases,
     share_of_ceilings,
+    told_score,
 )
 from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
@@ -131,6 +132,50 @@ def test_words_side_by_side_in_a_sentence_count_as_often_as_they_are_asked(
     ceilings = dict.fromkeys(asked, 2.0)
     found = phrases(asked, chunk_terms(CHUNK, SPARSE.terms), ceilings)
     assert found == pytest.approx(log(1 + 2 * pairs))
+
+
+P_VALUE = "What is a p value?"
+
+
+@pytest.mark.parametrize(
+    ("text", "counted"),
+    [
+        ("Smith, p. 12. Jones, p. 40.", 0),
+        ("Smith, p. 12. A value of 3.", 1),
+        ("A p value measures surprise.", 2),
+    ],
+)
+def test_a_one_letter_term_counts_only_beside_its_neighbour(text: str, counted: int) -> None:
+    asked = SPARSE.terms(P_VALUE, "en")
+    ceilings = dict.fromkeys(SPARSE.terms("p value", "en"), 2.0)
+    letters = SPARSE.terms("p", "en")
+    known = chunk_terms(chunk([passage(text)]), SPARSE.terms)
+    assert told_score(4.0, asked, letters, known, ceilings) == 2.0 * counted
+
+
+def test_a_question_of_one_letter_terms_alone_keeps_its_score() -> None:
+    letters = SPARSE.terms("r", "en")
+    known = chunk_terms(chunk([passage("R is a language.")]), SPARSE.terms)
+    assert told_score(1.5, letters, letters, known, dict.fromkeys(letters, 2.0)) == 1.5
+
+
+def test_citations_with_page_numbers_do_not_answer_what_a_p_value_is() -> None:
+    listed = passage("Smith, p. 12. Jones, p. 40. Brown, p. 7. Weber, p. 90.", "p-listed")
+    telling = passage("A p value is a measure of surprise.", "p-telling")
+    asked = AskRequest(P_VALUE)
+    with_list = asyncio.run(World((listed,)).answering().answerability(asked))
+    with_text = asyncio.run(World((telling,)).answering().answerability(asked))
+    assert with_list < ANSWER_THRESHOLD < with_text
+
+
+def test_a_larger_book_scores_the_same_evidence_the_same() -> None:
+    hunts = passage("Owls hunt at night.", "p-hunts")
+    others = [passage(f"Chapter {at} tells of ships.", f"p-{at}") for at in range(40)]
+    asked = AskRequest("When do owls hunt?")
+    small, large = (
+        asyncio.run(World((hunts, *more)).answering().answerability(asked)) for more in ((), others)
+    )
+    assert large >= small - 0.05
 
 
 class CountingIndex(FakeIndex):
