@@ -62,8 +62,8 @@ class Consultation:
     """Id of the exercise of the book that is asked, or ""."""
     score: float = 0.0
     """Answerability: how likely it is that the book answers, 0 to 1."""
-    confidence: Confidence = Confidence.NOT_IN_BOOK
-    """By the score alone: nothing is written yet."""
+    confidence: Confidence = Confidence.ANSWERED
+    """By the score alone: nothing is written yet. Certain where the book's structure answers."""
     context: Sequence[ContextPassage] = ()
     """The paragraphs that an answer is made from, in reading order; none for a refusal."""
     prepared: ExtractiveAnswer | None = None
