@@ -12,8 +12,8 @@ from markdown_it.common.utils import normalizeReference
 
 from app.adapters.markdown.includes import SNIPPETS, Library, TextIncludes, folder_of
 from app.adapters.markdown.mkdocs.block_rules import BLOCK_RULES
-from app.adapters.markdown.mkdocs.inline_rules import INLINE_EXTENSIONS
 from app.adapters.markdown.parser.anchors import MKDOCS, PYMDOWNX
+from app.adapters.markdown.parser.inline_extensions import INLINE_EXTENSIONS
 from app.adapters.markdown.parser.markup import Dialect
 from app.adapters.markdown.site_map import (
     Layout,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from markdown_it.rules_block import StateBlock
 
 from app.adapters.markdown.parser.block_rules import emit, environment
-from app.adapters.markdown.parser.markup import BlockRule, Markup, MarkupClass
+from app.adapters.markdown.parser.markup import BlockRule, Directive, Markup, MarkupClass
 from app.adapters.markdown.parser.open_containers import ADMONITIONS
 from app.adapters.markdown.yaml_source import UNREADABLE, load_yaml
 
@@ -34,23 +33,6 @@ _SILENT = frozenset(
     "only currentmodule highlight-lang footbibliography iframe youtube video audio "
     "listoffigures default-role meta title".split()
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Directive:
-    """A directive's header: name, argument, options and where its body's lines are."""
-
-    name: str
-    argument: str
-    options: dict[str, str]
-    opening: int
-    """The line of the opening fence."""
-    first: int
-    """First line of the body."""
-    last: int
-    """The line behind the body."""
-    stop: int
-    """The line behind the directive."""
 
 
 def _directive(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 from markdown_it.token import Token
 
-from app.adapters.markdown.myst.directive_blocks import read_directive
-from app.adapters.markdown.myst.directives import Directive
 from app.adapters.markdown.parser.components import component_draft, literal_draft
 from app.adapters.markdown.parser.containers import Containers
+from app.adapters.markdown.parser.directive_blocks import read_directive
 from app.adapters.markdown.parser.drafts import BlockDraft, merge, show_box
 from app.adapters.markdown.parser.leaf_blocks import LeafBlockReader
-from app.adapters.markdown.parser.markup import Markup, MarkupClass, MarkupSpan
+from app.adapters.markdown.parser.markup import Directive, Markup, MarkupClass, MarkupSpan
 from app.adapters.markdown.parser.open_containers import container_of, titled_kind
 from app.adapters.markdown.parser.running_text import Text
 from app.adapters.markdown.parser.tags import BLOCK_NAMES, VOID_NAMES, HtmlTag

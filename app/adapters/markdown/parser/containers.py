@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from app.adapters.markdown.myst.directive_blocks import table_of_list
 from app.adapters.markdown.parser.anchors import docutils_slug
+from app.adapters.markdown.parser.directive_blocks import table_of_list
 from app.adapters.markdown.parser.drafts import BlockDraft, merge, split_list
 from app.adapters.markdown.parser.markup import Markup
 from app.adapters.markdown.parser.open_containers import SOLUTION_TITLE, Container, container_of

@@ -27,11 +27,11 @@ from app.adapters.markdown.parser.leaf_blocks import LeafBlockReader
 from app.adapters.markdown.parser.markup import BlockRule, Dialect
 from app.adapters.markdown.parser.model_speech import speech_to_models
 from app.adapters.markdown.parser.page_includes import FileContext, PageIncludes
+from app.adapters.markdown.parser.speed.block_dispatch import BlockRuleDispatcher, Section
+from app.adapters.markdown.parser.speed.inline_dispatch import DispatchingInline, LinkHelpers
+from app.adapters.markdown.parser.speed.line_index import block_state
 from app.adapters.markdown.parser.tags import TagScanner
 from app.adapters.markdown.source import SourceFile
-from app.adapters.markdown.speed.block_dispatch import BlockRuleDispatcher, Section
-from app.adapters.markdown.speed.inline_dispatch import DispatchingInline, LinkHelpers
-from app.adapters.markdown.speed.line_index import block_state
 from app.domain.document import SourceWarning, Span
 from app.domain.reading_budget import BUDGET
 

@@ -10,13 +10,12 @@ from markdown_it.common.utils import unescapeAll
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
-from app.adapters.markdown.mkdocs import inline_rules as inline_mkdocs
-from app.adapters.markdown.parser import inline_rules
+from app.adapters.markdown.parser import inline_extensions, inline_rules
 from app.adapters.markdown.parser.anchors import SlugPolicy
 from app.adapters.markdown.parser.markup import Dialect
 from app.adapters.markdown.parser.running_text import Collector, Text, code_text, glued, on_one_line
+from app.adapters.markdown.parser.speed.quick_inline import QuickInline
 from app.adapters.markdown.parser.tags import TagScanner
-from app.adapters.markdown.speed.quick_inline import QuickInline
 from app.domain.document import RUN_BOUNDARY as BOUNDARY
 
 _ALWAYS_SPECIAL = r"\\*_\[\]<~&"
@@ -35,7 +34,7 @@ class InlineReader:
         if dialect.math:
             special += "$"
         extensions = dialect.extensions
-        special += inline_mkdocs.special_characters(extensions)
+        special += inline_extensions.special_characters(extensions)
         self._extensions = extensions
         self._special = re.compile(f"[{special}`]")
         self._special_but_code = re.compile(f"[{special}]")
@@ -52,14 +51,14 @@ class InlineReader:
             ruler.before("html_inline", "role", inline_rules.role_rule)
         if dialect.math:
             ruler.before("escape", "math", inline_rules.math_rule)
-        inline_mkdocs.install(ruler, extensions)
+        inline_extensions.install(ruler, extensions)
         if footnotes:
             ruler.before("link", "footnote_ref", inline_rules.footnote_rule)
 
     def read(self, content: str, env: EnvType) -> Text:
         """Resolve `content`, the raw inline source of one block."""
         if "`" in content and "inlinehilite" in self._extensions:
-            content = inline_mkdocs.without_languages(content)
+            content = inline_extensions.without_languages(content)
         if "  \n" not in content:
             if not self._special.search(content):
                 text = _flat(content)

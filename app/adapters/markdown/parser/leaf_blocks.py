@@ -10,11 +10,17 @@ from typing import Protocol
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
-from app.adapters.markdown.myst.directives import Directive
 from app.adapters.markdown.parser.anchors import Slugger, heading_source
 from app.adapters.markdown.parser.drafts import BlockDraft
 from app.adapters.markdown.parser.inline import InlineReader
-from app.adapters.markdown.parser.markup import Dialect, Markup, MarkupClass, MarkupSpan, RawElement
+from app.adapters.markdown.parser.markup import (
+    Dialect,
+    Directive,
+    Markup,
+    MarkupClass,
+    MarkupSpan,
+    RawElement,
+)
 from app.adapters.markdown.parser.raw_html import read_raw
 from app.adapters.markdown.parser.running_text import Text
 from app.domain.document import RUN_BOUNDARY, BlockKind, Span

@@ -62,6 +62,23 @@ class RawElement(NamedTuple):
     inner_end: int
 
 
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """A directive's header: name, argument, options and where its body's lines are."""
+
+    name: str
+    argument: str
+    options: dict[str, str]
+    opening: int
+    """The line of the opening fence."""
+    first: int
+    """First line of the body."""
+    last: int
+    """The line behind the body."""
+    stop: int
+    """The line behind the directive."""
+
+
 BlockRule: TypeAlias = Callable[[StateBlock, int, int, int, bool], bool]
 """`rule(state, position, start line, end line, silent)`: True if it reads a block there."""
 

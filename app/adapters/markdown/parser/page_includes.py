@@ -22,10 +22,9 @@ from app.adapters.markdown.includes import (
     literal_lines,
     not_included,
 )
-from app.adapters.markdown.myst.directives import Directive
 from app.adapters.markdown.parser.anchors import SlugStyle
 from app.adapters.markdown.parser.drafts import BlockDraft
-from app.adapters.markdown.parser.markup import Dialect, Markup, MarkupClass
+from app.adapters.markdown.parser.markup import Dialect, Directive, Markup, MarkupClass
 from app.adapters.markdown.source import SourceFile, line_breaks, make_source
 from app.domain.document import RUN_BOUNDARY, BlockKind, SourceWarning
 

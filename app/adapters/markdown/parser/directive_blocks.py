@@ -6,8 +6,8 @@ import csv
 import io
 from collections.abc import Sequence
 
-from app.adapters.markdown.myst.directives import Directive
 from app.adapters.markdown.parser.drafts import BlockDraft
+from app.adapters.markdown.parser.markup import Directive
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
 
 
