@@ -22,10 +22,10 @@ from app.adapters.markdown.parser.file_reader import inline_reader
 from app.adapters.markdown.parser.inline import InlineReader, render
 from app.adapters.markdown.parser.markup import Dialect
 from app.adapters.markdown.parser.running_text import Text
-from app.adapters.markdown.plain import site as plain
 from app.adapters.markdown.parser.speed.inline_dispatch import DispatchingInline, LinkHelpers
 from app.adapters.markdown.parser.speed.line_index import block_state
 from app.adapters.markdown.parser.speed.quick_inline import QuickInline
+from app.adapters.markdown.plain import site as plain
 
 DIALECTS = {
     "docusaurus": docusaurus.DIALECT,
