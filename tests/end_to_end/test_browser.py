@@ -275,6 +275,26 @@ def test_a_follow_up_question_is_asked_at_a_click(page: Page, site: str) -> None
     expect(page.locator(".tbr-follow-up")).to_have_text(["And why?", "Who?"])
 
 
+@pytest.mark.parametrize("mode", [AnswerMode.SMALL_TALK, AnswerMode.CLARIFICATION])
+def test_a_reply_that_is_no_answer_has_no_caption(page: Page, site: str, mode: AnswerMode) -> None:
+    answer = Answer("Which chapter?", mode, refused=False)
+    fulfill(page, Started(mode, ()), TextDelta("Which chapter?"), Finished(answer))
+    page.goto(f"{site}/docs/why-search")
+    ask(page, QUESTION)
+    expect(page.locator(".tbr-answer")).to_have_text("Which chapter?")
+    expect(page.locator(".tbr-mode")).to_have_count(0)
+
+
+def test_the_chapters_there_are_are_linked(page: Page, site: str) -> None:
+    source = Source("p-1", "/docs/why-search", "1. Why Search?", ("1. Why Search?",), 0.0)
+    answer = Answer("Which?", AnswerMode.CLARIFICATION, refused=False, sources=(source,))
+    fulfill(page, Started(answer.mode, (source,)), Finished(answer))
+    page.goto(f"{site}/docs/why-search")
+    ask(page, QUESTION)
+    expect(page.get_by_text("Chapters", exact=True)).to_be_visible()
+    expect(page.locator(".tbr-citations").get_by_role("link")).to_contain_text("1. Why Search?")
+
+
 def test_what_no_paragraph_supports_is_marked(page: Page, site: str) -> None:
     text = "🦉 Owls hunt. Owls read. They fly."
     doubtful = text.index("Owls read."), text.index(" They")
