@@ -40,6 +40,7 @@ from app.services.quote_links import LinkQuotes
 from app.services.retrieve import Retrieve, SearchResult
 from app.services.similarity import SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
+from app.services.vocabulary import BookVocabulary
 from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, local_embedder
 
 _BM25 = Bm25Encoder()
@@ -203,11 +204,13 @@ def answering_over(
         places=PageLocator(index),
         judge=judge,
         refusal=RefusalPolicy(refusal_threshold, answer_threshold),
-        count_tokens=lambda text: len(text.split()),
+        vocabulary=BookVocabulary(index, ceilings, lambda text: len(text.split())),
     )
     return AnswerQuestion(
         consult=consult,
-        chapters=ConsultChapters(index, consult, LookUpTerms(index), split_sentences),
+        chapters=ConsultChapters(
+            index, consult, LookUpTerms(index), split_sentences, lambda text: len(text.split())
+        ),
         generator=extractive,
         extractive=extractive,
         split_sentences=split_sentences,

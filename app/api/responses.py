@@ -148,6 +148,7 @@ _ANSWER_EXAMPLE: dict[str, JsonValue] = {
     "coverage": 1.0,
     "exercise": "",
     "follow_ups": ['What does "corpus" mean?'],
+    "searched_for": "",
 }
 
 
@@ -200,6 +201,9 @@ class AnswerBody(_Body):
     follow_ups: Annotated[
         list[str],
         Field(description="Up to three further questions that the book can answer."),
+    ]
+    searched_for: Annotated[
+        str, Field(description="The question with its misspelled words corrected, if any were.")
     ]
 
     model_config = ConfigDict(json_schema_extra={"examples": [_ANSWER_EXAMPLE]})

@@ -54,6 +54,7 @@ from app.services.retrieve import Retrieve
 from app.services.similarity import SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
 from app.services.verify import VerifyBooks
+from app.services.vocabulary import BookVocabulary
 from app.settings import Settings
 
 
@@ -126,12 +127,12 @@ async def application(
             places=PageLocator(index),
             judge=judge,
             refusal=RefusalPolicy(settings.refusal_threshold, settings.answer_threshold),
-            count_tokens=count_tokens,
+            vocabulary=BookVocabulary(index, ceilings, count_tokens),
             context_tokens=settings.context_tokens,
         )
         answer = AnswerQuestion(
             consult=consult,
-            chapters=ConsultChapters(index, consult, glossary, split_sentences),
+            chapters=ConsultChapters(index, consult, glossary, split_sentences, count_tokens),
             generator=extractive,
             extractive=extractive,
             split_sentences=split_sentences,

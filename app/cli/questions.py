@@ -52,6 +52,8 @@ async def ask(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 def _print_answer(answer: Answer) -> None:
+    if answer.searched_for:
+        print(f"Searched for: {answer.searched_for}\n")
     print(answer.answer)
     for passage in answer.passages:
         print(f"\n  {' > '.join(passage.heading_path)}\n  {passage.url}")

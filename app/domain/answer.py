@@ -138,6 +138,8 @@ class Answer:
     """Id of the exercise that the question repeats; "" if none."""
     follow_ups: tuple[str, ...] = ()
     """Up to three follow-up questions that the book can answer."""
+    searched_for: str = ""
+    """The question with its misspelled words corrected, as it was searched for; "" if none was."""
 
     @property
     def refused(self) -> bool:

@@ -107,7 +107,7 @@ class AnswerQuestion:
             return
         async with aclosing(self._answered(read)) as events:
             async for event in events:
-                yield await self._with_follow_ups(await self.links.event(event), read)
+                yield await self._completed(await self.links.event(event), read)
 
     async def _consult(self, request: AskRequest) -> Consultation | Clarification:
         """What the book has for the question, or for the part of it that the question names."""
@@ -207,9 +207,12 @@ class AnswerQuestion:
             )
         )
 
-    async def _with_follow_ups(self, event: AnswerEvent, read: Consultation) -> AnswerEvent:
-        """The event; the end of an answer with questions that go on from it."""
-        if not isinstance(event, Finished) or event.answer.refused:
+    async def _completed(self, event: AnswerEvent, read: Consultation) -> AnswerEvent:
+        """The event; the end with the corrected question, and of an answer with follow-ups."""
+        if not isinstance(event, Finished):
+            return event
+        event = Finished(replace(event.answer, searched_for=read.searched_for))
+        if event.answer.refused:
             return event
         cited = {(one.book, one.file) for one in event.answer.citations}
         near = sorted(read.hits, key=lambda hit: (hit.chunk.book, hit.chunk.file) not in cited)

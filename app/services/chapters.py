@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -66,6 +66,7 @@ class ConsultChapters:
     consult: ConsultBook
     glossary: LookUpTerms
     split_sentences: SplitSentences
+    count_tokens: Callable[[str], int]
     _contents: LRUCache[tuple[BookId, int], list[Chapter]] = field(
         default_factory=lambda: LRUCache(_CACHED_BOOKS), init=False, compare=False, repr=False
     )
@@ -202,13 +203,13 @@ class ConsultChapters:
         if not used:
             return []
         wanted = SearchFilter(books=(chapter.book,), paragraph_ids=tuple(used))
-        held = context_of(await self.index.matching(wanted), self.consult.count_tokens)
+        held = context_of(await self.index.matching(wanted), self.count_tokens)
         return [one for one in held if one.passage.paragraph_id in used]
 
     async def _text(self, chapter: Chapter) -> tuple[list[ContextPassage], list[Chunk]]:
         files = SearchFilter(books=(chapter.book,), files=chapter.files)
         chunks = await self.index.matching(files)
-        return context_of(chunks, self.consult.count_tokens), chunks
+        return context_of(chunks, self.count_tokens), chunks
 
     def _budgeted(self, section: Sequence[ContextPassage]) -> list[ContextPassage]:
         """The section as far as a generator can be given it, its first block at least."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Protocol
@@ -22,7 +22,6 @@ from app.domain.answering.refusal import RefusalPolicy, answerability
 from app.domain.answering.request import AskRequest
 from app.domain.answering.scope import NEEDS_PAGE, PageLocation, Scope, narrowed, page_preferred
 from app.domain.answering.selection import selected_paragraph
-from app.domain.answering.spelling import long_words, respelled
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchMode, SearchQuery
@@ -32,9 +31,7 @@ from app.services.page_locator import PageLocator
 from app.services.ports import GenerationRequest
 from app.services.retrieve import SearchResult
 from app.services.term_upper_bounds import TermUpperBounds
-
-ONE_TOKEN = 1
-"""A word of one BPE token is common in its language, and so taken to be spelled correctly."""
+from app.services.vocabulary import BookVocabulary
 
 
 class Retriever(Protocol):
@@ -70,6 +67,8 @@ class Consultation:
     """Parts of the context that answer as they stand, such as the exercise's solution."""
     verbatim: bool = False
     """Whether no model may write the answer."""
+    searched_for: str = ""
+    """The question with its misspelled words corrected; "" if none was."""
 
     @property
     def refused(self) -> bool:
@@ -108,21 +107,25 @@ class ConsultBook:
     places: PageLocator
     judge: AnswerabilityScorer
     refusal: RefusalPolicy
-    count_tokens: Callable[[str], int]
+    vocabulary: BookVocabulary
     context_tokens: int = 3_000
     """Token budget of the context."""
 
     async def read(self, request: AskRequest) -> Consultation:
         """Raises QuestionError and what retrieval raises.
 
-        Without a model, a question that would not be answered is searched for and scored once more,
-        with its abbreviations written out and its misspelled words corrected.
+        Misspelled words of the question are corrected before it is searched for. Without a model,
+        one that would not be answered is searched for and scored once more, with its abbreviations
+        written out.
         """
         page, scope = await self.locate(request)
-        read = await self._search(request, scope)
+        spelled = await self.vocabulary.corrected(request.question, scope.books)
+        read = await self._search(replace(request, question=spelled), scope)
+        if spelled != request.question:
+            read = replace(read, searched_for=spelled)
         rephrases = not self.refusal.model and read.hits
         if rephrases and self._confidence(read) is not Confidence.ANSWERED:
-            read = await self._rephrased(read) or read
+            read = await self._spelled_out(read)
         read = replace(read, confidence=self._confidence(read))
         refused = read.confidence is Confidence.NOT_IN_BOOK
         return read if refused else await self._with_context(read, page)
@@ -198,36 +201,19 @@ class ConsultBook:
         patterns = not self.refusal.model
         return analyse(request.question, found.question, language, terms, bounds, patterns=patterns)
 
-    async def _rephrased(self, read: Consultation) -> Consultation | None:
-        """What is found for the question in other words; None unless that raises the confidence.
+    async def _spelled_out(self, read: Consultation) -> Consultation:
+        """The same with the score of the question with its abbreviations written out, if higher.
 
-        The context stays that of the question as it was asked where only abbreviations were written
-        out: the book goes on with the short form.
+        The context stays that of the question as it was asked: the book goes on with the short
+        form.
         """
         question, texts = read.request.question, [hit.chunk.text_content for hit in read.hits]
         short = [one for one in short_words(question) if read.analysis.terms(one)]
         spelled_out = written_out(question, short, texts)
-        if spelled_out != question:
-            other = await self._search(replace(read.request, question=spelled_out), read.scope)
-            if self._raises(other, read):
-                return replace(read, score=other.score)
-        corrected = respelled(question, await self._unknown_words(read), texts)
-        if corrected == question:
-            return None
-        other = await self._search(replace(read.request, question=corrected), read.scope)
-        return other if self._raises(other, read) else None
-
-    async def _unknown_words(self, read: Consultation) -> list[str]:
-        """The longer words of the question that the book does not have, common ones left out."""
-        rare = [
-            one
-            for one in long_words(read.request.question)
-            if self.count_tokens(f" {one}") > ONE_TOKEN
-        ]
-        terms = {word: read.analysis.terms(word) for word in rare}
-        every = sorted({term for each in terms.values() for term in each})
-        missing = await self.ceilings.missing(every, read.scope.books)
-        return [word for word, each in terms.items() if each and missing >= each]
+        if spelled_out == question:
+            return read
+        other = await self._search(replace(read.request, question=spelled_out), read.scope)
+        return replace(read, score=other.score) if self._raises(other, read) else read
 
     async def _compared_definitions(self, read: Consultation) -> list[Hit]:
         """Where the book defines each of the compared things; empty unless it does all of them."""

@@ -246,6 +246,7 @@
     reply.classList.toggle("tbr-uncertain", turn.confidence === "uncertain");
     const parts = [];
     if (labelOf(turn)) parts.push(make("p", "tbr-mode", labelOf(turn)));
+    if (turn.searchedFor) parts.push(make("p", "tbr-mode", `Searched for: ${turn.searchedFor}`));
     if (turn.sources.length && !turn.answer) parts.push(drawReading(turn));
     parts.push(turn.passages.length ? drawPassages(turn.passages) : drawAnswer(turn));
     if (unsupported(turn).length) {
@@ -509,6 +510,7 @@
         degraded: data.degraded,
         statements: data.statements,
         followUps: data.follow_ups,
+        searchedFor: data.searched_for,
         done: true,
       });
     } else if (event === "error") {

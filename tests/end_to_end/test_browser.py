@@ -277,7 +277,7 @@ def test_a_follow_up_question_is_asked_at_a_click(page: Page, site: str) -> None
 
 @pytest.mark.parametrize("mode", [AnswerMode.SMALL_TALK, AnswerMode.CLARIFICATION])
 def test_a_reply_that_is_no_answer_has_no_caption(page: Page, site: str, mode: AnswerMode) -> None:
-    answer = Answer("Which chapter?", mode, refused=False)
+    answer = Answer("Which chapter?", mode)
     fulfill(page, Started(mode, ()), TextDelta("Which chapter?"), Finished(answer))
     page.goto(f"{site}/docs/why-search")
     ask(page, QUESTION)
@@ -287,7 +287,7 @@ def test_a_reply_that_is_no_answer_has_no_caption(page: Page, site: str, mode: A
 
 def test_the_chapters_there_are_are_linked(page: Page, site: str) -> None:
     source = Source("p-1", "/docs/why-search", "1. Why Search?", ("1. Why Search?",), 0.0)
-    answer = Answer("Which?", AnswerMode.CLARIFICATION, refused=False, sources=(source,))
+    answer = Answer("Which?", AnswerMode.CLARIFICATION, sources=(source,))
     fulfill(page, Started(answer.mode, (source,)), Finished(answer))
     page.goto(f"{site}/docs/why-search")
     ask(page, QUESTION)

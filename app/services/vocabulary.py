@@ -1,0 +1,132 @@
+"""The words of each book, by which misspelled words of a question are corrected."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from cachetools import LRUCache
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+
+from app.domain.answering.spelling import SHORTEST, correctable, plain_words, replaced
+from app.domain.book_id import BookId
+from app.domain.languages import guess_language
+from app.services.ports import BookManifest, VectorIndex
+from app.services.term_upper_bounds import TermUpperBounds
+
+LEAST_SIMILARITY = 0.84
+"""1 - edits / length of the longer word: one letter in seven is wrong, missing, added or swapped
+with its neighbour."""
+NAME_SIMILARITY = 0.9
+"""The same for a word with capitals, since names are alike that mean different things: useState and
+UsState."""
+ONE_TOKEN = 1
+"""A word of one BPE token is common in its language, and so taken to be spelled correctly."""
+
+KnownWords: TypeAlias = Mapping[str, tuple[int, str]]
+"""A word in lower case to how often the book has it, and how it most often writes it."""
+
+_CACHED_BOOKS = 16
+"""Books whose words are cached, about 3 MB each."""
+_BATCH = 256
+"""Chunks that are read at a time."""
+
+
+@dataclass(slots=True)
+class BookVocabulary:
+    """The words of a book are counted when a question first has one that the book lacks."""
+
+    index: VectorIndex
+    ceilings: TermUpperBounds
+    count_tokens: Callable[[str], int]
+    _known: LRUCache[tuple[str, str, int], KnownWords] = field(
+        default_factory=lambda: LRUCache(_CACHED_BOOKS), init=False, compare=False, repr=False
+    )
+    _counting: asyncio.Lock = field(
+        default_factory=asyncio.Lock, init=False, compare=False, repr=False
+    )
+
+    async def corrected(self, question: str, books: Sequence[BookId] = ()) -> str:
+        """The question with its misspelled words as these books, or all, write them.
+
+        StorageError if the index fails. A question in another language than the books' stays as
+        it is, since nearly all of its words are unknown to them.
+        """
+        manifests = [one for one in await self.index.books() if not books or one.book in books]
+        if not manifests:
+            return question
+        language = manifests[0].language
+        if guess_language(question, language) != language:
+            return question
+        unknown = await self._unknown(question, language, [one.book for one in manifests])
+        if not unknown:
+            return question
+        known = _together([await self._words(manifest) for manifest in manifests])
+        right = {word: closest(word, known) for word in unknown if word.lower() not in known}
+        return replaced(question, {word: other for word, other in right.items() if other})
+
+    async def _unknown(self, question: str, language: str, books: Sequence[BookId]) -> list[str]:
+        """The words with a term that the books do not have, common ones left out."""
+        rare = [
+            word
+            for word in correctable(question)
+            if self.count_tokens(f" {word.lower()}") > ONE_TOKEN
+        ]
+        terms = {word: self.ceilings.terms(word, language) for word in rare}
+        every = sorted(frozenset().union(*terms.values()))
+        missing = await self.ceilings.missing(every, books) if every else set()
+        return [word for word, own in terms.items() if own & missing]
+
+    async def _words(self, manifest: BookManifest) -> KnownWords:
+        key = (manifest.book, manifest.book_version, manifest.generation)
+        async with self._counting:
+            if key not in self._known:
+                self._known[key] = _folded(await self._counted(manifest.book))
+            return self._known[key]
+
+    async def _counted(self, book: BookId) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        ids = list(await self.index.chunks(book))
+        for at in range(0, len(ids), _BATCH):
+            chunks = await self.index.fetch(book, ids[at : at + _BATCH])
+            texts = [" ".join((*one.heading_path, one.text_content)) for one in chunks]
+            counts.update(await asyncio.to_thread(_count, texts))
+        return counts
+
+
+def _count(texts: Sequence[str]) -> Counter[str]:
+    return Counter(plain_words("\n".join(texts)))
+
+
+def _folded(counts: Counter[str]) -> KnownWords:
+    return _together([{word.lower(): (count, word)} for word, count in sorted(counts.items())])
+
+
+def _together(vocabularies: Sequence[KnownWords]) -> KnownWords:
+    """Of a word that several have, the most frequent form."""
+    known: dict[str, tuple[int, str]] = {}
+    for one in vocabularies:
+        for word, written in one.items():
+            known[word] = max(written, known.get(word, written))
+    return known
+
+
+def closest(word: str, known: KnownWords) -> str:
+    """The most similar of the known words, of several the most frequent; "" if none is similar.
+
+    The first letter stays, so that "unsorted" is not taken for "sorted".
+    """
+    wanted = word.lower()
+    near = process.extract(
+        wanted,
+        [one for one in known if one[0] == wanted[0] and len(one) >= SHORTEST],
+        scorer=OSA.normalized_similarity,
+        score_cutoff=LEAST_SIMILARITY if word[1:].islower() else NAME_SIMILARITY,
+        limit=None,
+    )
+    best = max(near, key=lambda one: (one[1], known[one[0]]), default=None)
+    return known[best[0]][1] if best else ""
