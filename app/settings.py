@@ -10,6 +10,7 @@ from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.domain.answering.refusal import ANSWER_THRESHOLD, REFUSAL_THRESHOLD
+from app.domain.chunking import OverlapScope
 from app.domain.retrieval.fusion import DENSE_WEIGHT, Fusion
 
 # https://cohere.com/pricing (2025); prices change, so a setting overrides them.
@@ -97,6 +98,8 @@ class Settings(BaseSettings):
     qdrant_strict_mode: bool = True
 
     strategy: str = "structure"
+    overlap_scope: OverlapScope = OverlapScope.PAGE
+    """How far back a chunk of `structure` repeats text: the page, or its own section."""
     fusion: Fusion = Fusion.WEIGHTED
     """How the dense and the BM25 ranking are fused."""
     dense_weight: float = Field(DENSE_WEIGHT, ge=0.0, le=1.0)

@@ -16,6 +16,7 @@ from app.domain.chunking import (
     ChunkingConfig,
     ChunkingTools,
     StrategyName,
+    StructureConfig,
     get_strategy,
     stream_chunks,
 )
@@ -64,14 +65,7 @@ def stream_book(
     embeds_tokens: bool = False,
 ) -> Iterator[Chunk]:
     """Chunk one document after the other. UnknownStrategy; ConfigError if an embedder is needed."""
-    get_strategy(request.strategy)
-    config = ChunkingConfig(
-        strategy=StrategyName(request.strategy), exclude=tuple(sorted(request.exclude_kinds))
-    )
-    try:
-        config = config.with_settings(read_book_settings(request.folder).of(request.strategy))
-    except InputError as error:
-        raise BookError(str(error), BOOK_SETTINGS) from error
+    config = _config(request)
     count_tokens = token_counter()
     tools = ChunkingTools(
         count_tokens=count_tokens,
@@ -84,6 +78,20 @@ def stream_book(
         with paused_gc():
             yield from stream_chunks(document, book, config, _linking(tools, document))
         advance(1)
+
+
+def _config(request: IngestRequest) -> ChunkingConfig:
+    """Return the book's settings, without those of its documents."""
+    get_strategy(request.strategy)
+    config = ChunkingConfig(
+        strategy=StrategyName(request.strategy),
+        structure=StructureConfig(overlap_scope=request.overlap_scope),
+        exclude=tuple(sorted(request.exclude_kinds)),
+    )
+    try:
+        return config.with_settings(read_book_settings(request.folder).of(request.strategy))
+    except InputError as error:
+        raise BookError(str(error), BOOK_SETTINGS) from error
 
 
 def _split_recursively(
@@ -104,4 +112,5 @@ def _linking(tools: ChunkingTools, document: Document) -> ChunkingTools:
 def chunk_report(book: Book, chunks: Sequence[Chunk], request: IngestRequest) -> Report:
     """Check the chunks against every guarantee of the structure strategy."""
     tools = ChunkingTools(count_tokens=token_counter(), split_sentences=split_sentences)
-    return guarantee_report(book, chunks, tools, exclude=tuple(sorted(request.exclude_kinds)))
+    config = _config(request)
+    return guarantee_report(book, chunks, tools, config.structure, config.exclude)

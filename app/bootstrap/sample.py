@@ -42,4 +42,5 @@ def sample_request(settings: Settings) -> IngestRequest:
         site=Site.DOCUSAURUS,
         base_url=f"http://{settings.host}:{settings.port}",
         strategy=settings.strategy,
+        overlap_scope=settings.overlap_scope,
     )

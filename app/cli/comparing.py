@@ -51,6 +51,7 @@ async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
         arguments.path,
         site=arguments.site,
         base_url=arguments.base_url,
+        overlap_scope=settings.overlap_scope,
         exclude_kinds=arguments.exclude_kinds,
         include_orphans=arguments.include_orphans,
         skip_refused=arguments.skip_refused,

@@ -44,6 +44,7 @@ def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestR
         site=arguments.site,
         base_url=arguments.base_url,
         strategy=getattr(arguments, "strategy", None) or strategy_of(arguments.path, settings),
+        overlap_scope=settings.overlap_scope,
         exclude_kinds=getattr(arguments, "exclude_kinds", frozenset()),
         include_orphans=getattr(arguments, "include_orphans", False),
         skip_refused=getattr(arguments, "skip_refused", False),

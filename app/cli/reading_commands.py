@@ -99,6 +99,8 @@ def _report(report: Report) -> dict[str, object]:
         "overlapping": report.overlapping,
         "overlap": report.overlap,
         "overlap_of_all": report.overlap_of_all,
+        "pairs": report.pairs,
+        "sharing": report.sharing,
         "duplicates": report.duplicates,
         "content_types": dict(report.content_types),
         "broken": {name: len(found) for name, found in report.breaches.items()},

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from app.domain.book_id import BookId
+from app.domain.chunking.config import OverlapScope
 from app.domain.document import BlockKind, Site
 
 
@@ -19,6 +20,7 @@ class IngestRequest:
     site: Site | None = None
     base_url: str = ""
     strategy: str = "structure"
+    overlap_scope: OverlapScope = OverlapScope.PAGE
     exclude_kinds: frozenset[BlockKind] = frozenset()
     include_orphans: bool = False
     skip_refused: bool = False

@@ -257,6 +257,10 @@ def test_front_matter_sets_strategy_and_sizes_of_a_document() -> None:
             "rag_percentile: '101' must be between 0 and 100",
         ),
         (
+            {"rag_overlap_scope": "book"},
+            "rag_overlap_scope: 'book' is not valid; write a value such as page or section",
+        ),
+        (
             {"rag_strategy": "fixed", "rag_prefer_sentence_ends": "maybe"},
             "rag_prefer_sentence_ends: 'maybe' is not valid; write a value such as False",
         ),

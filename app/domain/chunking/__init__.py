@@ -1,7 +1,12 @@
 """Chunks, the strategies that make them, and the packer they share."""
 
 from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.chunking.config import ChunkingConfig, StrategyName, StructureConfig
+from app.domain.chunking.config import (
+    ChunkingConfig,
+    OverlapScope,
+    StrategyName,
+    StructureConfig,
+)
 from app.domain.chunking.strategies import (
     STRATEGIES,
     Strategy,
@@ -16,6 +21,7 @@ __all__ = [
     "Chunk",
     "ChunkingConfig",
     "ChunkingTools",
+    "OverlapScope",
     "Passage",
     "Strategy",
     "StrategyName",

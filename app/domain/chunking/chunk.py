@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import dropwhile
+
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Span
 from app.domain.fast_dataclass import fast_dataclass
@@ -79,6 +81,20 @@ class Chunk:
         return self.paragraph_ids[0] if self.paragraph_ids else ""
 
     @property
+    def own_passages(self) -> tuple[Passage, ...]:
+        """The passages without overlap that belongs to another section.
+
+        Overlap comes first, is of one section, and holds no heading.
+        """
+        if not self.overlap_start:
+            return self.passages
+        first = next((p for p in self.passages if p.paragraph_id == self.paragraph_id), None)
+        path = self.passages[0].heading_path
+        if first is None or first.heading_path == path:
+            return self.passages
+        return tuple(dropwhile(lambda one: one.heading_path == path, self.passages))
+
+    @property
     def char_start(self) -> int:
         return self.spans[0][0]
 
@@ -93,9 +109,13 @@ class Chunk:
 
     @property
     def embedding_text(self) -> str:
-        """The text that is embedded: the heading path as one line, then `reader_text`."""
+        """The text that is embedded: the heading path as one line, then the own passages.
+
+        The end of another section is found by its own chunk.
+        """
         path = " > ".join(self.heading_path)
-        return f"{path}\n\n{self.reader_text}" if path else self.reader_text
+        text = "\n\n".join(passage.text for passage in self.own_passages)
+        return f"{path}\n\n{text}" if path else text
 
     @property
     def vector_key(self) -> str:
@@ -110,5 +130,5 @@ class Chunk:
 
         The repetition ranks a chunk that defines a term above chunks that use it.
         """
-        terms = [term for passage in self.passages for term in passage.terms]
+        terms = [term for passage in self.own_passages for term in passage.terms]
         return "\n".join([self.embedding_text, *terms])

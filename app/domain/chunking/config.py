@@ -25,6 +25,15 @@ class StrategyName(StrEnum):
     LATE = "late"
 
 
+class OverlapScope(StrEnum):
+    """How far back a chunk may repeat text."""
+
+    PAGE = "page"
+    """The end of the previous section too."""
+    SECTION = "section"
+    """Only text of its own section."""
+
+
 @dataclass(frozen=True, slots=True)
 class StructureConfig:
     """Sizes in tokens. The target is `low` to `high`; `minimum` to `maximum` is allowed."""
@@ -36,6 +45,7 @@ class StructureConfig:
     """Hard limit of a chunk; a block within it is never split."""
     overlap: int = 60
     """Target overlap with the previous chunk, in whole sentences or blocks."""
+    overlap_scope: OverlapScope = OverlapScope.PAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +141,9 @@ _ASCENDING: Mapping[type, tuple[tuple[str, ...], ...]] = {
 _SMALLEST = 20
 """Least allowed maximum of a chunk, in tokens or characters: room for a few words."""
 _AT_MOST = {"percentile": 100.0, "code_share": 1.0, "markup_share": 1.0}
+_LATER: Mapping[str, object] = {"overlap_scope": OverlapScope.SECTION}
+"""Settings added later, with the value that equals their absence: it leaves fingerprints as they
+were."""
 _USES = {StrategyName.AUTO: (StrategyName.RECURSIVE, StrategyName.SENTENCE)}
 _PREFIX = "rag_"
 
@@ -182,10 +195,15 @@ class ChunkingConfig:
 @lru_cache(maxsize=64)
 def _fingerprint(config: ChunkingConfig, name: StrategyName) -> str:
     facts = {
-        "settings": {each: asdict(config.of(each)) for each in (name, *_USES.get(name, ()))},
+        "settings": {each: _facts(config.of(each)) for each in (name, *_USES.get(name, ()))},
         "exclude": sorted(config.exclude),
     }
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _facts(config: _StrategyConfig) -> dict[str, object]:
+    values: dict[str, object] = asdict(config)
+    return {key: value for key, value in values.items() if _LATER.get(key) != value}
 
 
 def strategy_name(name: str) -> StrategyName:
@@ -197,7 +215,7 @@ def strategy_name(name: str) -> StrategyName:
         raise UnknownStrategy(message) from error
 
 
-def _value(config: _StrategyConfig, key: str, text: str) -> int | float | bool | Separators:
+def _value(config: _StrategyConfig, key: str, text: str) -> int | float | bool | StrEnum:
     """Parse the text as the type of the field's default."""
     known = {each.name for each in fields(config)}
     if key not in known:
@@ -207,17 +225,21 @@ def _value(config: _StrategyConfig, key: str, text: str) -> int | float | bool |
     try:
         if isinstance(default, bool):
             return {"true": True, "false": False}[text.strip().lower()]
-        value: int | float | Separators = type(default)(text)
+        value: int | float | StrEnum = type(default)(text)
     except (KeyError, ValueError) as error:
-        message = f"{_PREFIX}{key}: {text!r} is not valid; write a value such as {default!r}"
+        message = f"{_PREFIX}{key}: {text!r} is not valid; write a value such as {_shown(default)}"
         raise InputError(message) from error
-    if isinstance(value, Separators):
+    if isinstance(value, StrEnum):
         return value
     if not 0 <= value <= _AT_MOST.get(key, value):
         bounds = f"between 0 and {_AT_MOST[key]:g}" if key in _AT_MOST else "0 or more"
         message = f"{_PREFIX}{key}: {text!r} must be {bounds}"
         raise InputError(message)
     return value
+
+
+def _shown(default: object) -> str:
+    return " or ".join(type(default)) if isinstance(default, StrEnum) else repr(default)
 
 
 def _require_sound(config: _StrategyConfig) -> None:

@@ -12,9 +12,10 @@ from operator import attrgetter
 from types import MappingProxyType
 
 from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.config import StructureConfig
+from app.domain.chunking.config import OverlapScope, StructureConfig
 from app.domain.chunking.cut_points import SHORTEST, code_segments, prose_segments
 from app.domain.chunking.lead_ins import continues, leads_in
+from app.domain.chunking.overlap import NEVER_REPEATED
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Document, Span
 from app.domain.long_text import Text
@@ -284,13 +285,12 @@ def _check_shared_text(given: CheckInput, before: Chunk, chunk: Chunk) -> Iterat
     text = "\n\n".join(given.document.source[start:end] for start, end in shared)
     if given.tools.count_tokens(text) != chunk.overlap_start:
         yield at_chunk(chunk, f"shares {text[:40]!r} but reports {chunk.overlap_start} tokens")
-    paths = {
-        block.heading_path
-        for start, end in shared
-        for block in given.inside(chunk.file, start, end)
-    }
-    if len(paths) > 1:
-        yield at_chunk(chunk, "overlap crosses the end of a section")
+    blocks = [block for span in shared for block in given.inside(chunk.file, *span)]
+    if len({block.heading_path for block in blocks}) > 1:
+        yield at_chunk(chunk, "overlap is of several sections")
+    within_page = given.config.overlap_scope is OverlapScope.PAGE
+    if within_page and any(block.kind in NEVER_REPEATED for block in blocks):
+        yield at_chunk(chunk, "repeats an exercise, a solution or a glossary entry")
 
 
 def shared_spans(before: Chunk, after: Chunk) -> list[Span]:
@@ -355,9 +355,12 @@ def _check_purity(given: CheckInput) -> Iterator[str]:
 
 
 def _check_passages(given: CheckInput) -> Iterator[str]:
+    paths = {block.paragraph_id: block.heading_path for block in given.document.blocks}
     for chunk in given.chunks:
         source = given.document.source
         for passage in chunk.passages:
+            if passage.heading_path != paths.get(passage.paragraph_id):
+                yield at_chunk(chunk, "a passage is under a wrong heading")
             if passage.verbatim and passage.text != source[passage.start : passage.end]:
                 yield at_chunk(chunk, "a verbatim passage is not its source")
 

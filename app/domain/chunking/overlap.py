@@ -10,9 +10,11 @@ from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import BlockKind
 from app.domain.long_text import Text
 
+NEVER_REPEATED = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.GLOSSARY_ENTRY})
+"""Kinds that a chunk of the overlap scope `page` never repeats."""
 _ENOUGH = 0.65
-_LONGEST = 1.7
-"""Shares of the wanted overlap: stop at `_ENOUGH`, never exceed `_LONGEST`."""
+LONGEST = 1.7
+"""Shares of the wanted overlap: stop at `_ENOUGH`, never exceed `LONGEST`."""
 
 
 def may_overlap(piece: ChunkPiece, wanted: int) -> bool:
@@ -22,7 +24,7 @@ def may_overlap(piece: ChunkPiece, wanted: int) -> bool:
         return False
     if kind in PROSE_KINDS:
         return True
-    return piece.whole and piece.tokens <= wanted * _LONGEST
+    return piece.whole and piece.tokens <= wanted * LONGEST
 
 
 def choose_overlap(
@@ -37,7 +39,7 @@ def choose_overlap(
 
     It has about `wanted` tokens and at most `room`; empty if the last sentence is longer.
     """
-    most = min(int(wanted * _LONGEST), room)
+    most = min(int(wanted * LONGEST), room)
     chosen: list[ChunkPiece] = []
     size = 0
     for piece in reversed(pieces):

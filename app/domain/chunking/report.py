@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.chunk_pieces import PROSE_KINDS
 from app.domain.chunking.config import StructureConfig
 from app.domain.chunking.guarantees import CHECKS, CheckInput, at_chunk
+from app.domain.chunking.inline_markup import sentence_spans
+from app.domain.chunking.overlap import LONGEST
 from app.domain.chunking.tools import ChunkingTools
-from app.domain.document import BlockKind, Book
+from app.domain.document import Block, BlockKind, Book
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,11 @@ class Report:
     """Mean share of repeated tokens in those chunks, 0 to 1."""
     overlap_of_all: float
     """Share of repeated tokens in all chunks, 0 to 1."""
+    pairs: int
+    """Adjacent chunks of a page of which the first ends with a sentence or block that fits the
+    overlap; glossary entries and solutions are chunks of their own and left out."""
+    sharing: float
+    """Share of these pairs that overlap, 0 to 1."""
     duplicates: int
     """Number of chunks with the same text as an earlier one."""
     content_types: Mapping[str, int]
@@ -54,12 +63,14 @@ def guarantee_report(
     for chunk in chunks:
         by_position[chunk.position].append(chunk)
     breaches: dict[str, list[str]] = {name: [] for name in CHECKS}
+    pairs: list[bool] = []
     for document in book.documents:
         given = CheckInput(document, by_position[document.position], exclude, config, tools)
         for name, check in CHECKS.items():
             breaches[name] += check(given)
+        pairs += _pairs(given)
     breaches["identity"] = list(_identity(chunks))
-    return _measure(chunks, config, breaches)
+    return _measure(chunks, config, breaches, pairs)
 
 
 def _identity(chunks: Sequence[Chunk]) -> Iterator[str]:
@@ -75,8 +86,35 @@ def _identity(chunks: Sequence[Chunk]) -> Iterator[str]:
         positions.add(position)
 
 
+def _pairs(given: CheckInput) -> Iterator[bool]:
+    """Yield for each adjacent pair that could overlap whether it does."""
+    for before, chunk in pairwise(given.chunks):
+        if before.file != chunk.file or _is_separate(before) or _is_separate(chunk):
+            continue
+        block = given.inside(before.file, before.char_end - 1, before.char_end)[-1]
+        if block.kind is not BlockKind.HEADING and _fits_overlap(given, block):
+            yield bool(chunk.overlap_start)
+
+
+def _is_separate(chunk: Chunk) -> bool:
+    return chunk.content_type in (BlockKind.GLOSSARY_ENTRY, BlockKind.SOLUTION)
+
+
+def _fits_overlap(given: CheckInput, block: Block) -> bool:
+    """Whether the block, or the last sentence of prose, is within the greatest overlap."""
+    most = int(given.config.overlap * LONGEST)
+    if block.kind not in PROSE_KINDS or given.tokens(block) <= most:
+        return given.tokens(block) <= most
+    raw = given.document.source[block.start : block.end]
+    start, end = sentence_spans(raw, given.document.language, given.tools.split_sentences)[-1]
+    return given.tools.count_tokens(raw[start:end]) <= most
+
+
 def _measure(
-    chunks: Sequence[Chunk], config: StructureConfig, breaches: Mapping[str, Sequence[str]]
+    chunks: Sequence[Chunk],
+    config: StructureConfig,
+    breaches: Mapping[str, Sequence[str]],
+    pairs: Sequence[bool],
 ) -> Report:
     sizes = [chunk.token_count for chunk in chunks]
     shares = [chunk.overlap_start / chunk.token_count for chunk in chunks if chunk.overlap_start]
@@ -91,6 +129,8 @@ def _measure(
         overlapping=len(shares),
         overlap=_mean(shares),
         overlap_of_all=sum(c.overlap_start for c in chunks) / sum(sizes) if chunks else 0.0,
+        pairs=len(pairs),
+        sharing=_mean(pairs),
         duplicates=sum(count - 1 for count in texts.values()),
         content_types=dict(sorted(Counter(chunk.content_type for chunk in chunks).items())),
         breaches=breaches,
@@ -98,8 +138,7 @@ def _measure(
 
 
 def _share_in_band(chunks: Sequence[Chunk], config: StructureConfig) -> float:
-    short_by_nature = (BlockKind.GLOSSARY_ENTRY, BlockKind.SOLUTION)
-    sizes = [chunk.token_count for chunk in chunks if chunk.content_type not in short_by_nature]
+    sizes = [chunk.token_count for chunk in chunks if not _is_separate(chunk)]
     return _mean([config.low <= size <= config.high for size in sizes])
 
 

@@ -10,10 +10,15 @@ from operator import attrgetter
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.chunk_builder import ChunkBuilder, ChunkDraft, Renderer, is_above
 from app.domain.chunking.chunk_pieces import ChunkPiece, include_directives, split_block
-from app.domain.chunking.config import ChunkingConfig, StrategyName, StructureConfig
+from app.domain.chunking.config import (
+    ChunkingConfig,
+    OverlapScope,
+    StrategyName,
+    StructureConfig,
+)
 from app.domain.chunking.cut_points import CUT_EMPTY_SECTION, GLUE, HEADING_GLUE
 from app.domain.chunking.lead_ins import continues, leads_in
-from app.domain.chunking.overlap import choose_overlap, may_overlap
+from app.domain.chunking.overlap import NEVER_REPEATED, choose_overlap, may_overlap
 from app.domain.chunking.packer import PackItem, pack
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Book, Document, Span
@@ -39,6 +44,8 @@ class SectionPiece:
 
     piece: ChunkPiece
     section: int
+    number: int
+    """Position among all pieces of the file, solutions and glossary entries included."""
 
 
 def chunk_by_structure(
@@ -77,10 +84,13 @@ class _FilePacking:
         levels = [0]
         chains: list[list[ChunkDraft]] = []
         directives = include_directives(blocks)
+        count = 0
         for headings, block in _with_headings(blocks, self.exclude):
             levels += [heading.level or 6 for heading in headings]
             pieces = self._pieces(headings, block, directives)
-            placed = [SectionPiece(piece, len(levels) - 1) for piece in pieces]
+            section = len(levels) - 1
+            placed = [SectionPiece(one, section, at) for at, one in enumerate(pieces, count)]
+            count += len(pieces)
             if block is not None and block.kind is BlockKind.GLOSSARY_ENTRY:
                 chains += self._pack(placed, levels)
             else:
@@ -145,7 +155,7 @@ class _FilePacking:
             return PackItem(piece.tokens + 1, head, 0, cut, _EXERCISE_LEVEL)
         if piece.head:
             return PackItem(piece.tokens + 1, head, 0, cut, 0)
-        if may_overlap(before.piece, self.config.overlap):
+        if may_overlap(before.piece, self.config.overlap) and self._may_repeat(before.piece):
             return PackItem(piece.tokens + 1, 0, self.config.overlap, cut, 0)
         return PackItem(piece.tokens + 1, 0, 0, cut + _BARE_CUT, 0)
 
@@ -173,15 +183,15 @@ class _FilePacking:
     ) -> list[ChunkPiece]:
         if before is None or pieces[0].head:
             return []
-        section = placed[start].section
-        last = placed[start - 1]
-        if last.section != section or _is_exercise(last.piece) != _is_exercise(pieces[0]):
+        first, last = start - len(before.pieces), placed[start - 1]
+        if _is_exercise(last.piece) != _is_exercise(pieces[0]):
+            return []
+        if last.section != placed[start].section and not self._may_cross(placed[first : start + 1]):
             return []
         same: list[ChunkPiece] = []
-        first = start - len(before.pieces)
         # Without the first piece of the previous chunk, which is never repeated whole.
         for item in placed[start - 1 : first : -1]:
-            if item.section != section:
+            if item.section != last.section or not self._may_repeat(item.piece):
                 break
             same.insert(0, item.piece)
         if not same and last.piece.tokens > self.config.overlap * 2:
@@ -189,6 +199,20 @@ class _FilePacking:
         room = self.config.maximum - sum(piece.tokens + 1 for piece in pieces) - 2
         wanted = self.config.overlap
         return choose_overlap(same, wanted, room, self.renderer.source, self.language, self.tools)
+
+    def _may_repeat(self, piece: ChunkPiece) -> bool:
+        within_page = self.config.overlap_scope is OverlapScope.PAGE
+        return not (within_page and piece.block.kind in NEVER_REPEATED)
+
+    def _may_cross(self, placed: Sequence[SectionPiece]) -> bool:
+        """Whether overlap may reach over the section boundary before the last of these pieces.
+
+        The others are the previous chunk's. A chunk of another stream between or among them would
+        stand between the two chunks or move to the end of the chain.
+        """
+        if self.config.overlap_scope is not OverlapScope.PAGE:
+            return False
+        return placed[-1].number - placed[0].number == len(placed) - 1
 
     def _any_too_long(self, chains: Sequence[Sequence[ChunkDraft]]) -> bool:
         for draft in chain.from_iterable(chains):
@@ -270,7 +294,7 @@ def _glued(placed: Sequence[SectionPiece], maximum: int) -> Iterator[SectionPiec
                 piece = replace(piece, head=lead_in)
         else:
             lead_in = None
-        before = SectionPiece(piece, item.section) if piece is not item.piece else item
+        before = replace(item, piece=piece) if piece is not item.piece else item
         yield before
 
 

@@ -47,7 +47,7 @@ def chunk_terms(chunk: Chunk, terms_of: TermsOf) -> ChunkTerms:
     found: list[Sentence] = []
     defined: set[tuple[int, ...]] = set()
     glossary: set[tuple[int, ...]] = set()
-    for passage in chunk.passages:
+    for passage in chunk.own_passages:
         marked = {
             tuple(terms_of(form, chunk.language))
             for term in passage.terms
@@ -74,9 +74,10 @@ def chunk_terms(chunk: Chunk, terms_of: TermsOf) -> ChunkTerms:
 def heading_targets(chunk: Chunk, terms_of: TermsOf) -> frozenset[tuple[int, ...]]:
     """Return the terms in headings of sections that begin here, without question-frame words."""
     headings = [one.text for one in chunk.passages if one.kind is BlockKind.HEADING]
-    if not chunk.overlap_start and chunk.passages:
+    own = chunk.own_passages
+    if own and (not chunk.overlap_start or len(own) < len(chunk.passages)):
         # Headings above the first passage are in its path only.
-        path = chunk.passages[0].heading_path
+        path = own[0].heading_path
         headings += path if chunk.chunk_index == 0 else path[-1:]
     if not headings:
         return frozenset()

@@ -19,6 +19,9 @@ from app.domain.retrieval.query import ContextPassage, Hit
 
 _Section: TypeAlias = tuple[str, str, tuple[str, ...]]
 
+REPEATED_WEIGHT = 0.5
+"""Weight of a hit's score for a passage that it repeats from another section."""
+
 SECTION_SHARE = 0.5
 """Share of the budget that one section may use before all other sections had their turn."""
 
@@ -38,8 +41,9 @@ _RUNNING_TEXT = frozenset({BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.FOOTN
 
 
 def edge_passages(chunk: Chunk) -> tuple[Passage, ...]:
-    """Return the first and last passage that may continue in a neighbouring chunk."""
-    ends = {passage.start: passage for passage in (chunk.passages[:1] + chunk.passages[-1:])}
+    """Return the first and last own passage that may continue in a neighbouring chunk."""
+    own = chunk.own_passages
+    ends = {passage.start: passage for passage in (own[:1] + own[-1:])}
     return tuple(passage for passage in ends.values() if passage.kind in COMPLETED_KINDS)
 
 
@@ -60,19 +64,24 @@ def assemble(
     """
     ordered = sorted(hits, key=_by_score)
     context = _Context(token_budget, count_tokens, _part_boundaries(ordered))
-    offers = [
-        (passage, hit)
+    offers = [(passage, hit) for hit in ordered for passage in _body(hit.chunk.own_passages)]
+    # A repeated end of another section is a hit of its own chunk if it matters.
+    repeated = [
+        (passage, replace(hit, score=hit.score * REPEATED_WEIGHT))
         for hit in ordered
-        for passage in hit.chunk.passages
-        if passage.kind is not BlockKind.HEADING
+        for passage in _body(hit.chunk.passages[: -len(hit.chunk.own_passages)])
     ]
     share = int(token_budget * SECTION_SHARE)
     left_out = [each for each in offers if not context.offer(*each, share)]
-    for passage, hit in (*left_out, *whole_blocks):
+    for passage, hit in (*left_out, *whole_blocks, *repeated):
         context.offer(passage, hit, token_budget)
     return _in_reading_order(
         context.kept(), {hit.chunk.chunk_id: hit.chunk.chunk_index for hit in hits}
     )
+
+
+def _body(passages: Iterable[Passage]) -> list[Passage]:
+    return [passage for passage in passages if passage.kind is not BlockKind.HEADING]
 
 
 def _by_score(hit: Hit) -> tuple[float, str, int, int, str]:
