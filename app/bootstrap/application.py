@@ -173,6 +173,7 @@ def _ingest(
             chunk_book,
             embed=embed_from_thread(embedder),
             embeds_tokens=isinstance(embedder, MiniLmEmbedder),
+            longest_text=embedder.pace.tokens_per_text,
         ),
         embedder=embedder,
         context_embedder=embedder if isinstance(embedder, MiniLmEmbedder) else None,

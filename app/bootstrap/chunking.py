@@ -23,6 +23,7 @@ from app.domain.chunking import (
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import RecursiveConfig
 from app.domain.chunking.report import Report, guarantee_report
+from app.domain.chunking.script_scale import script_scale
 from app.domain.document import Book, Document, Span
 from app.domain.errors import BookError, InputError
 from app.domain.links import page_links
@@ -52,9 +53,10 @@ def chunk_book(
     advance: Advance = ignore,
     embed: EmbedTexts | None = None,
     embeds_tokens: bool = False,
+    longest_text: int | None = None,
 ) -> list[Chunk]:
     """Return the chunks of `stream_book` at once."""
-    return list(stream_book(book, request, advance, embed, embeds_tokens))
+    return list(stream_book(book, request, advance, embed, embeds_tokens, longest_text))
 
 
 def stream_book(
@@ -63,10 +65,15 @@ def stream_book(
     advance: Advance = ignore,
     embed: EmbedTexts | None = None,
     embeds_tokens: bool = False,
+    longest_text: int | None = None,
 ) -> Iterator[Chunk]:
-    """Chunk one document after the other. UnknownStrategy; ConfigError if an embedder is needed."""
-    config = _config(request)
+    """Chunk one document after the other. UnknownStrategy; ConfigError if an embedder is needed.
+
+    `longest_text` is the embedder's limit in tokens: sizes are not scaled beyond it.
+    """
     count_tokens = token_counter()
+    config = _config(request)
+    config = replace(config, scale=_scale(book, config, count_tokens, longest_text))
     tools = ChunkingTools(
         count_tokens=count_tokens,
         split_sentences=split_sentences,
@@ -94,6 +101,19 @@ def _config(request: IngestRequest) -> ChunkingConfig:
         raise BookError(str(error), BOOK_SETTINGS) from error
 
 
+def _scale(
+    book: Book,
+    config: ChunkingConfig,
+    count_tokens: Callable[[str], int],
+    longest_text: int | None = None,
+) -> float:
+    texts = (block.text for document in book.documents for block in document.blocks)
+    scale = script_scale(texts, count_tokens)
+    if longest_text is None:
+        return scale
+    return max(1.0, min(scale, longest_text / config.structure.maximum))
+
+
 def _split_recursively(
     count_tokens: Callable[[str], int], text: str, config: RecursiveConfig, language: str
 ) -> list[Span]:
@@ -113,4 +133,5 @@ def chunk_report(book: Book, chunks: Sequence[Chunk], request: IngestRequest) ->
     """Check the chunks against every guarantee of the structure strategy."""
     tools = ChunkingTools(count_tokens=token_counter(), split_sentences=split_sentences)
     config = _config(request)
+    config = replace(config, scale=_scale(book, config, tools.count_tokens)).scaled()
     return guarantee_report(book, chunks, tools, config.structure, config.exclude)

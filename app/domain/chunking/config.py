@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from functools import lru_cache
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from app.domain.document import BlockKind
 from app.domain.errors import InputError, UnknownStrategy
@@ -145,6 +145,8 @@ _LATER: Mapping[str, object] = {"overlap_scope": OverlapScope.SECTION}
 """Settings added later, with the value that equals their absence: it leaves fingerprints as they
 were."""
 _USES = {StrategyName.AUTO: (StrategyName.RECURSIVE, StrategyName.SENTENCE)}
+_TOKEN_SIZES = frozenset({"low", "high", "minimum", "maximum", "overlap", "size", "target"})
+"""Names of sizes in tokens; of `fixed` they are in characters."""
 _PREFIX = "rag_"
 
 
@@ -160,6 +162,8 @@ class ChunkingConfig:
     late: LateConfig = field(default_factory=LateConfig)
     exclude: tuple[BlockKind, ...] = ()
     """Block kinds left out of the index."""
+    scale: float = 1.0
+    """Factor of all sizes in tokens, 1 or more; see `script_scale`."""
 
     def of(self, strategy: StrategyName) -> _StrategyConfig:
         config: _StrategyConfig = getattr(self, strategy.value)
@@ -168,6 +172,18 @@ class ChunkingConfig:
     def fingerprint(self, strategy: StrategyName | None = None) -> str:
         """Return a hash of all settings that affect the strategy's chunks, 16 hex digits."""
         return _fingerprint(self, strategy or self.strategy)
+
+    def scaled(self) -> ChunkingConfig:
+        """Return a copy with all sizes in tokens multiplied by `scale`, rounded down."""
+        if self.scale == 1:
+            return self
+        sizes = {
+            name.value: _scaled(self.of(name), self.scale)
+            for name in StrategyName
+            if name is not StrategyName.FIXED
+        }
+        values: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        return ChunkingConfig(**{**values, **sizes, "scale": 1.0})
 
     def with_settings(self, settings: Mapping[str, str]) -> ChunkingConfig:
         """Return a copy overridden by a document's front matter or by `rag.toml`.
@@ -199,6 +215,12 @@ def _fingerprint(config: ChunkingConfig, name: StrategyName) -> str:
         "exclude": sorted(config.exclude),
     }
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _scaled(config: _StrategyConfig, scale: float) -> _StrategyConfig:
+    values: dict[str, Any] = asdict(config)
+    sizes = {name: int(values[name] * scale) for name in _TOKEN_SIZES & values.keys()}
+    return type(config)(**{**values, **sizes})
 
 
 def _facts(config: _StrategyConfig) -> dict[str, object]:

@@ -61,7 +61,7 @@ def stream_chunks(
     BookError, naming the file, if the front matter has invalid settings.
     """
     try:
-        settings = config.with_settings(document.settings)
+        settings = config.with_settings(document.settings).scaled()
     except InputError as error:
         raise BookError(str(error), document.file, 1) from error
     return STRATEGIES[settings.strategy](document, book, settings, tools)

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.chunking.script_scale import script_scale
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage, Hit
 
@@ -59,10 +60,13 @@ def assemble(
     there is room.
 
     Sections (file and heading path) are ordered by their best hit, passages within one by reading
-    order. The sum of `tokens`, counted over the passages' text, is at most `token_budget`. The
-    order of `hits` has no effect. Headings are left out: they are in the heading path.
+    order. The sum of `tokens`, counted over the passages' text, is at most `token_budget` times the
+    `script_scale` of the hits. The order of `hits` has no effect. Headings are left out: they are
+    in the heading path.
     """
     ordered = sorted(hits, key=_by_score)
+    texts = (passage.text for hit in hits for passage in hit.chunk.passages)
+    token_budget = int(token_budget * script_scale(texts, count_tokens))
     context = _Context(token_budget, count_tokens, _part_boundaries(ordered))
     offers = [(passage, hit) for hit in ordered for passage in _body(hit.chunk.own_passages)]
     # A repeated end of another section is a hit of its own chunk if it matters.

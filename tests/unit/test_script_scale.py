@@ -1,0 +1,134 @@
+"""Sizes in tokens follow what a book's script costs in tokens."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import cycle, islice
+from pathlib import Path
+
+import pytest
+
+from app.adapters.markdown import read_book
+from app.adapters.tokens import token_counter
+from app.bootstrap import chunk_book, chunk_report
+from app.domain.chunking import ChunkingConfig, StrategyName
+from app.domain.chunking.config import FixedConfig, RecursiveConfig
+from app.domain.chunking.script_scale import script_scale
+from app.domain.retrieval.context_assembly import assemble
+from app.domain.retrieval.query import Hit
+from app.services.ingest import IngestRequest
+
+# One paragraph in five languages.
+TEXTS = {
+    "en": "A book is divided into pieces so that a search can find the right place. Each piece "
+    "holds a few paragraphs, and its heading says what it is about.",
+    "de": "Ein Buch wird in Stücke zerlegt, damit eine Suche die richtige Stelle finden kann. "
+    "Jedes Stück enthält einige Absätze, und seine Überschrift sagt, worum es geht.",
+    "hi": "किताब को टुकड़ों में बाँटा जाता है ताकि खोज सही जगह ढूँढ सके। हर टुकड़े में कुछ अनुच्छेद होते हैं, "
+    "और उसका शीर्षक बताता है कि वह किस बारे में है।",
+    "ar": "يقسم الكتاب إلى أجزاء لكي يجد البحث المكان الصحيح. يحتوي كل جزء على بعض الفقرات، "
+    "ويقول عنوانه عما يتحدث.",
+    "zh": "书被分成若干片段，以便搜索能找到正确的位置。每个片段包含几个段落，它的标题说明其内容。",
+}
+SCALES = {"en": (1, 1), "de": (1, 1), "hi": (3.5, 5), "ar": (2, 3), "zh": (1, 2)}
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_the_scale_is_the_cost_of_the_same_content(language: str) -> None:
+    count = token_counter()
+    scale = script_scale([TEXTS[language]] * 9, count)
+    low, high = SCALES[language]
+    assert low <= scale <= high
+    if language != "de":  # Text in the Latin script is never scaled.
+        assert scale == pytest.approx(count(TEXTS[language]) / count(TEXTS["en"]), abs=0.75)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "…",
+        "Δ and μ are Greek letters; this is not. " + TEXTS["en"],
+        "Mọi người đều có quyền được tìm thấy câu trả lời trong sách.",
+        "😀 → “quoted” — ½ ∑ " + TEXTS["en"],
+    ],
+)
+def test_latin_text_with_a_few_other_letters_is_not_scaled(text: str) -> None:
+    assert script_scale([text], token_counter()) == 1.0
+
+
+def test_a_mixed_book_lies_between() -> None:
+    mixed = script_scale([TEXTS["hi"], TEXTS["en"]], token_counter())
+    assert 1 < mixed < script_scale([TEXTS["hi"]], token_counter())
+
+
+def test_sizes_in_tokens_are_scaled_and_those_in_characters_are_not() -> None:
+    config = replace(ChunkingConfig(), scale=2.5).scaled()
+    assert (config.structure.minimum, config.structure.maximum) == (250, 1750)
+    assert (config.late.low, config.sentence.target, config.semantic.maximum) == (500, 1280, 1750)
+    assert config.recursive == replace(RecursiveConfig(), size=1280, overlap=320)
+    assert config.fixed == FixedConfig()
+    assert config.structure.overlap_scope == ChunkingConfig().structure.overlap_scope
+    assert config.scaled() == config
+    assert ChunkingConfig().scaled() == ChunkingConfig()
+
+
+def _request(folder: Path, language: str, settings: str = "") -> IngestRequest:
+    folder.mkdir()
+    text = islice(cycle([TEXTS[language]]), 40)
+    page = "\n\n".join(f"{one} {number}" for number, one in enumerate(text))
+    (folder / "page.md").write_text(f"---\n{settings}title: X\n---\n\n# X\n\n{page}\n")
+    return IngestRequest(folder)
+
+
+@pytest.mark.parametrize("language", ["hi", "ar", "zh"])
+def test_a_book_in_another_script_has_as_many_chunks_as_in_english(
+    tmp_path: Path, language: str
+) -> None:
+    count = token_counter()
+    sizes = {}
+    for each in ("en", language):
+        request = _request(tmp_path / each, each)
+        book = read_book(request.folder)
+        chunks = chunk_book(book, request)
+        assert chunk_report(book, chunks, request).broken == 0
+        assert [one.token_count for one in chunks] == [count(one.text_content) for one in chunks]
+        sizes[each] = len(chunks)
+    assert abs(sizes[language] - sizes["en"]) <= 2
+
+
+def test_sizes_of_front_matter_are_scaled_too(tmp_path: Path) -> None:
+    request = _request(
+        tmp_path / "book", "hi", "rag_low: 50\nrag_high: 90\nrag_maximum: 120\nrag_minimum: 20\n"
+    )
+    chunks = chunk_book(read_book(request.folder), request)
+    assert 120 < max(one.token_count for one in chunks) <= 120 * 5
+
+
+def test_sizes_are_not_scaled_beyond_the_embedders_limit(tmp_path: Path) -> None:
+    request = _request(tmp_path / "book", "hi")
+    book = read_book(request.folder)
+    largest = {
+        limit: max(one.token_count for one in chunk_book(book, request, longest_text=limit))
+        for limit in (512, 1_000, None)
+    }
+    assert largest[512] < largest[1_000] < largest[None]
+    assert largest[1_000] <= 1_000
+
+
+def test_the_context_budget_is_scaled(tmp_path: Path) -> None:
+    contexts = {}
+    for language in ("en", "hi"):
+        request = _request(tmp_path / language, language)
+        hits = [Hit(one, 0.5) for one in chunk_book(read_book(request.folder), request)]
+        context = assemble(hits, 600, token_counter())
+        contexts[language] = len(context)
+        limit = 600 * script_scale([TEXTS[language]] * 9, token_counter())
+        assert sum(one.tokens for one in context) <= limit
+    assert abs(contexts["hi"] - contexts["en"]) <= 4
+
+
+def test_the_strategy_in_characters_keeps_its_sizes(tmp_path: Path) -> None:
+    request = replace(_request(tmp_path / "book", "hi"), strategy=StrategyName.FIXED)
+    chunks = chunk_book(read_book(request.folder), request)
+    assert max(len(one.text_content) for one in chunks) <= 900
