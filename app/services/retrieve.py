@@ -94,13 +94,13 @@ class Retrieve:
         books = await self._in_scope(query.filter)
         asked, degraded = await self._standalone(query, books[0].language)
         query = replace(query, question=asked.lexical)
-        dense, failed = await self._embed(asked.question, query.mode)
+        dense, failed = await self._embed(asked.embedded, query.mode)
         degraded += failed
         limit = max(self.candidates, query.k)
         found = await self._candidates(query, asked, books, dense, limit)
         fused = fuse(found, self.fusion, self.dense_weight)
         reranker = self._reranker_for(query)
-        hits = await self._look_closer(query, asked.question, fused, reranker)
+        hits = await self._look_closer(query, asked.embedded, fused, reranker)
         degraded += await degraded_books(self.index, query.filter.books)
         if reranker is None:
             return SearchResult(hits[: query.k], asked.question, degraded)

@@ -6,6 +6,7 @@ import pytest
 
 from app.domain.retrieval.query import SparseVector, Turn
 from app.domain.retrieval.standalone import (
+    ANSWER_CHARS,
     ANTECEDENT_WEIGHT,
     ASSISTANT_WEIGHT,
     EARLIER_WEIGHT,
@@ -31,6 +32,7 @@ def test_without_history_a_question_stands_as_it_is() -> None:
 def test_a_question_that_leans_on_the_last_one_is_embedded_with_it() -> None:
     found = standalone("Why is it slow?", HISTORY, lambda _: 1, "en")
     assert found.question == "And a queue?\nWhy is it slow?"
+    assert found.embedded == "And a queue?\nFirst in, first out.\nWhy is it slow?"
     assert found.background == (
         ("And a queue?", ANTECEDENT_WEIGHT),
         ("What is a stack?", EARLIER_WEIGHT),
@@ -117,3 +119,15 @@ def test_blending_keeps_the_questions_own_weights_and_the_best_of_the_background
 def test_blending_with_nothing_changes_nothing() -> None:
     question = SparseVector((5, 9), (1.0, 0.5))
     assert blend(question, []) == question
+
+
+def test_of_a_long_answer_only_the_beginning_is_searched_for() -> None:
+    history = [Turn("user", "A queue?"), Turn("assistant", "First. " + "Then more. " * 900)]
+    found = standalone("Why is it slow?", history, lambda _: 1, "en")
+    assert len(found.embedded) < 500
+    assert all(len(text) <= ANSWER_CHARS for text, _ in found.background)
+
+
+def test_a_question_that_stands_alone_is_embedded_alone() -> None:
+    found = standalone("How do owls hunt at night?", HISTORY, lambda _: 9, "en")
+    assert found.embedded == found.question == "How do owls hunt at night?"

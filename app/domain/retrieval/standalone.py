@@ -3,7 +3,8 @@
 "And why is it slower?" depends on the turns before it. Terms of the last turns are searched for
 too, with a lower weight. If the question depends on them (it has an anaphor or few terms), the
 previous question is put in front of it for the embedding; if that one depends on its predecessor,
-so is that, and so on.
+so is that, and so on. The beginning of the last answer is put between them: it has the topic in the
+book's words.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ ANTECEDENT_WEIGHT = 0.4
 """Weight of the antecedent questions' terms; the question's own have weight 1."""
 EARLIER_WEIGHT = 0.2
 """Weight of the terms of the question before the antecedents."""
-ASSISTANT_WEIGHT = 0.15
-"""Weight of the terms of the last answer."""
+ASSISTANT_WEIGHT = 0.4
+"""Weight of the terms of the last answer's beginning."""
+ANSWER_CHARS = 400
+"""Length of that beginning."""
 INDEPENDENT_FACTOR = 0.3
 """Factor on these weights if the question does not depend on earlier turns."""
 
@@ -56,7 +59,9 @@ _ANAPHOR_PATTERNS = {
 @dataclass(frozen=True, slots=True)
 class Standalone:
     question: str
-    """Text for embedding and reranking."""
+    """Text for reranking and for judging what was found."""
+    embedded: str
+    """Text for the embedding: with the beginning of the last answer if the question depends on it."""
     lexical: str
     """Text for lexical search, with full weight."""
     background: tuple[tuple[str, float], ...] = ()
@@ -65,7 +70,7 @@ class Standalone:
     @classmethod
     def of(cls, question: str) -> Standalone:
         """Return a question without history."""
-        return cls(question, question)
+        return cls(question, question, question)
 
 
 def standalone(
@@ -73,7 +78,7 @@ def standalone(
 ) -> Standalone:
     """Make `question` standalone; `count_terms` counts distinct terms without stop words."""
     questions = [text for text in _texts(history, of_user=True) if text.strip()]
-    answers = _texts(history, of_user=False)
+    answers = [text[:ANSWER_CHARS] for text in _texts(history, of_user=False)[-1:]]
 
     def is_dependent(text: str, most_terms: int) -> bool:
         return _has_anaphor(text, language) or count_terms(text) <= most_terms
@@ -87,12 +92,13 @@ def standalone(
     background = [
         *((text, ANTECEDENT_WEIGHT) for text in reversed(antecedents)),
         *((text, EARLIER_WEIGHT) for text in questions[:first][-1:]),
-        *((text, ASSISTANT_WEIGHT) for text in answers[-1:]),
+        *((text, ASSISTANT_WEIGHT) for text in answers),
     ]
     dependent = is_dependent(question, FEW_TERMS)
     factor = 1.0 if dependent else INDEPENDENT_FACTOR
     return Standalone(
         "\n".join([*antecedents, question]) if dependent else question,
+        "\n".join([*antecedents, *answers, question]) if dependent else question,
         question,
         tuple((text, factor * weight) for text, weight in background),
     )
@@ -104,7 +110,7 @@ def _texts(history: Sequence[Turn], *, of_user: bool) -> list[str]:
 
 def rewritten_by_model(rewritten: str, question: str) -> Standalone:
     """Search for the model's question, and for the terms of the reader's own as well."""
-    return Standalone(rewritten, rewritten, ((question, 1.0),))
+    return Standalone(rewritten, rewritten, rewritten, ((question, 1.0),))
 
 
 def _has_anaphor(question: str, language: str) -> bool:
