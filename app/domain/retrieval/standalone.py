@@ -61,7 +61,7 @@ class Standalone:
     question: str
     """Text for reranking and for judging what was found."""
     embedded: str
-    """Text for the embedding: with the beginning of the last answer if the question depends on it."""
+    """Text for the embedding; if the question depends on the last answer, with its beginning."""
     lexical: str
     """Text for lexical search, with full weight."""
     background: tuple[tuple[str, float], ...] = ()
