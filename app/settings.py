@@ -68,6 +68,10 @@ class Settings(BaseSettings):
     openai_model: str = "llama3.1"
     openai_timeout_seconds: float = 60.0
     """For each piece of an answer, the first included."""
+    openai_max_tokens: int = Field(1_000, ge=16)
+    """Most tokens of an answer: a small model may go on and on."""
+    openai_prompt: Literal["full", "short"] = "full"
+    """short: for small models, a few rules and an example with citations, the question last."""
 
     embed_timeout_seconds: float = Field(5.0, gt=0)
     """For a question's vector; after that the search uses BM25 alone."""

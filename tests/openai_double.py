@@ -105,6 +105,12 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Keep the tests' output clean."""
 
+    def do_GET(self) -> None:
+        """The list of models."""
+        self.send_response(self.double.status)
+        self.end_headers()
+        self.wfile.write(json.dumps({"data": [{"id": "llama"}]}).encode())
+
     def do_POST(self) -> None:
         length = int(self.headers["Content-Length"])
         body = json.loads(self.rfile.read(length))

@@ -35,6 +35,7 @@ from app.domain.prompting import (
     answer_messages,
     rewrite_messages,
     rewritten,
+    short_messages,
     sources_message,
 )
 from app.domain.retrieval.query import ContextPassage, Turn
@@ -53,6 +54,7 @@ _LONGEST_LINE = 1_048_576
 # Each answer holds a connection while it is written: with httpx's limit of 100 the 101st would
 # fail.
 _CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
+_CHECK_SECONDS = 2.0
 _ENDED_EARLY = "the model server could not answer: the stream ended before the answer did"
 
 
@@ -83,6 +85,8 @@ class OpenAIGenerator:
     model: str
     timeout_seconds: float = 60.0
     max_tokens: int = 1_000
+    short_prompt: bool = False
+    """For small models."""
 
     @property
     def mode(self) -> AnswerMode:
@@ -95,7 +99,7 @@ class OpenAIGenerator:
         answer = _Answer(request.context)
         async with aclosing(self._events(self._answering(request))) as events:
             while True:
-                with _server_errors():
+                with _server_errors(self.timeout_seconds):
                     async with asyncio.timeout(self.timeout_seconds):
                         event = await anext(events, None)
                     if event is None:
@@ -106,12 +110,28 @@ class OpenAIGenerator:
         for item in answer.close():
             yield item
 
+    async def check(self) -> None:
+        """Ask for the list of models. ProviderError if the server does not answer with it, or
+        ConfigError if its address cannot be one.
+        """
+        with _server_errors(_CHECK_SECONDS):
+            async with asyncio.timeout(_CHECK_SECONDS):
+                response = await self.client.get("models")
+            if response.status_code >= 400:
+                raise _refusal(response)
+            models = [one["id"] for one in response.json()["data"]]
+        if self.model not in models:
+            # Some servers answer for any name: llama.cpp has one model, whatever it is called.
+            names = ", ".join(models[:5]) or "none"
+            fields = {"model": self.model, "models": names, "setting": "RAG_OPENAI_MODEL"}
+            logger.warning("openai.model_not_listed", extra=fields)
+
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
         """Return the standalone question. ProviderError if there is none in time."""
         body = self._request(rewrite_messages(question, history), MAX_QUESTION_TOKENS)
         text = ""
         async with aclosing(self._events(body)) as events:
-            with _server_errors():
+            with _server_errors(self.timeout_seconds):
                 async with asyncio.timeout(self.timeout_seconds):
                     async for event in events:
                         for choice in (event.get("choices") or [])[:1]:
@@ -132,12 +152,15 @@ class OpenAIGenerator:
                 yield json.loads(data)
 
     def _answering(self, request: GenerationRequest) -> Mapping[str, object]:
-        system, *conversation = answer_messages(
-            ANSWER_FROM_NUMBERED_SOURCES, request.question, request.history
-        )
         sources = [
             (" > ".join(item.passage.heading_path), item.passage.text) for item in request.context
         ]
+        if self.short_prompt:
+            messages = short_messages(request.question, request.history, sources)
+            return self._request(messages, self.max_tokens)
+        system, *conversation = answer_messages(
+            ANSWER_FROM_NUMBERED_SOURCES, request.question, request.history
+        )
         return self._request((system, sources_message(sources), *conversation), self.max_tokens)
 
     def _request(self, messages: Sequence[Message], max_tokens: int) -> Mapping[str, object]:
@@ -207,11 +230,15 @@ async def _lines(response: httpx.Response) -> AsyncIterator[str]:
 
 
 @contextmanager
-def _server_errors() -> Iterator[None]:
+def _server_errors(seconds: float) -> Iterator[None]:
     try:
         yield
     except (TimeoutError, httpx.TimeoutException) as error:
-        message = "the model server could not answer: nothing came in time"
+        message = (
+            f"the model server could not answer: nothing came in time, {seconds:g} s. A slow one "
+            "needs more (RAG_OPENAI_TIMEOUT_SECONDS) or less to read (RAG_CONTEXT_TOKENS, "
+            "RAG_OPENAI_PROMPT=short)"
+        )
         raise ProviderUnavailable(message) from error
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         message = "the address of the model server is no http(s) URL: check RAG_OPENAI_BASE_URL"

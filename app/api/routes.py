@@ -239,6 +239,7 @@ async def readyz(request: Request, rag: Rag) -> Response | ReadyBody:
         generator=GeneratorBody(
             mode=rag.generator.mode,
             model=rag.generator.model or None,
+            fault=await rag.model_fault() or None,
         ),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -31,7 +31,7 @@ from app.bootstrap.providers import (
 )
 from app.bootstrap.reading import read_source, source_stamp
 from app.domain.answering.refusal import RefusalPolicy
-from app.domain.errors import ConfigError, StorageError
+from app.domain.errors import ConfigError, ProviderError, StorageError
 from app.domain.languages import FUNCTION_WORDS
 from app.services.answer import AnswerQuestion
 from app.services.answerability import AnswerabilityScorer
@@ -72,6 +72,17 @@ class Application:
     answer: AnswerQuestion
     evaluate: Evaluate
     glossary: LookUpTerms
+    check_model: Callable[[], Awaitable[None]] | None = None
+    """Asks the model's server whether it is there."""
+
+    async def model_fault(self) -> str:
+        """Why the model's server does not answer, or ""."""
+        try:
+            if self.check_model:
+                await self.check_model()
+        except (ProviderError, ConfigError) as error:
+            return str(error)
+        return ""
 
     @property
     def answer_mode(self) -> str:
@@ -156,6 +167,7 @@ async def application(
             answer=answer,
             evaluate=Evaluate(retrieve, time.perf_counter, answer),
             glossary=glossary,
+            check_model=writer.check if writer else None,
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import cache
@@ -51,6 +52,8 @@ class Writer:
 
     generator: Generator
     rewriter: QuestionRewriter
+    check: Callable[[], Awaitable[None]] | None = None
+    """Raises ProviderError if the model's server does not answer; None if asking would cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,7 @@ def _writer(
     return Writer(
         GuardedGenerator(model, _breaker(settings, name), first_seconds),
         GuardedRewriter(model, _breaker(settings, f"{name} for questions"), seconds),
+        model.check if isinstance(model, OpenAIGenerator) else None,
     )
 
 
@@ -209,5 +213,11 @@ async def pick_writer(
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
     timeout = settings.openai_timeout_seconds
     client = await stack.enter_async_context(open_server(settings.openai_base_url, key, timeout))
-    model = OpenAIGenerator(client, settings.openai_model, timeout)
+    model = OpenAIGenerator(
+        client,
+        settings.openai_model,
+        timeout,
+        settings.openai_max_tokens,
+        short_prompt=settings.openai_prompt == "short",
+    )
     return _writer(settings, model, "the model server", timeout)

@@ -49,6 +49,9 @@ async def _serve(settings: Settings, *, sample: bool = False) -> None:
         remark(f"embedder: {rag.embedder.model}; answers: {rag.answer_mode}")
         for line in await storage_warnings(settings, rag.index):
             remark(f"warning: {line}")
+        fault = await rag.model_fault()
+        if fault:
+            remark(f"warning: answers are extractive until the model answers: {fault}")
         remark(f"serving at http://{settings.host}:{settings.port} (Ctrl-C stops)")
         site = await demo.sample_site(rag) if sample else book_list.ROUTES
         web = create_app(settings, open_application=opened, site=site)

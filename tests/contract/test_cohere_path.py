@@ -11,7 +11,7 @@ import pytest
 from tests.cohere_double import CohereDouble
 from tests.command_line import Run, runner
 from tests.contract.test_cli import BOOK
-from tests.openai_double import OpenAIDouble, quote_sources
+from tests.openai_double import OpenAIDouble, completion, quote_sources
 
 
 @pytest.fixture
@@ -155,3 +155,22 @@ def test_rewriting_needs_a_model(run: Run, tmp_path: Path) -> None:
     result = run("eval", in_conversation(tmp_path), "--rewrite")
     assert result.code == 2
     assert "--rewrite needs a model" in result.err
+
+
+def test_a_model_that_ignores_the_markers_is_cited_all_the_same(run: Run) -> None:
+    held = next(one for one in BOOK["lamps.md"].replace("\n", " ").split(". ") if "Fresnel" in one)
+    fable = "Parrots collect old stamps. Mice prefer silent films. Owls like jazz music."
+    run("ingest", "tiny")
+    answers = []
+    for written in (f"{held}.", fable):
+        with OpenAIDouble(stream=completion(*written.partition(" "))) as double:
+            settings = {"RAG_GENERATOR": "openai", "RAG_OPENAI_BASE_URL": double.url}
+            answers.append(
+                run("ask", "What does the Fresnel lens do?", "--json", **settings).json()
+            )
+    cited, replaced = answers
+    assert (cited["mode"], cited["degraded"], cited["coverage"]) == ("generated", [], 1)
+    (citation,) = cited["citations"]
+    assert "Fresnel" in citation["quote"]
+    assert (replaced["mode"], replaced["degraded"]) == ("extractive", ["unsupported"])
+    assert replaced["passages"]

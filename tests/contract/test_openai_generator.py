@@ -16,7 +16,12 @@ from app.domain.errors import (
     ProviderRejected,
     ProviderUnavailable,
 )
-from app.domain.prompting import ANSWER_FROM_NUMBERED_SOURCES, NO_ANSWER, REWRITE_QUESTION
+from app.domain.prompting import (
+    ANSWER_FROM_NUMBERED_SOURCES,
+    NO_ANSWER,
+    REWRITE_QUESTION,
+    SHORT_ANSWER_FROM_NUMBERED_SOURCES,
+)
 from app.domain.retrieval.query import Turn
 from app.services.ports import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
 from tests.answer_fakes import generation_request
@@ -222,3 +227,50 @@ def test_a_rewrite_that_does_not_come_is_an_error(
 ) -> None:
     with double, pytest.raises(error):
         rewrite(double, timeout_seconds=0.2)
+
+
+def check(url: str, model: str) -> None:
+    async def run() -> None:
+        async with open_server(url, None, 1.0) as client:
+            await OpenAIGenerator(client, model).check()
+
+    asyncio.run(run())
+
+
+def test_a_server_that_is_there_passes_the_check(caplog: pytest.LogCaptureFixture) -> None:
+    with OpenAIDouble() as double:
+        check(double.url, "llama")
+        assert caplog.records == []
+        check(double.url, "llama4")
+    (record,) = caplog.records
+    assert (record.message, record.__dict__["models"]) == ("openai.model_not_listed", "llama")
+
+
+def test_the_check_names_the_setting_of_a_server_that_is_not_there() -> None:
+    with pytest.raises(ProviderUnavailable, match="RAG_OPENAI_BASE_URL"):
+        check("http://127.0.0.1:9/v1", "llama")
+    with OpenAIDouble(status=401) as double, pytest.raises(ProviderAuthError):
+        check(double.url, "llama")
+
+
+def test_a_time_limit_names_the_settings_that_help() -> None:
+    with (
+        OpenAIDouble(stall=True) as double,
+        pytest.raises(ProviderUnavailable, match=r"RAG_OPENAI_TIMEOUT_SECONDS.*RAG_CONTEXT_TOKENS"),
+    ):
+        ask(double, timeout_seconds=0.1)
+
+
+def test_short_prompt_puts_the_question_last() -> None:
+    async def run(url: str) -> None:
+        async with open_server(url, None, 10.0) as client:
+            generator = OpenAIGenerator(client, "llama", short_prompt=True)
+            async for _ in generator.generate(generation_request("Why?", (), CONTEXT)):
+                pass
+
+    with OpenAIDouble(stream=completion("x")) as double:
+        asyncio.run(run(double.url))
+    system, user = double.requests[0]["messages"]
+    assert system["content"] == SHORT_ANSWER_FROM_NUMBERED_SOURCES
+    assert user["content"].startswith("[1] A > B\n")
+    assert user["content"].endswith("Question: Why?\nAnswer:")

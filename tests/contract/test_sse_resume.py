@@ -58,7 +58,8 @@ def test_a_streamed_answer_is_the_same_answer_in_events(
 def test_text_of_many_lines_stays_one_event(
     generating: httpx.Client, generator: ScriptedGenerator
 ) -> None:
-    text = "Silent:\n\nevent: end\ndata: {}\n\n\u2028 \x85 flight."
+    held = "The feathers of an owl end in a soft fringe, so the flight makes no sound.\n"
+    text = f"{held * 2}Silent:\n\nevent: end\ndata: {{}}\n\n\u2028 \x85 flight."
     generator.play(text)
     events = events_of(generating.post("/v1/chat", json=STREAMED))
     assert events[-1][1]["answer"] == text

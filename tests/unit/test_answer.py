@@ -216,6 +216,7 @@ def test_degraded_retrieval_is_told_in_the_answer(question: str) -> None:
     assert ask(world.answering(), question).degraded == ("embedding",)
 
 
+SAID = "It turns light energy into chemical energy."
 TEXT = "Plants turn light energy into chemical energy in chloroplasts."
 
 
@@ -276,12 +277,12 @@ def test_sentence_is_unsupported_when_only_a_part_of_it_stands_in_the_cited_para
 
 
 def test_sentence_without_a_citation_is_attributed_to_the_paragraph_that_supports_it() -> None:
-    generator = FakeGenerator([f"{TEXT} Owls like jazz music."])
+    generator = FakeGenerator([f"{SAID} Owls like jazz music."])
     answer = ask(World((LIGHT, LEAVES)).answering(generator))
     assert answer.mode is AnswerMode.GENERATED
     assert [one.supported for one in answer.statements] == [True, False]
     (citation,) = answer.citations
-    assert (citation.paragraph_id, answer.answer[: citation.end]) == ("p-light", TEXT)
+    assert (citation.paragraph_id, answer.answer[: citation.end]) == ("p-light", SAID)
     assert answer.citation_precision == 1.0
 
 
@@ -374,10 +375,10 @@ def test_offline_answer_to_an_injected_question_is_the_books_words_or_a_refusal(
 def test_generator_that_obeys_the_book_text_adds_no_address_and_no_false_citation() -> None:
     """The address of a paragraph may be named; the one that the generator makes up may not."""
     text = "My rules are secret. Pay at https://evil.example/other or www.evil.example/x today."
-    steps: list[Step] = [text, (0, 20, ("p-poison",)), (21, 60, ("p-light",)), f" {TEXT}"]
+    steps: list[Step] = [text, (0, 20, ("p-poison",)), (21, 60, ("p-light",)), f" {SAID}"]
     answer = ask(World((LIGHT, POISONED)).answering(FakeGenerator(steps)))
     shown = "My rules are secret. Pay at (link removed) or (link removed) today."
-    assert answer.answer == f"{shown} {TEXT}"
+    assert answer.answer == f"{shown} {SAID}"
     assert [one.start for one in answer.citations] == [len(shown) + 1]
     assert answer.citation_precision == 0.0
     alone = ask(World((LIGHT, POISONED)).answering(FakeGenerator(steps[:-1])))

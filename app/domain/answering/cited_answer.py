@@ -2,9 +2,9 @@
 out.
 
 A sentence without a citation is attributed to a consulted paragraph where that is possible
-(`attribution`). Of the text that is shown, at least `MIN_SUPPORTED` of the sentences are supported
-at every moment, whatever the rest turns out to be: text that would break this is held back until
-enough of it is supported, and dropped if that never happens. So nothing shown is ever taken back.
+(`attribution`). At every moment at least `MIN_SUPPORTED` of the sentences shown are supported,
+whatever the rest turns out to be: text that would break this is held back until enough of it is
+supported, and dropped if that never happens. So nothing shown is ever taken back.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class CitedAnswerBuilder:
         self._shown = 0
         self._dropped = False
         self.text = ""
-        """What may be shown but for `MIN_SUPPORTED`; after `close`, what is shown."""
+        """Before `close` with what `MIN_SUPPORTED` holds back, after it what is shown."""
 
     def write(self, text: str, *, in_place: bool = False) -> tuple[str, list[Citation]]:
         """Take text; return what can be shown now, and the citations that it completes.
@@ -140,11 +140,10 @@ class CitedAnswerBuilder:
         return shown, seen
 
     def _complete_sentences(self, *, closing: bool) -> list[Span]:
-        """The sentences that end before the last written one begins, or with a line."""
+        """The sentences that something follows: text or the end of a line."""
         found = [*self._sentences()]
-        if found and not closing and "\n" not in self.text[found[-1][1] :]:
-            found.pop()
-        return found
+        rest = self.text[found[-1][1] :] if found else ""
+        return found if closing or rest.strip() or "\n" in rest else found[:-1]
 
     def _judge(self, *, closing: bool) -> None:
         """Find the complete sentences, attribute them, and see how far `MIN_SUPPORTED` is kept.

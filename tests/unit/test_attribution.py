@@ -1,0 +1,110 @@
+"""Sentences without a citation attributed to the paragraph that supports them."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.adapters.sentences import split_sentences
+from app.domain.answering.attribution import Attributor
+from app.domain.answering.cited_answer import CitedAnswerBuilder
+from app.domain.answering.verification import Verifier, by_paragraph
+from tests.answer_fakes import context_of, in_order, passage, terms
+
+LEAVES = passage(
+    "Leaves are the main sites for photosynthesis: the process by which plants synthesize food. "
+    "Most leaves are usually green, due to the presence of chlorophyll in the leaf cells.",
+    "p-leaves",
+    heading_path=("Plants", "Leaves"),
+)
+VEINS = passage(
+    "The arrangement of veins in a leaf is called the venation pattern. Monocots have parallel "
+    "venation; dicots have a net-like arrangement of veins. Some 250,000 plants have flowers.",
+    "p-veins",
+    heading_path=("Plants", "Leaves"),
+)
+STEMS = passage(
+    "The stem of a plant connects the roots to the leaves, helping to transport absorbed water. "
+    "It also helps to transport the products of photosynthesis, namely sugars, from the leaves.",
+    "p-stems",
+    heading_path=("Plants", "Stems"),
+)
+
+
+def verifier(*, translated: bool = False) -> Verifier:
+    context = context_of(*in_order(LEAVES, VEINS, STEMS))
+    return Verifier(by_paragraph(context), terms, split_sentences, translated=translated)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "paragraph_id"),
+    [
+        ("Leaves are the main site of photosynthesis.", "p-leaves"),
+        ("In monocots the venation is parallel.", "p-veins"),
+        ("A plant's stem connects its roots to its leaves.", "p-stems"),
+        ("There are 250,000 plants that have flowers.", "p-veins"),
+    ],
+)
+def test_sentence_goes_to_the_paragraph_that_says_it(sentence: str, paragraph_id: str) -> None:
+    quote = Attributor(verifier()).attribute(sentence)
+    assert quote is not None
+    assert quote.context.passage.paragraph_id == paragraph_id
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The leaves of plants in rainforests have larger surfaces than those in deserts.",
+        "Some 350,000 plants have flowers.",
+        "Most leaves are green, as Ingenhousz wrote, due to chlorophyll in the cells.",
+        "Leaves and stems",
+        "Yes.",
+        "",
+    ],
+    ids=["only the topic", "other number", "other name", "two terms", "one word", "empty"],
+)
+def test_sentence_that_no_paragraph_says_stays_uncited(sentence: str) -> None:
+    assert Attributor(verifier()).attribute(sentence) is None
+
+
+def test_a_translation_shares_no_terms_with_the_book_and_is_not_attributed() -> None:
+    said = Attributor(verifier(translated=True)).attribute(
+        "Leaves are the main site of photosynthesis."
+    )
+    assert said is None
+
+
+SAID = "Leaves are the main site of photosynthesis."
+FABLE = "Parrots collect stamps."
+
+
+def shown(*pieces: str, in_place: bool = True) -> list[tuple[str, int]]:
+    """What each piece, and the end, let out: text, and how many citations."""
+    builder = CitedAnswerBuilder(verifier())
+    out = [builder.write(piece, in_place=in_place) for piece in pieces]
+    return [(text, len(citations)) for text, citations in [*out, builder.close()]]
+
+
+def test_nothing_is_shown_before_a_sentence_is_supported() -> None:
+    assert shown(f"{FABLE} ", SAID, " In") == [("", 0), ("", 0), (f"{FABLE} {SAID} In", 0), ("", 1)]
+
+
+def test_sentences_that_cannot_break_the_share_are_shown_as_they_are_written() -> None:
+    first, *rest = shown(
+        f"{SAID} Par", "rots collect", " stamps. ", "Mice ", "sing. ", "Owls ", "play"
+    )
+    assert first == (f"{SAID} Par", 0)
+    assert "".join(text for text, _ in rest) == "rots collect stamps. Mice sing. "
+
+
+def test_citations_come_while_the_answer_is_written_if_those_of_the_writer_are_in_place() -> None:
+    pieces = (f"{SAID} ", "In monocots the venation is parallel. ", "So")
+    assert [count for _, count in shown(*pieces)] == [0, 0, 1, 1]
+    assert [count for _, count in shown(*pieces, in_place=False)] == [0, 0, 0, 2]
+
+
+def test_unsupported_text_is_never_shown() -> None:
+    builder = CitedAnswerBuilder(verifier())
+    assert builder.write(FABLE) == ("", [])
+    assert builder.close() == ("", [])
+    assert builder.unsupported
+    assert builder.text == ""
