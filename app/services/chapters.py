@@ -8,7 +8,7 @@ from functools import partial
 
 from cachetools import LRUCache
 
-from app.domain.answer import Source
+from app.domain.answer import Confidence, Source
 from app.domain.answering.chapters import (
     Chapter,
     chapters_of,
@@ -242,6 +242,7 @@ class ConsultChapters:
             hits[:FOLLOWED_UP],
             analysis,
             score=1.0,
+            confidence=Confidence.ANSWERED,
             context=context,
             prepared=prepared,
         )
