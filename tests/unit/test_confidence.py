@@ -72,10 +72,12 @@ def test_a_model_gets_uncertain_questions_and_its_cited_answer_is_certain() -> N
     assert answer.answer == WRITTEN
 
 
-def test_what_a_model_writes_without_a_verified_citation_stays_uncertain() -> None:
-    generator = FakeGenerator([WRITTEN])
+def test_passages_in_place_of_what_the_book_does_not_support_stay_uncertain() -> None:
+    generator = FakeGenerator(["Owls hunt mice in the dark of winter."])
     answer = ask(World((LIGHT,)).answering(generator, answer_threshold=1.0))
-    assert (answer.mode, answer.confidence) == (AnswerMode.GENERATED, Confidence.UNCERTAIN)
+    assert (answer.mode, answer.confidence) == (AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN)
+    assert answer.answer.startswith(NOTICE)
+    assert answer.degraded == ("unsupported",)
 
 
 def test_a_model_that_finds_no_answer_to_an_uncertain_question_settles_it() -> None:
