@@ -184,7 +184,8 @@ class AnswerBody(_Body):
     degraded: Annotated[
         list[str],
         Field(
-            description="What failed and was done without: rewrite, embedding, rerank, generator."
+            description="What failed and was done without: rewrite, embedding, rerank, generator; "
+            "unsupported: what the model wrote, or its end, was not shown."
         ),
     ]
     usage: UsageBody

@@ -126,7 +126,8 @@ class Answer:
     sources: tuple[Source, ...] = ()
     """Paragraphs of the context; in a refusal, the nearest sections."""
     degraded: tuple[str, ...] = ()
-    """Steps that failed and were skipped or replaced: "embedding", "rerank", "generator"."""
+    """Steps that failed and were skipped or replaced: "embedding", "rerank", "generator",
+    "unsupported"."""
     usage: Usage = field(default_factory=Usage)
     statements: tuple[Statement, ...] = ()
     """Sentences that state something about the book, in order; none in a refusal."""
