@@ -31,6 +31,7 @@ from app.domain.ledger import from_lines, to_lines
 from app.services.ingest import IngestReport, IngestRequest
 from app.services.phases import Phases
 from app.services.ports import VectorIndex
+from app.services.verify import Verified
 from app.settings import Settings
 
 _NAMED_FAULTS = 5
@@ -182,11 +183,8 @@ async def verify(arguments: argparse.Namespace, settings: Settings) -> int:
     for one in found:
         if arguments.json:
             print_json({**asdict(one), "sound": one.sound})
-            continue
-        name = f"{one.book} {one.part}".strip()
-        print(f"{name}: {'damaged' if one.faults else 'sound'}")
-        for line in (*one.faults[:_NAMED_FAULTS], *([one.repaired] if one.repaired else [])):
-            print(f"  {line}")
+        else:
+            _print_verified(one)
     damaged = [one for one in found if not one.sound]
     if any(one.part == "index" for one in damaged) and not arguments.json:
         remark(
@@ -194,6 +192,14 @@ async def verify(arguments: argparse.Namespace, settings: Settings) -> int:
             "ingest BOOK_DIR --force` writes the index anew from the cache"
         )
     return 1 if damaged else 0
+
+
+def _print_verified(one: Verified) -> None:
+    name = f"{one.book} {one.part}".strip()
+    print(f"{name}: {'damaged' if one.faults else 'sound'}")
+    for line in (*one.faults[:_NAMED_FAULTS], one.repaired):
+        if line:
+            print(f"  {line}")
 
 
 async def migrate(arguments: argparse.Namespace, settings: Settings) -> None:

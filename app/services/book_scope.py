@@ -15,23 +15,24 @@ async def books_asked(index: VectorIndex, books: Sequence[BookId] = ()) -> list[
     BookNotFound if one of them is not indexed; StorageError when none of them can be read.
     """
     known = {manifest.book: manifest for manifest in await index.books()}
-    asked = [known[book] for book in books if book in known] if books else list(known.values())
+    asked = [known[book] for book in books or known if book in known]
     missing = [book for book in books if book not in known]
     if asked and not missing:
         return asked
     damaged = await index.damaged()
-    if books and not known and not damaged:
-        message = "no book is indexed yet: run `textbook-rag ingest BOOK_DIR` first"
-        raise BookNotFound(message)
-    for book in missing:
-        if book not in damaged:
-            there = ", ".join(sorted({*known, *damaged}))
-            message = f"no book {book!r} in the index; there are: {there}"
-            raise BookNotFound(message)
+    absent = [book for book in missing if book not in damaged]
+    if absent:
+        raise _not_found(absent[0], sorted({*known, *damaged}))
     if not asked and damaged:
         first = next(iter(missing or damaged))
         raise StorageError(damaged[first].reason)
     return asked
+
+
+def _not_found(book: BookId, there: Sequence[BookId]) -> BookNotFound:
+    if there:
+        return BookNotFound(f"no book {book!r} in the index; there are: {', '.join(there)}")
+    return BookNotFound("no book is indexed yet: run `textbook-rag ingest BOOK_DIR` first")
 
 
 async def require_all(index: VectorIndex, books: Sequence[BookId] = ()) -> None:

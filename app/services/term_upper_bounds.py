@@ -43,19 +43,22 @@ class TermUpperBounds:
 
         A term that is in no book gets that of the rarest possible term.
         """
-        manifests = [one for one in await self.index.books() if not books or one.book in books]
+        manifests = await self._manifests(books)
         scope = "/".join(f"{one.book}@{one.book_version}.{one.generation}" for one in manifests)
-        ceilings = {term: self._known.get((scope, term)) for term in terms}
-        unseen = [term for term, ceiling in ceilings.items() if ceiling is None]
-        found = await self._search(unseen, manifests) if unseen else []
-        fresh = dict(zip(unseen, found, strict=True))
-        self._known.update({(scope, term): ceiling for term, ceiling in fresh.items()})
-        return {term: fresh[term] if known is None else known for term, known in ceilings.items()}
+        bounds = {term: self._known.get((scope, term), 0.0) for term in terms}
+        unseen = [term for term, bound in bounds.items() if not bound]
+        if unseen:
+            bounds.update(zip(unseen, await self._search(unseen, manifests), strict=True))
+            self._known.update({(scope, term): bounds[term] for term in unseen})
+        return bounds
 
     async def missing(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> set[int]:
         """The terms that no chunk of these books, or of any, has; StorageError if it fails."""
         scores = await self.index.best_scores(terms, books)
         return {term for term, score in zip(terms, scores, strict=True) if not score}
+
+    async def _manifests(self, books: Sequence[BookId]) -> list[BookManifest]:
+        return [one for one in await self.index.books() if not books or one.book in books]
 
     async def _search(self, terms: Sequence[int], manifests: Sequence[BookManifest]) -> list[float]:
         chunks = sum(one.chunks for one in manifests)
