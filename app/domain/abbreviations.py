@@ -8,7 +8,7 @@ algorithm for identifying abbreviation definitions in biomedical text", PSB 2003
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 LONGEST = 10
 """Most characters of an abbreviation."""
@@ -85,19 +85,28 @@ def long_form(short: str, before: str) -> str:
     words = [match.start() for match in _WORD.finditer(before)]
     most = min(len(short) + 5, 2 * len(short))
     first = words[-most] if len(words) > most else 0
-    at = len(before)
     letters = [letter for letter in short.casefold() if letter.isalnum()]
     lower = before.casefold()
-    if len(lower) != len(before):
+    if not letters or len(lower) != len(before):
         return ""  # case folding changed the length
-    for place in range(len(letters) - 1, -1, -1):
-        at = lower.rfind(letters[place], first, at)
-        while at >= 0 and place == 0 and at and lower[at - 1].isalnum():
-            at = lower.rfind(letters[0], first, at)
-        if at < 0:
-            return ""
-    long = before[at:].strip(" \t\n,;:*_\"'")
+    at = _find_backwards(letters, lower, first)
+    long = before[at:].strip(" \t\n,;:*_\"'") if at >= 0 else ""
     return long if len(long) > len(short) and short not in _WORD.findall(long) else ""
+
+
+def _find_backwards(letters: Sequence[str], text: str, first: int) -> int:
+    """Where the letters begin, matched from the end of `text[first:]` backwards; -1 if nowhere.
+
+    The first of them begins a word.
+    """
+    at = len(text)
+    for letter in reversed(letters):
+        at = text.rfind(letter, first, at)
+        if at < 0:
+            return at
+    while at > 0 and text[at - 1].isalnum():
+        at = text.rfind(letters[0], first, at)
+    return at
 
 
 def _may_be_short(word: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from operator import itemgetter
 from typing import TypeAlias
 
 from app.domain.chunking.chunk import Passage
@@ -148,32 +149,35 @@ class _SignVariants:
 
     by_signs: Mapping[tuple[str, str], tuple[int, _NamedEntry]]
     """(signs before, signs after) -> (rank among the variants, named entry)."""
-    sizes: Sequence[tuple[int, int]]
-    """(signs before, signs after) in numbers, the longest first."""
+    sizes: Collection[tuple[int, int]]
+    """(signs before, signs after) in numbers."""
 
     @classmethod
     def of(cls, terms: Mapping[tuple[str, str], _NamedEntry]) -> _SignVariants:
         sizes = {(len(before), len(after)) for before, after in terms}
         ranked = {signs: (rank, named) for rank, (signs, named) in enumerate(terms.items())}
-        return cls(ranked, sorted(sizes, key=sum, reverse=True))
+        return cls(ranked, sizes)
 
     def at(self, text: str, start: int, end: int) -> tuple[GlossaryTerm, str] | None:
         """Return the entry at `text[start:end]` with most matching signs, and its form there."""
-        best: tuple[int, int, GlossaryTerm, str] | None = None
-        for before, after in self.sizes:
-            signs = before + after
-            if best and signs < best[0]:
-                break
-            form = text[max(0, start - before) : end + after]
-            if len(form) != signs + end - start:
-                continue
-            known = self.by_signs.get((form[:before], form[len(form) - after :]))
-            if known is None:
-                continue
-            rank, (name, entry) = known
-            if (best is None or rank < best[1]) and (name in form or not name.isupper()):
-                best = (signs, rank, entry, form)
-        return best and (best[2], best[3])
+        found = [match for size in self.sizes if (match := self._match(text, start, end, size))]
+        return max(found, key=itemgetter(0))[1] if found else None
+
+    def _match(
+        self, text: str, start: int, end: int, size: tuple[int, int]
+    ) -> tuple[tuple[int, int], tuple[GlossaryTerm, str]] | None:
+        """Match with so many signs: ((signs, negative rank), (entry, form)), or None."""
+        before, after = size
+        if before > start or end + after > len(text):
+            return None
+        form = text[start - before : end + after]
+        known = self.by_signs.get((form[:before], form[len(form) - after :]))
+        if known is None:
+            return None
+        rank, (name, entry) = known
+        if name.isupper() and name not in form:
+            return None
+        return (before + after, -rank), (entry, form)
 
 
 def _named_forms(terms: Iterable[GlossaryTerm]) -> Iterator[_NamedEntry]:

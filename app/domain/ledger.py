@@ -225,11 +225,7 @@ def _similar(
     if not olds:
         return
     holders, sizes = _holders(olds)
-    common: list[set[str]] = [set() for _ in olds]
-    for gram, holding in holders.items():
-        if len(holding) > COMMON_GRAM:
-            for i in holding:
-                common[i].add(gram)
+    common = _common_grams(holders, len(olds))
     for new, paragraph in news:
         mine = _grams(paragraph.text)
         found = [holders[gram] for gram in mine if gram in holders]
@@ -256,6 +252,16 @@ def _holders(entries: Sequence[Entry]) -> tuple[dict[str, list[int]], list[int]]
         for gram in grams:
             holders[gram].append(place)
     return dict(holders), sizes
+
+
+def _common_grams(holders: Mapping[str, Sequence[int]], entries: int) -> list[set[str]]:
+    """The 5-grams of each entry that more than COMMON_GRAM entries have."""
+    common: list[set[str]] = [set() for _ in range(entries)]
+    for gram, holding in holders.items():
+        if len(holding) > COMMON_GRAM:
+            for i in holding:
+                common[i].add(gram)
+    return common
 
 
 def _grams(text: str) -> frozenset[str]:

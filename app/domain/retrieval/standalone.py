@@ -83,11 +83,7 @@ def standalone(
     def is_dependent(text: str, most_terms: int) -> bool:
         return _has_anaphor(text, language) or count_terms(text) <= most_terms
 
-    # A chain of follow-ups: each depends on the one before it.
-    first = max(0, len(questions) - 1)
-    earliest = max(0, len(questions) - MAX_CHAIN)
-    while first > earliest and is_dependent(questions[first], 0):
-        first -= 1
+    first = _first_antecedent(questions, lambda text: is_dependent(text, 0))
     antecedents = questions[first:]
     background = [
         *((text, ANTECEDENT_WEIGHT) for text in reversed(antecedents)),
@@ -102,6 +98,15 @@ def standalone(
         question,
         tuple((text, factor * weight) for text, weight in background),
     )
+
+
+def _first_antecedent(questions: Sequence[str], is_dependent: Callable[[str], bool]) -> int:
+    """Where the last chain of follow-ups begins: each depends on the one before it."""
+    first = max(0, len(questions) - 1)
+    earliest = max(0, len(questions) - MAX_CHAIN)
+    while first > earliest and is_dependent(questions[first]):
+        first -= 1
+    return first
 
 
 def _texts(history: Sequence[Turn], *, of_user: bool) -> list[str]:
