@@ -88,8 +88,10 @@ class Announcements:
             return []
         if unit.kind is BlockKind.LIST:
             return (self._passage_after(unit) or None) if text.endswith(":") else []
-        block = self._list_after(at) or self._passage_after(unit)
-        end = text[-_END:]
+        return self._announced_by_sentence(at, text[-_END:])
+
+    def _announced_by_sentence(self, at: int, end: str) -> list[int] | None:
+        block = self._list_after(at) or self._passage_after(self.units[at])
         if _HANGS.search(end):
             return block or self._sentences_after(at, 1) or None
         counted = _COUNTS.search(end)

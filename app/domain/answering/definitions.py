@@ -76,10 +76,6 @@ _POINTS_AT = re.compile(r"\s*(?:this|that|these|those)\b", re.IGNORECASE)
 _SENTENCE_BEGINS = re.compile(r"[.!?]\s+|\n")
 
 
-def asks_definition(question: str) -> bool:
-    return _what(question) is not None
-
-
 def defined_terms(question: str, terms: Terms) -> frozenset[int]:
     """The terms of X in "what is X?"; empty for other questions, and when X is long."""
     what = terms(_what(question) or "")
@@ -154,20 +150,18 @@ def places_that_define(
     if not asked or not hits:
         return []
     best = max(hit.score for hit in hits)
-    # Most hits do not so much as speak of it, as the terms that search knows them by tell at once.
+    # The terms that search knows them by rule out most hits.
     near = [hit for hit in hits if _mentions(terms_of(hit.chunk), asked)]
-    places: dict[int, Hit] = {}
+    places: list[int] = []
     for defining in (_in_glossary, _marked, _said, _named):
         found = [at for at, hit in enumerate(near) if defining(hit, asked, terms)]
-        alike = {at: _alike(near[at], asked, terms, name) for at in found}
-        for at in found:
-            if len(places) < PLACES and alike[at] == max(alike.values()):
-                places.setdefault(at, replace(near[at], score=best))
-    return list(places.values())
+        matches = [_name_match(near[at], asked, terms, name) for at in found]
+        places += [at for at, match in zip(found, matches, strict=True) if match == max(matches)]
+    return [replace(near[at], score=best) for at in [*dict.fromkeys(places)][:PLACES]]
 
 
-def _alike(hit: Hit, asked: frozenset[int], terms: Terms, name: Name) -> int:
-    """How much a term that is defined there is named as it was asked for."""
+def _name_match(hit: Hit, asked: frozenset[int], terms: Terms, name: Name) -> int:
+    """The best term match score of the terms that are defined there."""
     passages = (one for one in hit.chunk.passages if defines(one, asked, terms))
     return max((term_match_score(term, name) for one in passages for term in one.terms), default=0)
 

@@ -41,16 +41,21 @@ def contrasted(units: Sequence[Unit], scores: Sequence[float], relevance: Releva
 
 def table_of_both(units: Sequence[Unit], relevance: Relevance) -> list[int]:
     """The position of the first table with a column, or row, for each of the compared things."""
-    subjects = relevance.asked.compared
+    if not relevance.asked.compared:
+        return []
     for at, unit in enumerate(units):
-        if not subjects or unit.kind is not BlockKind.TABLE:
-            continue
-        rows = [row.split(" | ") for row in unit.text.split("\n")]
-        for cells in (rows[0], [row[0] for row in rows]):
-            held = [relevance.terms(cell) for cell in cells]
-            if all(any(one in held for one in subject.readings) for subject in subjects):
-                return [at]
+        if unit.kind is BlockKind.TABLE and _compares(unit.text, relevance):
+            return [at]
     return []
+
+
+def _compares(table: str, relevance: Relevance) -> bool:
+    rows = [row.split(" | ") for row in table.split("\n")]
+    for cells in (rows[0], [row[0] for row in rows]):
+        held = {relevance.terms(cell) for cell in cells}
+        if all(not held.isdisjoint(subject.readings) for subject in relevance.asked.compared):
+            return True
+    return False
 
 
 def select_comparison(
@@ -66,13 +71,17 @@ def select_comparison(
     named = frozenset[int]().union(*(one.reading for one in found))
     defining = _of_one_sense(found, units, named, relevance)
     sections = {_section(units[at], relevance) for one in found for at in one.places}
-    together = {
-        at: scores[at] + (SAME_SECTION if _section(unit, relevance) in sections else 0.0)
+    contrasting = [
+        at
         for at, unit in enumerate(units)
         if scores[at] > 0 and at not in defining and _sets_apart(unit, named, relevance)
-    }
-    best = max(together, key=lambda at: together[at], default=None)
-    return list(dict.fromkeys(defining)), [] if best is None else [best]
+    ]
+
+    def score(at: int) -> float:
+        return scores[at] + SAME_SECTION * (_section(units[at], relevance) in sections)
+
+    best = [max(contrasting, key=score)] if contrasting else []
+    return list(dict.fromkeys(defining)), best
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.domain.answering.definitions import is_called, says_what_it_is
@@ -81,7 +81,7 @@ def suggestions(
     for hit in hits:
         for subject, template, marked in _subjects(hit.chunk, terms):
             about = terms(subject)
-            if len(subject) > _LONGEST or not about or any(_says(one, about) for one in seen):
+            if len(subject) > _LONGEST or not about or _is_said(about, seen):
                 continue
             if marked and not _explained(about, marked, terms):
                 continue
@@ -90,22 +90,22 @@ def suggestions(
             yield Suggestion(subject if asks else template[spoken].format(subject), subject)
 
 
-def _says(said: frozenset[int], about: frozenset[int]) -> bool:
-    """Whether nearly all of it is said."""
-    return len(about & said) > _SAME * len(about)
+def _is_said(about: frozenset[int], seen: Iterable[frozenset[int]]) -> bool:
+    """Whether one of the subjects seen has nearly all of these terms."""
+    return any(len(about & one) > _SAME * len(about) for one in seen)
 
 
 def _subjects(chunk: Chunk, terms: Terms) -> Iterator[tuple[str, dict[str, str], Passage | None]]:
     """Subject, the question's wording, and the passage that marks the subject as a term."""
     for passage in chunk.passages:
         if passage.kind not in _ASK_THEMSELVES:
-            for marked in passage.terms:
-                term = " ".join(marked.split()).strip(_ENDINGS)
-                if _LABEL.fullmatch(term) or len(term.split()) > _LONGEST_TERM:
-                    continue
-                label = chunk.language != "de" and _is_label(term, passage)
-                if not label:
-                    yield term, _MEANS, passage
+            marked = (" ".join(term.split()).strip(_ENDINGS) for term in passage.terms)
+            yield from (
+                (term, _MEANS, passage)
+                for term in marked
+                if len(term.split()) <= _LONGEST_TERM
+                and not _is_label(term, passage, chunk.language)
+            )
     for heading in chunk.heading_path[-1:]:
         subject = _NUMBER.sub("", " ".join(heading.split()))
         if len(terms(subject)) >= _TELLING_HEADING and not _NO_SUBJECT.match(subject):
@@ -119,12 +119,14 @@ def _explained(about: frozenset[int], passage: Passage, terms: Terms) -> bool:
     return is_called(about, passage.text, terms) or says_what_it_is(passage.text, about, terms)
 
 
-def _is_label(term: str, passage: Passage) -> bool:
-    """Whether what follows it after a colon or dash is no definition: "Speed: Twice that of ...".
+def _is_label(term: str, passage: Passage, language: str) -> bool:
+    """Whether it says what the paragraph is, "Note: ...", or no definition follows it.
 
-    Told by the capital, so not in German.
+    "Speed: Twice that of ..." is recognised by the capital, so not in German.
     """
-    if passage.kind is BlockKind.GLOSSARY_ENTRY:
+    if _LABEL.fullmatch(term):
+        return True
+    if language == "de" or passage.kind is BlockKind.GLOSSARY_ENTRY:
         return False
     at = passage.text.find(term)
     told = _AFTER_LABEL.match(passage.text, at + len(term)) if at >= 0 else None

@@ -110,13 +110,15 @@ def _spans(
     else:
         for is_list, first, last in _stretches(text):
             part = text[first:last]
-            if is_list:
-                found = ((BlockKind.LIST, *span) for span in list_items(part))
-            else:
-                sentences = split_sentences(part, language)
-                pieces = (piece for span in sentences for piece in _pieces(part, span))
-                found = ((passage.kind, *span) for span in pieces)
-            yield from ((kind, first + start, first + end) for kind, start, end in found)
+            kind = BlockKind.LIST if is_list else passage.kind
+            found = list_items(part) if is_list else _sentences(part, split_sentences, language)
+            yield from ((kind, first + start, first + end) for start, end in found)
+
+
+def _sentences(text: str, split_sentences: SplitSentences, language: str) -> Iterator[Span]:
+    """Sentences, those that are too long cut into pieces."""
+    for span in split_sentences(text, language):
+        yield from _pieces(text, span)
 
 
 def _stretches(text: str) -> Iterator[tuple[bool, int, int]]:
