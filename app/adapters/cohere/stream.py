@@ -107,9 +107,7 @@ class StreamReader:
     def _add_claim(self, citation: Citation) -> None:
         if citation.type not in (None, "TEXT_CONTENT"):
             return  # about the model's thinking or plan, which no reader sees
-        known = self._documents.paragraph_ids
-        sources = (source.id for source in citation.sources or () if source.type == "document")
-        paragraphs = dict.fromkeys(known[name] for name in sources if name in known)
+        paragraphs = self._cited_paragraphs(citation)
         if not paragraphs or citation.start is None or citation.end is None:
             return
         self._claims.append(
@@ -118,9 +116,14 @@ class StreamReader:
                 citation.start,
                 citation.end,
                 citation.text or "",
-                tuple(paragraphs),
+                paragraphs,
             )
         )
+
+    def _cited_paragraphs(self, citation: Citation) -> tuple[str, ...]:
+        known = self._documents.paragraph_ids
+        sources = (source.id for source in citation.sources or () if source.type == "document")
+        return tuple(dict.fromkeys(known[name] for name in sources if name in known))
 
     def _placed(self) -> Iterator[GeneratedCitation]:
         """Citations whose text has arrived; the others are kept."""

@@ -146,6 +146,14 @@ def pair_tags(tokens: Sequence[Token]) -> None:
 
 
 def _pair(tokens: Sequence[Token], *, inline: bool) -> None:
+    kept = _paired(tokens, inline=inline)
+    for token in tokens:
+        if token.type != "partial" and id(token) not in kept:
+            token.meta.pop("tag", None)
+
+
+def _paired(tokens: Sequence[Token], *, inline: bool) -> set[int]:
+    """The `id` of each tag that passes and is empty or has a partner."""
     scopes: list[list[Token]] = [[]]
     kept: set[int] = set()
     for token in tokens:
@@ -160,9 +168,7 @@ def _pair(tokens: Sequence[Token], *, inline: bool) -> None:
             scopes[-1].append(token)
         elif (opening := _partner(tag.name, scopes[-1])) is not None:
             kept |= {id(opening), id(token)}
-    for token in tokens:
-        if token.type != "partial" and id(token) not in kept:
-            token.meta.pop("tag", None)
+    return kept
 
 
 def _follow(step: int, scopes: list[list[Token]]) -> None:

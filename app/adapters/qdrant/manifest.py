@@ -26,15 +26,10 @@ def manifest_from_json(data: object, where: str) -> BookManifest:
     if not isinstance(data, dict) or data.get("layout") != LAYOUT:
         message = f"{where}: not an index of layout {LAYOUT}; ingest the book again"
         raise IndexUnreadable(message)
-    values = {field.name: data[field.name] for field in fields(BookManifest) if field.name in data}
-    wrong = [
-        field.name
-        for field in fields(BookManifest)
-        if (field.name not in values and field.default is MISSING)
-        or (field.name in values and not _fits(values[field.name], str(field.type)))
-    ]
+    wrong = _wrong_fields(data)
     if wrong:
         raise _damaged(where, ", ".join(wrong))
+    values = {field.name: data[field.name] for field in fields(BookManifest) if field.name in data}
     try:
         return BookManifest(**{**values, "book": BookId(values["book"])})
     except InputError as error:
@@ -75,6 +70,19 @@ def _digest(data: Mapping[str, object]) -> str:
 
 def _damaged(where: str, reason: str) -> IndexUnreadable:
     return IndexUnreadable(f"{where}: damaged manifest ({reason}); ingest the book again")
+
+
+def _wrong_fields(data: Mapping[str, object]) -> list[str]:
+    """The fields that are missing without a default, or of another type."""
+    return [
+        field.name
+        for field in fields(BookManifest)
+        if not (
+            _fits(data[field.name], str(field.type))
+            if field.name in data
+            else field.default is not MISSING
+        )
+    ]
 
 
 def _fits(value: object, type_name: str) -> bool:

@@ -161,13 +161,8 @@ class Catalogue:
         if now - self._remembered >= _REMEMBER_SECONDS:
             self._books, self._remembered = {}, now
         known = {served.collection: served for served in self._books.values()}
-        books = await asyncio.gather(
-            *(
-                self._served(alias, known)
-                for alias in answer.aliases
-                if alias.alias_name.startswith(self.prefix + "_")
-            )
-        )
+        ours = [one for one in answer.aliases if one.alias_name.startswith(self.prefix + "_")]
+        books = await asyncio.gather(*(self._served(alias, known) for alias in ours))
         found = dict(sorted(one for one in books if one))
         self._damaged = {book: one for book, one in found.items() if isinstance(one, _DamagedBook)}
         self._failed = {book: why for book, why in self._failed.items() if book in found}
