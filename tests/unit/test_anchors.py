@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from app.adapters.markdown import read_book
+from app.adapters.markdown import read_book, read_text
 from app.adapters.markdown.mdbook import site as mdbook
 from app.adapters.markdown.mkdocs import site as mkdocs
 from app.adapters.markdown.myst import site as myst
@@ -227,3 +227,18 @@ def test_python_markdown_takes_closing_hashes_off_before_an_attribute_list(
     (tmp_path / "docs" / "index.md").write_text(f"# T\n\n## {source}\n")
     heading = next(block for block in read_book(tmp_path).blocks() if block.level == 2)
     assert (heading.text, heading.anchor) == (text, "v1")
+
+
+@pytest.mark.parametrize("site", [Site.DOCUSAURUS, Site.PLAIN])
+@pytest.mark.parametrize(
+    ("heading", "text", "anchor"),
+    [
+        ("Two parts {/*first-part*/}", "Two parts", "first-part"),
+        ("Two parts {/* #first-part */}", "Two parts", "first-part"),
+    ],
+)
+def test_an_id_in_a_comment_is_the_headings_anchor(
+    heading: str, text: str, anchor: str, site: Site
+) -> None:
+    found = read_text(f"# Title\n\n## {heading}\n\nText.\n", site=site).blocks[1]
+    assert (found.text, found.anchor) == (text, anchor)

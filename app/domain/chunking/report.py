@@ -88,11 +88,14 @@ def _identity(chunks: Sequence[Chunk]) -> Iterator[str]:
 
 def _pairs(given: CheckInput) -> Iterator[bool]:
     """Yield for each adjacent pair that could overlap whether it does."""
+    fits: dict[int, bool] = {}
     for before, chunk in pairwise(given.chunks):
         if before.file != chunk.file or _is_separate(before) or _is_separate(chunk):
             continue
         block = given.inside(before.file, before.char_end - 1, before.char_end)[-1]
-        if block.kind is not BlockKind.HEADING and _fits_overlap(given, block):
+        if block.start not in fits:  # many chunks may end in one long block
+            fits[block.start] = block.kind is not BlockKind.HEADING and _fits_overlap(given, block)
+        if fits[block.start]:
             yield bool(chunk.overlap_start)
 
 

@@ -18,7 +18,8 @@ from app.domain.fast_dataclass import fast_dataclass
 
 # Each is matched at the last bracket of its kind in a heading.
 _BRACE_ID = re.compile(r"\{#(?P<id>[^{}\s]+)\}\s*$")
-_COMMENT_ID = re.compile(r"\{/\*\s*#(?P<id>[\w-]+)\s*\*/\}\s*$")
+# `{/* #id */}` of Docusaurus and `{/*id*/}` of other MDX sites; `{/* note */}` is a comment.
+_COMMENT_ID = re.compile(r"\{/\*(?:\s*#)?(?P<id>[\w-]+)\s*\*/\}\s*$")
 _BRACKET_ID = re.compile(r"\[\[(?P<id>[^\[\]\s]+)\]\]\s*$")
 _ATTRIBUTES = re.compile(r"\{:?(?P<list>[ \t]*+(?:[#.:\w][^{}]*)?)\}\s*$")
 _LIST_ID = re.compile(r"(?:^|\s)(?:#|id=\"?)(?P<id>[^\s\"}]+)")
@@ -49,8 +50,10 @@ def heading_source(content: str, dialect: Dialect) -> HeadingSource:
     """Split an explicit id, in any notation the dialect knows, from a heading's content."""
     patterns: list[re.Pattern[str]] = []
     if dialect.mdx:
-        patterns += [_BRACE_ID, _COMMENT_ID]
-    if dialect.bracket_ids:
+        patterns.append(_BRACE_ID)
+    if dialect.mdx or dialect.foreign_ids:
+        patterns.append(_COMMENT_ID)
+    if dialect.foreign_ids:
         patterns.append(_BRACKET_ID)
     for pattern in patterns:
         last = content.rfind("[[" if pattern is _BRACKET_ID else "{")

@@ -95,8 +95,8 @@ class Dialect:
     """`{: #id .class key="value"}`."""
     attribute_lists: bool = False
     """`{#id .class}` behind headings, blocks and spans."""
-    bracket_ids: bool = False
-    """`# Title[[id]]`."""
+    foreign_ids: bool = False
+    """Of headings in other generators' notations: `# Title[[id]]`, `# Title {/*id*/}`."""
     templates: bool = False
     """`{#if}`, `{% tag %}`, `{{< shortcode >}}` on lines of their own."""
     mdbook: bool = False

@@ -24,7 +24,7 @@ from app.domain.document import Site, SourceWarning
 DIALECT = Dialect(
     kramdown=True,
     attribute_lists=True,
-    bracket_ids=True,
+    foreign_ids=True,
     templates=True,
     directives=True,
     math=True,
