@@ -94,6 +94,8 @@ class CohereDouble:
     citation_order: CitationOrder = "after"
     pieces: int = 4
     """Words in a content-delta event."""
+    first_piece: int = 0
+    """Words in the first of them; 0 for as many as in the others."""
     first_pause: float = 0.0
     """Seconds before the first event of a chat stream."""
     pause: float = 0.0
@@ -543,7 +545,7 @@ def _stream(
     if double.citation_order == "before":
         yield from _citation_events(citations)
     sent = 0
-    for number, piece in enumerate(_pieces(reply.text, double.pieces)):
+    for number, piece in enumerate(_pieces(reply.text, double.pieces, double.first_piece)):
         if number == 1 and kind == "drop_mid":
             yield None
             return
@@ -584,10 +586,13 @@ def _event(data: Json) -> str:
     return f"event: {data['type']}\ndata: {json.dumps(data)}\n\n"
 
 
-def _pieces(text: str, words_each: int) -> Iterator[str]:
+def _pieces(text: str, words_each: int, words_first: int) -> Iterator[str]:
     """The text in pieces of a few words, each with the blank before it, as tokens are."""
     parts = re.findall(r"\s*\S+|\s+$", text)
-    for start in range(0, len(parts), words_each):
+    first = words_first or words_each
+    if parts:
+        yield "".join(parts[:first])
+    for start in range(first, len(parts), words_each):
         yield "".join(parts[start : start + words_each])
 
 

@@ -16,7 +16,9 @@ the sample book or another one, and prints:
   generator of one reader alone. Then all streams begun in the same moment.
 - memory: the server's resident memory after each tenth of the answers.
 
-The rates that Cohere allows a key are lifted. All processes share this machine.
+The double's first event has eight words, the others two: an answer is shown from where a paragraph
+supports its beginning (three terms, about six words), and the wait for these is the model's. The
+rates that Cohere allows a key are lifted. All processes share this machine.
 """
 
 from __future__ import annotations
@@ -65,7 +67,7 @@ EVENTS = 25
 def run_double(first_pause: float, pause: float) -> None:
     from tests.cohere_double import CohereDouble  # noqa: PLC0415 - for this process alone
 
-    with CohereDouble(pieces=2, first_pause=first_pause, pause=pause) as double:
+    with CohereDouble(pieces=2, first_piece=8, first_pause=first_pause, pause=pause) as double:
         print(double.url, flush=True)
         while True:
             time.sleep(1)

@@ -85,7 +85,24 @@ def shown(*pieces: str, in_place: bool = True) -> list[tuple[str, int]]:
 
 
 def test_nothing_is_shown_before_a_sentence_is_supported() -> None:
-    assert shown(f"{FABLE} ", SAID, " In") == [("", 0), ("", 0), (f"{FABLE} {SAID} In", 0), ("", 1)]
+    pieces = (f"{FABLE} ", "Leaves are", " the main site of photosynthesis", ". In")
+    texts = [text for text, _ in shown(*pieces)]
+    assert texts == ["", "", f"{FABLE} Leaves are the main site of photosynthesis", ". In", ""]
+
+
+def test_a_sentence_is_shown_as_soon_as_a_paragraph_supports_its_beginning() -> None:
+    pieces = ("Leaves are", " the main", " site of", " photosynthesis", ".")
+    texts = [text for text, _ in shown(*pieces)]
+    assert texts == ["", "", "Leaves are the main site of", " photosynthesis", ".", ""]
+
+
+def test_a_sentence_shown_in_part_is_shown_to_its_end_whatever_it_says() -> None:
+    told = "Leaves are the main site of stamps, parrots, films and jazz, say owls in 1999."
+    pieces = (told[:31], told[31:50], f"{told[50:]} ", FABLE, " Owls ", "like jazz music. ")
+    builder = CitedAnswerBuilder(verifier())
+    texts = [builder.write(piece)[0] for piece in pieces] + [builder.close()[0]]
+    assert "".join(texts).strip() == builder.text.strip() == told
+    assert builder.unsupported
 
 
 def test_sentences_that_cannot_break_the_share_are_shown_as_they_are_written() -> None:

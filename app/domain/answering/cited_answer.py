@@ -2,9 +2,10 @@
 out.
 
 A sentence without a citation is attributed to a consulted paragraph where that is possible
-(`attribution`). At every moment at least `MIN_SUPPORTED` of the sentences shown are supported,
-whatever the rest turns out to be: text that would break this is held back until enough of it is
-supported, and dropped if that never happens. So nothing shown is ever taken back.
+(`attribution`). At every moment at least `MIN_SUPPORTED` of the sentences shown are supported, the
+last one by its beginning: as soon as a paragraph supports its first few words it is shown as it is
+written. Text that would break this is held back until enough of it is supported, and dropped if
+that never happens. So nothing shown is ever taken back.
 """
 
 from __future__ import annotations
@@ -128,10 +129,21 @@ class CitedAnswerBuilder:
         done = self._complete[-1][1] if self._complete else 0
         if closing or cited or _MAY_END.search(self.text, done):
             self._judge(closing=closing)
-        # As if the sentence begun were to fail.
-        begun = len(self._complete) + (not closing)
-        enough = self._supporting >= MIN_SUPPORTED * begun
-        return self._show(len(self.text) if enough else max(self._shown, self._sure))
+        return self._show(len(self.text) if self._enough(closing) else max(self._shown, self._sure))
+
+    def _enough(self, closing: bool) -> bool:
+        """Whether all of the text can be shown. A sentence that is shown in part goes on."""
+        complete = len(self._complete)
+        if closing:
+            return self._supporting >= MIN_SUPPORTED * complete
+        needed = MIN_SUPPORTED * (complete + 1)
+        if self._supporting >= needed or self._supporting + 1 < needed:
+            return self._supporting >= needed
+        done = self._complete[-1][1] if self._complete else 0
+        if self.text[done : self._shown].strip():
+            return True
+        words = self.text.rfind(" ", done)  # the last word may go on
+        return words > done and self._will_be_supported(done, words)
 
     def _show(self, end: int) -> tuple[str, list[Citation]]:
         shown, self._shown = self.text[self._shown : end], end
@@ -159,7 +171,7 @@ class CitedAnswerBuilder:
         self._supporting = self._sure = 0
         for count, (start, end) in enumerate(self._complete, 1):
             self._supporting += self._will_be_supported(start, end)
-            if self._supporting >= MIN_SUPPORTED * count:
+            if self._supporting >= MIN_SUPPORTED * count or start < self._shown < end:
                 self._sure = end
 
     def _attribute(self, sentences: Sequence[Span]) -> None:
