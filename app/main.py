@@ -19,11 +19,10 @@ from typing import Any, TypeAlias
 from fastapi import FastAPI
 from starlette.routing import BaseRoute
 
-from app.api import book_list, citing, problems, routes, security
+from app.api import problems, routes, security
 from app.api.answer_runs import AnswerRuns
-from app.api.rate_limit import RateLimit
-from app.api.shares import Capacity, Shares
-from app.api.widget import widget_files
+from app.api.limits import Capacity, RateLimit, Shares
+from app.api.pages import BOOK_LIST_ROUTES, widget_files
 from app.bootstrap import Application, application
 from app.settings import Settings
 
@@ -44,7 +43,7 @@ def create_app(
     settings: Settings | None = None,
     *,
     open_application: OpenApplication = application,
-    site: Sequence[BaseRoute] = book_list.ROUTES,
+    site: Sequence[BaseRoute] = BOOK_LIST_ROUTES,
 ) -> FastAPI:
     """Return the ASGI application; its clients are opened when it starts, not before.
 
@@ -82,7 +81,6 @@ def create_app(
     problems.install(app)
     security.install(app, settings)
     app.include_router(routes.router)
-    app.include_router(citing.router)
     app.mount("/widget", widget_files())
     app.router.routes.extend(site)
     _extend_description(app)

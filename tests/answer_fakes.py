@@ -22,20 +22,20 @@ from app.services.answer import AnswerQuestion
 from app.services.answerability import AnswerabilityScorer
 from app.services.chapters import ConsultChapters
 from app.services.consultation import ConsultBook
-from app.services.extractive_generator import ExtractiveGenerator
 from app.services.feature_reranker import FeatureReranker
 from app.services.follow_ups import SuggestFollowUps
-from app.services.page_glossary import LookUpTerms
-from app.services.page_locator import PageLocator
-from app.services.ports import (
+from app.services.generators import (
+    ExtractiveGenerator,
     GeneratedCitation,
     GeneratedEnd,
     GeneratedText,
     GenerationRequest,
     Generator,
     GeneratorEvent,
-    VectorIndex,
 )
+from app.services.page_glossary import LookUpTerms
+from app.services.page_locator import PageLocator
+from app.services.ports import VectorIndex
 from app.services.quote_links import LinkQuotes
 from app.services.retrieve import Retrieve, SearchResult
 from app.services.similarity import SimilarityEncoder

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import cohere
 import httpx
 
-from app.adapters.cohere.calls import Calls
-from app.adapters.cohere.client import open_client
+from app.adapters.cohere.client import Calls, open_client
 from app.adapters.cohere.embedder import CohereEmbedder
 from app.adapters.cohere.limiter import CallLedger, RateLimiter, RateLimits
 from tests.cohere_double import CohereDouble

@@ -13,15 +13,15 @@ from pathlib import Path
 
 from starlette.routing import BaseRoute
 
-from app.api import book_list
 from app.api.connections import server
 from app.api.demo import sample_site
+from app.api.pages import BOOK_LIST_ROUTES
 from app.bootstrap import Application, application
 from app.domain.answer import AnswerMode, Usage
 from app.domain.retrieval.query import Turn
 from app.main import OpenApplication, create_app
+from app.services.generators import GeneratedEnd, GeneratedText, GenerationRequest, GeneratorEvent
 from app.services.ingest import IngestRequest
-from app.services.ports import GeneratedEnd, GeneratedText, GenerationRequest, GeneratorEvent
 from app.settings import Settings
 
 
@@ -72,7 +72,7 @@ def sample_routes(settings: Settings) -> Sequence[BaseRoute]:
 def serving(
     settings: Settings,
     open_application: OpenApplication = application,
-    site: Sequence[BaseRoute] = book_list.ROUTES,
+    site: Sequence[BaseRoute] = BOOK_LIST_ROUTES,
 ) -> Iterator[str]:
     """Serve until the context ends; yield the address, such as `http://127.0.0.1:54321`."""
     app = create_app(settings, open_application=open_application, site=site)

@@ -1,14 +1,20 @@
-"""Hashes of a book's folder and of this program: if both are equal, an ingest changes nothing."""
+"""What tells that an ingest would change nothing: hashes of the book's folder and of this program.
+
+`FileLastRunStore` keeps those of each book's last ingest.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import logging
 import os
 import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from app.domain.book_id import BookId
 from app.domain.errors import BookError
 from app.services.book_folder import file_inside
 
@@ -73,3 +79,34 @@ def program_fingerprint() -> str:
     packages = {name.name for folder in sys.path for name in Path(folder).glob("*.dist-info")}
     digest.update("\n".join(sorted(packages)).encode())
     return digest.hexdigest()
+
+
+_log = logging.getLogger(__name__)
+
+
+class FileLastRunStore:
+    """`LastRunStore` in `<folder>/<book>.json`. A lost or damaged file costs one full run."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def recall(self, book: BookId) -> str:
+        return await asyncio.to_thread(self._recall, book)
+
+    async def remember(self, book: BookId, text: str) -> None:
+        await asyncio.to_thread(self._remember, book, text)
+
+    def _recall(self, book: BookId) -> str:
+        try:
+            return (self._folder / f"{book}.json").read_text("utf-8")
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+    def _remember(self, book: BookId, text: str) -> None:
+        new = self._folder / f"{book}.{os.getpid()}.new"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            new.write_text(text, "utf-8")
+            new.replace(self._folder / f"{book}.json")
+        except OSError as error:
+            _log.warning("ingest.not_remembered", extra={"book": book, "reason": str(error)})

@@ -39,7 +39,7 @@ from app.domain.prompting import (
     sources_message,
 )
 from app.domain.retrieval.query import ContextPassage, Turn
-from app.services.ports import (
+from app.services.generators import (
     GeneratedCitation,
     GeneratedEnd,
     GeneratedText,

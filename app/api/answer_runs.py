@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 from cachetools import TTLCache
 from pydantic import BaseModel
 
+from app.api.events import frame, wire_events
 from app.api.problems import error_event, report
-from app.api.wire_events import frame, wire_events
 from app.domain.answer import AnswerEvent, TextDelta
 from app.domain.answering.request import AskRequest
 from app.domain.errors import ShuttingDown

@@ -24,10 +24,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from app.api.answer_runs import AnswerRuns
-from app.api.clients import is_one_of, site, trusted_proxies
+from app.api.limits import Shares, is_one_of, site, trusted_proxies
 from app.api.problems import problem_response, title_of
 from app.api.security import MAX_HEAD_BYTES
-from app.api.shares import Shares
 from app.settings import Settings
 
 HEAD_SECONDS = 10.0

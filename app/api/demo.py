@@ -17,7 +17,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
-from app.api.widget import WIDGET_FOLDER, WholeFiles
+from app.api.pages import WIDGET_FOLDER, WholeFiles
 from app.bootstrap import SAMPLE_BOOK, Application, sample_pages
 from app.domain.document import BlockKind, Book, Document
 
@@ -138,7 +138,9 @@ def _pager(before: Document | None, after: Document | None) -> str:
 
 async def sample_site(rag: Application) -> Sequence[BaseRoute]:
     """Return the routes of the sample book's pages and images."""
-    return _routes(build_site(*await sample_pages(rag)), SAMPLE_BOOK / "static" / "img")
+    return _routes(
+        build_site(*await sample_pages(rag.settings, rag.index)), SAMPLE_BOOK / "static" / "img"
+    )
 
 
 def _routes(site: DemoSite, images: Path) -> Sequence[BaseRoute]:

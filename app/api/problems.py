@@ -11,14 +11,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from app.api.responses import ErrorEvent, InvalidField, Problem
 from app.domain.errors import (
     BookNotFound,
     ConfigError,
@@ -45,36 +45,77 @@ _UNEXPECTED = "Something went wrong on the server. Quote the request id when you
 _MISCONFIGURED = "The server is not set up correctly. Its operator finds the reason in the log."
 
 
+class InvalidField(BaseModel):
+    """One place of the request that is not as it must be; the value itself is not repeated."""
+
+    field: Annotated[str, Field(examples=["body.history.0.role"])]
+    message: str
+
+
+class Problem(BaseModel):
+    """An RFC 9457 problem: `application/problem+json`."""
+
+    type: str = "about:blank"
+    title: Annotated[str, Field(description="The status in words.")]
+    status: int
+    detail: Annotated[str, Field(description="What is wrong here, for a person to read.")]
+    code: Annotated[str, Field(description="Stable name of the error.")]
+    request_id: Annotated[str, Field(description="Also in `X-Request-ID` and in the log.")]
+    errors: list[InvalidField] | None = None
+    retry_after: Annotated[float | None, Field(description="Seconds to wait, where known.")] = None
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "about:blank",
+                    "title": "Not Found",
+                    "status": 404,
+                    "detail": "no book 'biology' in the index",
+                    "code": "book_not_found",
+                    "request_id": "6f1f0c5b2c3a4b0d",
+                }
+            ]
+        }
+    )
+
+
+class ErrorEvent(BaseModel):
+    code: str
+    message: str
+    retry_after: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ErrorStatus:
     """Response of an error class. `detail`, if not empty, replaces the error's message."""
 
     status: int
     detail: str = ""
 
 
-# The first class of the error's MRO with a rule applies.
-RULES: dict[type[RagError], Rule] = {
-    InputError: Rule(422),
-    BookNotFound: Rule(404),
-    IndexMismatch: Rule(409),
-    IndexBusy: Rule(409),
-    ConfigError: Rule(500, _MISCONFIGURED),
-    Overloaded: Rule(503, "Too many questions at once. Try again in a moment."),
-    ShuttingDown: Rule(503, "The server is being restarted. Try again in a moment."),
-    StorageError: Rule(503, "The index cannot be read just now. Try again in a moment."),
-    ProviderError: Rule(502, "The language model's service failed. Try again in a moment."),
-    ProviderAuthError: Rule(502, _MISCONFIGURED),
-    ProviderRateLimited: Rule(503, "Too many questions at once. Try again in a moment."),
-    ProviderUnavailable: Rule(
+# The first class of the error's MRO that is listed applies.
+_STATUSES: dict[type[RagError], ErrorStatus] = {
+    InputError: ErrorStatus(422),
+    BookNotFound: ErrorStatus(404),
+    IndexMismatch: ErrorStatus(409),
+    IndexBusy: ErrorStatus(409),
+    ConfigError: ErrorStatus(500, _MISCONFIGURED),
+    Overloaded: ErrorStatus(503, "Too many questions at once. Try again in a moment."),
+    ShuttingDown: ErrorStatus(503, "The server is being restarted. Try again in a moment."),
+    StorageError: ErrorStatus(503, "The index cannot be read just now. Try again in a moment."),
+    ProviderError: ErrorStatus(502, "The language model's service failed. Try again in a moment."),
+    ProviderAuthError: ErrorStatus(502, _MISCONFIGURED),
+    ProviderRateLimited: ErrorStatus(503, "Too many questions at once. Try again in a moment."),
+    ProviderUnavailable: ErrorStatus(
         503, "The language model's service does not answer. Try again in a moment."
     ),
-    RagError: Rule(500, _UNEXPECTED),
+    RagError: ErrorStatus(500, _UNEXPECTED),
 }
 
 
-def rule_of(error: RagError) -> Rule:
-    return next(RULES[kind] for kind in type(error).__mro__ if kind in RULES)
+def status_of(error: RagError) -> ErrorStatus:
+    return next(_STATUSES[kind] for kind in type(error).__mro__ if kind in _STATUSES)
 
 
 def title_of(status: int) -> str:
@@ -95,7 +136,7 @@ def report(error: Exception, request: str) -> None:
     """Log unexpected errors and 5xx; errors of the caller are not logged."""
     if not isinstance(error, RagError):
         log.error("http.unexpected_error", extra={"request_id": request}, exc_info=error)
-    elif rule_of(error).status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    elif status_of(error).status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         fields = {"request_id": request, "code": error.code, "error": str(error)}
         log.warning("http.request_failed", extra=fields)
 
@@ -104,7 +145,7 @@ def error_event(error: Exception) -> ErrorEvent:
     """Return the SSE event for a stream that failed."""
     if not isinstance(error, RagError):
         return ErrorEvent(code=RagError.code, message=_UNEXPECTED)
-    message = rule_of(error).detail or str(error)
+    message = status_of(error).detail or str(error)
     return ErrorEvent(code=error.code, message=message, retry_after=retry_after(error))
 
 
@@ -143,7 +184,7 @@ def unexpected(error: Exception, request: str) -> Response:
 async def _on_rag_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, RagError):
         raise error
-    rule, rid = rule_of(error), request_id(request)
+    rule, rid = status_of(error), request_id(request)
     report(error, rid)
     detail = rule.detail or str(error)
     return problem_response(rule.status, error.code, detail, rid, retry_after=retry_after(error))

@@ -17,8 +17,7 @@ from pydantic import (
 from pydantic.config import JsonDict
 
 from app.domain.answering.exercises import Solutions
-from app.domain.answering.scope import NEEDS_PAGE, Scope
-from app.domain.answering.selection import Selection
+from app.domain.answering.request import NEEDS_PAGE, Scope, Selection
 from app.domain.book_id import PATTERN, BookId
 from app.domain.errors import InputError
 from app.domain.retrieval.query import SearchMode, Turn

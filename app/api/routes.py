@@ -4,37 +4,35 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from fastapi.responses import RedirectResponse
 from pydantic.json_schema import models_json_schema
 
 from app.api import sse
 from app.api.answer_runs import AnswerRuns
+from app.api.events import DeltaEvent, SourcesEvent, StartEvent
+from app.api.limits import answer_slot, capacity_of, client_slot
 from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
-from app.api.problems import problem_response, request_id, title_of
+from app.api.problems import ErrorEvent, Problem, problem_response, request_id, title_of
 from app.api.requests import BookName, ChatRequest, SearchRequest
 from app.api.responses import (
     AnswerBody,
     BooksBody,
-    DeltaEvent,
     EmbedderBody,
-    ErrorEvent,
     GeneratorBody,
     GlossaryBody,
     HealthBody,
     HitBody,
-    Problem,
     ReadyBody,
     SearchBody,
-    SourcesEvent,
-    StartEvent,
     TermBody,
 )
-from app.api.shares import answer_slot, capacity_of, client_slot
 from app.bootstrap import Application
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import AskRequest
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
+from app.domain.urls import encoded_url
 from app.services.resilience import in_time, stream_with_deadline
 from app.settings import Settings
 
@@ -242,6 +240,38 @@ async def readyz(request: Request, rag: Rag) -> Response | ReadyBody:
             fault=await rag.model_fault() or None,
         ),
     )
+
+
+# `p-...`, or an id given by the author: any HTML id without a slash.
+ParagraphId = Annotated[str, Path(max_length=200, examples=["p-8v4x1q0mhz"])]
+
+
+@router.get(
+    "/cite/{paragraph_id}",
+    tags=["books"],
+    summary="Go to a paragraph",
+    status_code=302,
+    response_class=RedirectResponse,
+    responses=problems(404, 410, 422, 503),
+)
+async def cite(
+    paragraph_id: ParagraphId,
+    request: Request,
+    rag: Rag,
+    book: BookName | None = None,
+) -> Response:
+    """Redirect to the paragraph's current URL; 410 with the nearest section if it was removed."""
+    target = await rag.cite.find(paragraph_id, book)
+    if target is None:
+        detail = f"no indexed book has a paragraph {paragraph_id!r}"
+        return problem_response(404, "paragraph_not_found", detail, request_id(request))
+    if target.gone:
+        detail = f"the paragraph left the book; the nearest section is {target.url or 'unknown'}"
+        response = problem_response(410, "paragraph_gone", detail, request_id(request))
+        if target.url:
+            response.headers["Link"] = f'<{encoded_url(target.url)}>; rel="alternate"'
+        return response
+    return RedirectResponse(encoded_url(target.url), status_code=302)
 
 
 def add_unreturned_schemas(components: dict[str, dict[str, object]]) -> None:

@@ -16,9 +16,8 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from app.api.clients import trusted_proxies
+from app.api.limits import RateLimited, trusted_proxies
 from app.api.problems import problem_response, unexpected
-from app.api.rate_limit import RateLimited
 from app.domain.errors import ConfigError
 from app.settings import Settings
 

@@ -15,8 +15,16 @@ from app.bootstrap.application import (
     verifying,
 )
 from app.bootstrap.chunking import chunk_book, chunk_report, stream_book
-from app.bootstrap.reading import read_identified, read_source, source_stamp, strategy_of
-from app.bootstrap.sample import SAMPLE_BOOK, SAMPLE_BOOK_ID, sample_pages, sample_request
+from app.bootstrap.reading import (
+    SAMPLE_BOOK,
+    SAMPLE_BOOK_ID,
+    read_identified,
+    read_source,
+    sample_pages,
+    sample_request,
+    source_stamp,
+    strategy_of,
+)
 
 __all__ = [
     "SAMPLE_BOOK",

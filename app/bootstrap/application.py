@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from app.adapters.bm25 import Bm25Encoder
-from app.adapters.last_run_store import FileLastRunStore
+from app.adapters.fingerprints import FileLastRunStore
 from app.adapters.minilm_embedder import MiniLmEmbedder
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_copy import disk_fault
@@ -39,16 +39,16 @@ from app.services.chapters import ConsultChapters
 from app.services.cite import CiteParagraph
 from app.services.consultation import ConsultBook
 from app.services.evaluate import Evaluate
-from app.services.extractive_generator import ExtractiveGenerator
 from app.services.feature_reranker import FeatureReranker
 from app.services.follow_ups import SuggestFollowUps
 from app.services.gc_control import frozen_heap
+from app.services.generators import ExtractiveGenerator, Generator
 from app.services.ingest import IngestBook
 from app.services.lexical import FINGERPRINT as LEXICAL_FINGERPRINT
 from app.services.migrate import MigrateBooks
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
-from app.services.ports import BookStore, Embedder, Generator
+from app.services.ports import BookStore, Embedder
 from app.services.quote_links import LinkQuotes
 from app.services.retrieve import Retrieve
 from app.services.similarity import SimilarityEncoder

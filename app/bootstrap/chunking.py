@@ -21,9 +21,8 @@ from app.domain.chunking import (
     stream_chunks,
 )
 from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.config import RecursiveConfig
+from app.domain.chunking.config import RecursiveConfig, script_scale
 from app.domain.chunking.report import Report, guarantee_report
-from app.domain.chunking.script_scale import script_scale
 from app.domain.document import Book, Document, Span
 from app.domain.errors import BookError, InputError
 from app.domain.links import page_links

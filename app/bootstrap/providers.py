@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeAlias
 
-from app.adapters.cohere.calls import Calls
-from app.adapters.cohere.client import open_client
+from app.adapters.cohere.client import Calls, open_client
 from app.adapters.cohere.embedder import CohereEmbedder
 from app.adapters.cohere.generator import CohereGenerator
 from app.adapters.cohere.limiter import (
@@ -33,7 +32,8 @@ from app.domain.chunking import (
 )
 from app.domain.cost import Tariff
 from app.domain.errors import ConfigError, StorageError
-from app.services.ports import BookStore, Embedder, Generator, QuestionRewriter, Reranker
+from app.services.generators import Generator
+from app.services.ports import BookStore, Embedder, QuestionRewriter, Reranker
 from app.services.resilience import (
     CircuitBreaker,
     GuardedEmbedder,

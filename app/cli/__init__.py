@@ -1,5 +1,61 @@
-"""The command line: `textbook-rag`, `python -m app.cli`."""
+"""Arguments in, exit code out: 0 done, 1 failed, 2 wrong input or settings, 130 interrupted."""
 
-from app.cli.entry import main
+from __future__ import annotations
 
-__all__ = ["main"]
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from app.cli.arguments import parser
+from app.cli.logs import logging_to
+from app.domain.errors import ConfigError, InputError, RagError
+from app.domain.long_text import is_well_formed
+from app.services.book_folder import shown_name
+from app.settings import Settings
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. A RagError is printed as one line on stderr."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A character that the terminal cannot show is escaped, as JSON does.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        arguments = parser().parse_args(argv)
+        _require_text(arguments)
+        with logging_to(sys.stderr):
+            return int(asyncio.run(arguments.run(arguments, _settings())) or 0)
+    except RagError as error:
+        line = "; ".join([str(error), *getattr(error, "__notes__", [])])
+        print(f"textbook-rag: {line}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader of the output (head, less) may stop early.
+        sys.stderr.close()
+        return 0
+    except KeyboardInterrupt:
+        print("textbook-rag: stopped; the index is as it was", file=sys.stderr)
+        return 130
+
+
+def _require_text(arguments: argparse.Namespace) -> None:
+    """Raise InputError for a text that is not UTF-8; a file name may be any bytes."""
+    for value in vars(arguments).values():
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, str) and not is_well_formed(one) and not Path(one).exists():
+                message = f"{shown_name(one)}: not UTF-8"
+                raise InputError(message)
+
+
+def _settings() -> Settings:
+    try:
+        return Settings()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        message = f"setting {name}: {first['msg']} (see .env.example)"
+        raise ConfigError(message) from None

@@ -1,5 +1,5 @@
 import sys
 
-from app.cli.entry import main
+from app.cli import main
 
 sys.exit(main())

@@ -17,7 +17,7 @@ from app.domain.evaluation.gold_question import Question, fingerprint
 from app.domain.evaluation.helpfulness import Helpfulness, Outcome, summary
 from app.domain.retrieval.query import SearchMode
 from app.services.evaluate import STANDARD_DEPTH
-from app.services.evaluate_helpful import EvaluateHelpful
+from app.services.evaluate_answers import EvaluateHelpful
 from app.settings import Settings
 
 _Row: TypeAlias = tuple[str, ...]

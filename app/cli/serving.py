@@ -35,8 +35,9 @@ async def demo(arguments: argparse.Namespace, settings: Settings) -> None:
 
 async def _serve(settings: Settings, *, sample: bool = False) -> None:
     # Importing these takes half a second, which other commands should not pay.
-    from app.api import book_list, demo  # noqa: PLC0415
+    from app.api import demo  # noqa: PLC0415
     from app.api.connections import server  # noqa: PLC0415
+    from app.api.pages import BOOK_LIST_ROUTES  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415
 
     _require_free_port(settings)
@@ -53,7 +54,7 @@ async def _serve(settings: Settings, *, sample: bool = False) -> None:
         if fault:
             remark(f"warning: answers are extractive until the model answers: {fault}")
         remark(f"serving at http://{settings.host}:{settings.port} (Ctrl-C stops)")
-        site = await demo.sample_site(rag) if sample else book_list.ROUTES
+        site = await demo.sample_site(rag) if sample else BOOK_LIST_ROUTES
         web = create_app(settings, open_application=opened, site=site)
         await server(web, settings).serve()
 

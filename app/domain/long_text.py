@@ -1,4 +1,4 @@
-"""A long text held as UTF-8: a string with one emoji takes four bytes for every character."""
+"""Texts held as UTF-8, and texts that UTF-8 cannot hold."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ _LONG = 1 << 20
 
 
 class LongText:
-    """Has a string's length, characters and slices (with a step of 1), and `str()`."""
+    """Has a string's length, characters and slices (with a step of 1), and `str()`.
+
+    It takes less memory: a string with one emoji takes four bytes for every character.
+    """
 
     __slots__ = ("_length", "_parts")
 
@@ -51,3 +54,19 @@ Text: TypeAlias = str | LongText
 def held(text: str) -> Text:
     """Return the text in the form that takes least memory."""
     return LongText(text) if len(text) >= _LONG and not text.isascii() else text
+
+
+def is_well_formed(text: str) -> bool:
+    """Whether the text has no lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def well_formed(text: str) -> str:
+    """Replace each lone surrogate by U+FFFD."""
+    if is_well_formed(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -21,22 +21,16 @@ from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.exercises import Solutions, read_first
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import to_read
-from app.domain.answering.history import recent
-from app.domain.answering.intents import requested
+from app.domain.answering.intents import requested, small_talk_reply
 from app.domain.answering.refusal import RefusalPolicy
-from app.domain.answering.request import AskRequest
-from app.domain.answering.small_talk import small_talk_reply
+from app.domain.answering.request import AskRequest, recent
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Verifier, by_paragraph
 from app.domain.errors import ProviderUnavailable, QuestionError
 from app.services.chapters import Clarification, ConsultChapters
 from app.services.consultation import Consultation, ConsultBook
-from app.services.fallback_generator import FallbackGenerator
 from app.services.follow_ups import SuggestFollowUps
-from app.services.ports import (
-    GeneratedEnd,
-    Generator,
-)
+from app.services.generators import FallbackGenerator, GeneratedEnd, Generator
 from app.services.quote_links import LinkQuotes
 from app.services.written_answer import WrittenAnswer, refusal, refused, source_of
 

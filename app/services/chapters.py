@@ -10,8 +10,11 @@ from cachetools import LRUCache
 
 from app.domain.answer import Confidence, Source
 from app.domain.answering.chapters import (
+    TERM_QUESTIONS,
+    Asking,
     Chapter,
     chapters_of,
+    clarifying_question,
     context_of,
     exercise_numbered,
     exercises,
@@ -19,7 +22,6 @@ from app.domain.answering.chapters import (
     page_of,
     summary_sections,
 )
-from app.domain.answering.clarifying import TERM_QUESTIONS, Asking, clarifying_question
 from app.domain.answering.excerpts import (
     asked_terms,
     first_sentences,
@@ -30,8 +32,7 @@ from app.domain.answering.excerpts import (
 from app.domain.answering.extractive import ExtractiveAnswer
 from app.domain.answering.intents import ChapterReference, Here, Intent, IntentKind
 from app.domain.answering.question_analysis import analyse
-from app.domain.answering.request import AskRequest
-from app.domain.answering.scope import PageLocation
+from app.domain.answering.request import AskRequest, PageLocation
 from app.domain.answering.units import SplitSentences
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk

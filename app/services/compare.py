@@ -13,8 +13,7 @@ from app.domain.document import Book
 from app.domain.evaluation.gold_question import Question
 from app.services.evaluate import Evaluate, EvaluationRequest
 from app.services.ingest import ChunkBook, IngestBook, IngestRequest
-from app.services.phases import Advance, ignore
-from app.services.ports import ProgressReporter
+from app.services.phases import Advance, ProgressReporter, ignore
 
 
 @dataclass(frozen=True, slots=True)

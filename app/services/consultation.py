@@ -19,16 +19,22 @@ from app.domain.answering.exercises import Solutions, asked_exercise, explaining
 from app.domain.answering.extractive import ExtractiveAnswer, whole
 from app.domain.answering.question_analysis import QuestionAnalysis, analyse
 from app.domain.answering.refusal import RefusalPolicy, answerability
-from app.domain.answering.request import AskRequest
-from app.domain.answering.scope import NEEDS_PAGE, PageLocation, Scope, narrowed, page_preferred
-from app.domain.answering.selection import selected_paragraph
+from app.domain.answering.request import (
+    NEEDS_PAGE,
+    AskRequest,
+    PageLocation,
+    Scope,
+    narrowed,
+    page_preferred,
+    selected_paragraph,
+)
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchMode, SearchQuery
 from app.domain.terms import words
 from app.services.answerability import JUDGED_HITS, AnswerabilityScorer
+from app.services.generators import GenerationRequest
 from app.services.page_locator import PageLocator
-from app.services.ports import GenerationRequest
 from app.services.retrieve import SearchResult
 from app.services.term_upper_bounds import TermUpperBounds
 from app.services.vocabulary import BookVocabulary

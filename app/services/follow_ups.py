@@ -1,21 +1,148 @@
-"""Suggest what to ask next: only questions that the index shows the book can answer."""
+"""Suggest what to ask next: terms and sections near what was found.
+
+Only questions that the index shows the book can answer are suggested.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol
 
+from app.domain.answering.definitions import is_called, says_what_it_is
 from app.domain.answering.invisible import without_invisible
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.refusal import share_of_ceilings
-from app.domain.answering.suggestions import suggestions
+from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.document import BlockKind
 from app.domain.errors import RagError
 from app.domain.retrieval.query import Hit, SearchFilter
 from app.domain.terms import Terms
 from app.services.term_upper_bounds import TermUpperBounds
+
+_LONGEST = 80  # characters of a term or heading
+_SAME = 0.6
+"""Share of a subject's terms by which it is one that was asked about."""
+_TELLING_HEADING = 2
+"""Terms that a heading must have: "Summary" and "Exercises" name no subject."""
+_MEANS = {
+    "en": 'What does "{}" mean?',
+    "es": "¿Qué significa «{}»?",
+    "de": "Was bedeutet „{}“?",
+    "fr": "Que signifie « {} » ?",
+    "pt": "O que significa «{}»?",
+    "it": "Che cosa significa «{}»?",
+}
+_SAYS = {
+    "en": 'What does the book say about "{}"?',
+    "es": "¿Qué dice el libro sobre «{}»?",
+    "de": "Was sagt das Buch über „{}“?",
+    "fr": "Que dit le livre de « {} » ?",
+    "pt": "O que diz o livro sobre «{}»?",
+    "it": "Che cosa dice il libro su «{}»?",
+}
+_AFTER_LABEL = re.compile(r"\W{0,3}(?::|[\u2013\u2014]|\s-\s)\s*(\w+)")
+_BEGIN_DEFINITIONS = frozenset(
+    "a an the any one when how what un una el la le eine ein der die das um uma".split()
+)
+_ENDINGS = " \t:;,.\"'\u201c\u201d*"
+_LONGEST_TERM = 5  # words
+_NO_SUBJECT = re.compile(
+    r"^(?:(?:review|discussion|practice) questions?|critical thinking|free response"
+    r"|(?:exercise|problem|question|quiz|solution)(?:s|zes)?(?: \d[\d.]*\w?)?"
+    r"|(?:\S+ )?(?:exercise|quiz)(?:s|zes)?(?::.*)?"
+    r"|test your (?:knowledge|understanding)|check your (?:understanding|answers)"
+    r"|(?:key|new) (?:terms?|concepts?|ideas?)|(?:section|chapter|lesson) (?:summary|goals|review)"
+    r"|learning (?:objectives|outcomes|goals)|further (?:reading|resources|information)"
+    r"|what you.(?:ve learned|ll learn)|what.s next|next steps|table of contents|see also"
+    r"|faqs?|frequently asked questions)$",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(
+    r"(?:notes?|n\.?b\.?|remarks?|tips?|hints?|warnings?|caution|danger|important|info|examples?"
+    r"|exercises?|questions?|answers?|solutions?|problems?|proof|theorem|lemma|definition|summary"
+    r"|step|figure|table|listing|chapter|section|part|todo|update|result|output|input|pros?|cons?)"
+    r"(?: \d[\d.]*)?",
+    re.IGNORECASE,
+)
+"""Words that say what a paragraph is, "Note: ...", and not what it is about."""
+_NUMBER = re.compile(r"^(?:[^\W\d]+\s+)?\d+(?:(?:\.\d+)+[.:)]?|[.:)])\s+")
+_ASK_THEMSELVES = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION})
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    question: str
+    about: str
+    """The book's own words in it."""
+
+
+def suggestions(
+    asked: frozenset[int], hits: Sequence[Hit], terms: Terms, language: str
+) -> Iterator[Suggestion]:
+    """Questions about what is defined in the hits and about their sections, nearest first.
+
+    None about the terms that were asked, none twice. In `language`, around the book's words.
+    """
+    spoken = language if language in _MEANS else "en"
+    seen = [asked]
+    for hit in hits:
+        for subject, template, marked in _subjects(hit.chunk, terms):
+            about = terms(subject)
+            if len(subject) > _LONGEST or not about or _is_said(about, seen):
+                continue
+            if marked and not _explained(about, marked, terms):
+                continue
+            seen.append(about)
+            asks = subject.endswith("?")
+            yield Suggestion(subject if asks else template[spoken].format(subject), subject)
+
+
+def _is_said(about: frozenset[int], seen: Iterable[frozenset[int]]) -> bool:
+    """Whether one of the subjects seen has nearly all of these terms."""
+    return any(len(about & one) > _SAME * len(about) for one in seen)
+
+
+def _subjects(chunk: Chunk, terms: Terms) -> Iterator[tuple[str, dict[str, str], Passage | None]]:
+    """Subject, the question's wording, and the passage that marks the subject as a term."""
+    for passage in chunk.passages:
+        if passage.kind not in _ASK_THEMSELVES:
+            marked = (" ".join(term.split()).strip(_ENDINGS) for term in passage.terms)
+            yield from (
+                (term, _MEANS, passage)
+                for term in marked
+                if len(term.split()) <= _LONGEST_TERM
+                and not _is_label(term, passage, chunk.language)
+            )
+    for heading in chunk.heading_path[-1:]:
+        subject = _NUMBER.sub("", " ".join(heading.split()))
+        if len(terms(subject)) >= _TELLING_HEADING and not _NO_SUBJECT.match(subject):
+            yield subject, _SAYS, None
+
+
+def _explained(about: frozenset[int], passage: Passage, terms: Terms) -> bool:
+    """Whether the passage says what the marked term is: words are marked for stress, too."""
+    if passage.kind is BlockKind.GLOSSARY_ENTRY:
+        return True
+    return is_called(about, passage.text, terms) or says_what_it_is(passage.text, about, terms)
+
+
+def _is_label(term: str, passage: Passage, language: str) -> bool:
+    """Whether it says what the paragraph is, "Note: ...", or no definition follows it.
+
+    "Speed: Twice that of ..." is recognised by the capital, so not in German.
+    """
+    if _LABEL.fullmatch(term):
+        return True
+    if language == "de" or passage.kind is BlockKind.GLOSSARY_ENTRY:
+        return False
+    at = passage.text.find(term)
+    told = _AFTER_LABEL.match(passage.text, at + len(term)) if at >= 0 else None
+    return bool(told and told[1][0].isupper() and told[1].lower() not in _BEGIN_DEFINITIONS)
+
 
 FOLLOW_UPS = 3
 TRIED = 6

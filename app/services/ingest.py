@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Protocol
 
 from app.domain.book_id import BookId
-from app.domain.changes import Changes, compare, fingerprint
 from app.domain.chunking.chunk import Chunk
 from app.domain.cost import FREE, Tariff
 from app.domain.document import Book
@@ -22,13 +21,21 @@ from app.domain.errors import (
     IndexUnreadable,
     ProviderError,
 )
+from app.domain.identity import keep_ids
 from app.domain.retrieval.query import Vector
 from app.services.chunk_vectors import embed_keys, token_counts
-from app.services.ingest_plan import IngestPlan, LedgerUpdate
-from app.services.ingest_report import IngestReport, IngestRequest, LastRun
+from app.services.ingest_plan import (
+    Changes,
+    IngestPlan,
+    IngestReport,
+    IngestRequest,
+    LastRun,
+    LedgerUpdate,
+    compare,
+    fingerprint,
+)
 from app.services.lexical import chunk_vector
-from app.services.paragraph_ids import keep_ids
-from app.services.phases import Advance, Phases, ignore
+from app.services.phases import Advance, Phases, ProgressReporter, ignore
 from app.services.ports import (
     BookManifest,
     BookStore,
@@ -39,7 +46,6 @@ from app.services.ports import (
     IndexPoint,
     LastRunStore,
     LedgerStore,
-    ProgressReporter,
     SparseEncoder,
 )
 

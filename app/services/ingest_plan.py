@@ -1,18 +1,125 @@
-"""The plan of an ingest, made before anything is changed."""
+"""Request, plan and report of an ingest; the plan is made before anything is changed."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
 
-from app.domain.changes import Changes
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.config import OverlapScope
 from app.domain.cost import Cost
-from app.domain.document import Book
+from app.domain.document import BlockKind, Book, Site
 from app.domain.ledger import Ledger
-from app.services.ingest_report import IngestReport, IngestRequest
 from app.services.ports import BookManifest
+
+
+@dataclass(frozen=True, slots=True)
+class IngestRequest:
+    """What to ingest. `site` and `book` are detected from the folder if None."""
+
+    folder: Path
+    book: BookId | None = None
+    site: Site | None = None
+    base_url: str = ""
+    strategy: str = "structure"
+    overlap_scope: OverlapScope = OverlapScope.PAGE
+    exclude_kinds: frozenset[BlockKind] = frozenset()
+    include_orphans: bool = False
+    skip_refused: bool = False
+    """Skip files above the reading budget instead of stopping."""
+    dry_run: bool = False
+    force: bool = False
+    """Write a generation even if the index is up to date."""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What a run did; with `dry_run`, what it would do."""
+
+    book: BookId
+    book_version: str
+    files: int
+    blocks: dict[str, int]
+    chunks: int
+    added: int = 0
+    changed: int = 0
+    """Chunks that replace an old one: they share paragraphs, but the text differs."""
+    removed: int = 0
+    embedded: int = 0
+    """Texts sent to the embedder."""
+    reused: int = 0
+    """Chunks whose vector was cached or equals that of another chunk in this run."""
+    tokens: int = 0
+    """Tokens of the texts sent, counted locally."""
+    billed_tokens: int = 0
+    """Tokens billed by the provider; 0 for a local model."""
+    batches: int = 0
+    """Calls to the embedder."""
+    minutes: float = 0.0
+    """Minutes that the calls take within the provider's rate limits."""
+    usd: float | None = 0.0
+    """Price of the tokens in US dollars; None if the model's price is unknown."""
+    faults: list[str] = field(default_factory=list)
+    """Damage in the old generation, which made this run write a new one."""
+    unchanged: bool = False
+    """Nothing was written: the index was up to date."""
+    generation: int = 0
+    """The generation with this version of the book; 0 before the first."""
+    seconds: float = 0.0
+    phases: dict[str, float] = field(default_factory=dict)
+    """Seconds by phase."""
+    excluded: dict[str, int] = field(default_factory=dict)
+    """Blocks excluded on request, by kind."""
+    warnings: list[str] = field(default_factory=list)
+    orphans: list[str] = field(default_factory=list)
+    dry_run: bool = False
+
+    def of_the_next_run(self) -> IngestReport:
+        """Return the report of a next run that finds nothing changed."""
+        return IngestReport(
+            self.book,
+            self.book_version,
+            self.files,
+            self.blocks,
+            self.chunks,
+            unchanged=True,
+            generation=self.generation,
+            excluded=self.excluded,
+            warnings=self.warnings,
+            orphans=self.orphans,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """The last run on a book.
+
+    `stamp` hashes the input except the ledger, `ledger` is the ledger's revision after the run, and
+    `fingerprint` hashes the result.
+    """
+
+    stamp: str
+    ledger: str
+    fingerprint: str
+    report: IngestReport
+
+    def to_text(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def from_text(cls, text: str) -> LastRun | None:
+        """Parse `to_text`; None if it is empty or of another version of the program."""
+        try:
+            data = json.loads(text)
+            return cls(**{**data, "report": IngestReport(**data["report"])})
+        except (ValueError, TypeError, KeyError):
+            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +175,65 @@ class IngestPlan:
             warnings=[*map(str, book.warnings), *self.warnings],
             orphans=list(book.orphans),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Numbers of chunks."""
+
+    added: int = 0
+    changed: int = 0
+    """Replaced an old chunk: it shares paragraphs, but has other text or another file."""
+    removed: int = 0
+
+
+def compare(before: Mapping[str, tuple[str, ...]], chunks: Sequence[Chunk]) -> Changes:
+    """Compare by chunk id; a new chunk with a paragraph of a removed one replaces it.
+
+    `before` maps the ids of the indexed chunks to their paragraph ids.
+    """
+    ids = {chunk.chunk_id for chunk in chunks}
+    gone = {chunk_id: held for chunk_id, held in before.items() if chunk_id not in ids}
+    holders = _holders(gone)
+    new = [chunk for chunk in chunks if chunk.chunk_id not in before]
+    replaced: set[str] = set()
+    for chunk in new:
+        replaced.update(islice(_free(chunk.paragraph_ids, holders, replaced), 1))
+    return Changes(len(new) - len(replaced), len(replaced), len(gone) - len(replaced))
+
+
+def _free(
+    paragraphs: Iterable[str], holders: Mapping[str, list[str]], replaced: Set[str]
+) -> Iterator[str]:
+    """Holders of the paragraphs that are not replaced yet; the others leave the lists."""
+    for paragraph in paragraphs:
+        held = holders.get(paragraph, [])
+        while held:
+            if held[-1] not in replaced:
+                yield held[-1]
+            held.pop()
+
+
+def _holders(chunks: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
+    """Paragraph id to the chunks that contain it; those that only repeat it come first."""
+    places = sorted(
+        (place, chunk_id, paragraph)
+        for chunk_id, held in chunks.items()
+        for place, paragraph in enumerate(held)
+    )
+    places.reverse()
+    holders: dict[str, list[str]] = {}
+    for _, chunk_id, paragraph in places:
+        holders.setdefault(paragraph, []).append(chunk_id)
+    return holders
+
+
+def fingerprint(chunks: Iterable[Chunk], *settings: object) -> str:
+    """Hash of everything that decides what is stored: equal fingerprints mean nothing to do.
+
+    `settings` are the model, the encoder and whatever else determines vectors.
+    """
+    digest = hashlib.sha256(repr(settings).encode())
+    for chunk in chunks:
+        digest.update(repr(chunk).encode())
+    return digest.hexdigest()

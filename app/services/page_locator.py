@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from app.domain.answering.chapters import task_label
 from app.domain.answering.exercises import solutions_by_place
-from app.domain.answering.scope import PageLocation
+from app.domain.answering.request import PageLocation
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind

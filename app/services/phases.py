@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
-
-from app.services.ports import ProgressReporter
+from typing import Protocol, TypeAlias
 
 Advance: TypeAlias = Callable[[int], None]
 
 
 def ignore(_: int) -> None:
     """An `Advance` that does nothing."""
+
+
+class ProgressReporter(Protocol):
+    """Where a long run tells how far it is; the command line draws it."""
+
+    def start(self, phase: str, total: int, unit: str) -> None: ...
+
+    def advance(self, phase: str, amount: int) -> None: ...
+
+    def finish(self, phase: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,15 @@ Every method may raise the errors of `app.domain.errors`, and no other on purpos
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
-from app.domain.answer import AnswerMode, AnswerPassage, Usage
-from app.domain.answering.extractive import ExtractiveAnswer
-from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.ledger import Ledger, Located
 from app.domain.retrieval.query import (
     Candidates,
-    ContextPassage,
     SearchFilter,
     SparseVector,
     Turn,
@@ -304,110 +300,7 @@ class Reranker(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class GeneratedText:
-    text: str
-    citations_in_place: bool = False
-    """A sentence is cited before the next one begins, or not at all: what has no citation by then
-    can be attributed. Else citations may come until the end."""
-
-
-@dataclass(frozen=True, slots=True)
-class GeneratedCitation:
-    """The generator says that `start:end` of its whole text rests on these paragraphs."""
-
-    start: int
-    end: int
-    paragraph_ids: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class GeneratedEnd:
-    usage: Usage
-    finish_reason: str
-    passages: tuple[AnswerPassage, ...] = ()
-    """Where the quotations stand; empty when a model wrote."""
-
-
-@dataclass(frozen=True, slots=True)
-class GeneratedQuote:
-    """The book's own words: `text` is `context[passage].passage.text[start:end]` but for mark-up.
-
-    `before` leads up to it, `after` ends it: a blank, a list's marker, a code fence.
-    """
-
-    text: str
-    passage: int
-    start: int
-    end: int
-    before: str = ""
-    after: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class GeneratorReplaced:
-    """The generator wrote nothing; what follows is written by another one."""
-
-    mode: AnswerMode
-    declined: bool = False
-    """Whether the first one found no answer in the context; otherwise it failed."""
-
-
-GeneratorEvent: TypeAlias = (
-    GeneratedText | GeneratedCitation | GeneratedQuote | GeneratorReplaced | GeneratedEnd
-)
-
-
-@dataclass(frozen=True, slots=True)
-class GenerationRequest:
-    """What an answer is written from."""
-
-    question: str
-    """As the reader asks it; text that he selected is quoted in it."""
-    history: Sequence[Turn]
-    context: Sequence[ContextPassage]
-    """The paragraphs in reading order."""
-    analysis: QuestionAnalysis
-    selected: str = ""
-    """Text that the reader asks about, and so knows."""
-    prepared: ExtractiveAnswer | None = None
-    """Parts of the context that were chosen beforehand and answer without a model: the solution of
-    an exercise, a chapter's summary."""
-    answerability: float = 1.0
-    """How likely it is that the context answers, 0 to 1."""
-
-
 class QuestionRewriter(Protocol):
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
         """The question as someone would ask it who has not read the history. ProviderError."""
         ...
-
-
-class Generator(Protocol):
-    """Writes an answer from paragraphs given as documents."""
-
-    @property
-    def model(self) -> str:
-        """Its name; "" when no model writes."""
-        ...
-
-    @property
-    def mode(self) -> AnswerMode: ...
-
-    def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
-        """Text and citations in any order, or quotations, then exactly one GeneratedEnd.
-
-        Its `finish_reason` is NO_ANSWER, and there is no text, when the context has no answer.
-        Raises ProviderError.
-        """
-        ...
-
-
-class ProgressReporter(Protocol):
-    """Where a long run tells how far it is; the command line draws it."""
-
-    def start(self, phase: str, total: int, unit: str) -> None: ...
-
-    def advance(self, phase: str, amount: int) -> None: ...
-
-    def finish(self, phase: str) -> None: ...

@@ -20,15 +20,8 @@ from cachetools import LRUCache
 from app.domain.answer import AnswerMode
 from app.domain.errors import ProviderError, ProviderRateLimited, ProviderUnavailable
 from app.domain.retrieval.query import Turn, Vector
-from app.services.ports import (
-    Embedder,
-    GeneratedEnd,
-    GenerationRequest,
-    Generator,
-    GeneratorEvent,
-    QuestionRewriter,
-    Reranker,
-)
+from app.services.generators import GeneratedEnd, GenerationRequest, Generator, GeneratorEvent
+from app.services.ports import Embedder, QuestionRewriter, Reranker
 from app.services.provider_failures import require_vector
 
 _log = logging.getLogger(__name__)

@@ -25,7 +25,7 @@ from app.domain.errors import ProviderUnavailable
 from app.domain.prompting import NO_ANSWER
 from app.domain.retrieval.query import ContextPassage, Hit
 from app.services.consultation import Consultation
-from app.services.ports import (
+from app.services.generators import (
     GeneratedCitation,
     GeneratedEnd,
     GeneratedQuote,

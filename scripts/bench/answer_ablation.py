@@ -23,11 +23,10 @@ from dev_sets import DEV_SETS
 
 from app.adapters.sentences import split_sentences
 from app.bootstrap import Application
-from app.domain.answering.extraction_input import ExtractionInput
+from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
 from app.domain.answering.extractive import extract, quotable
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest
-from app.domain.answering.rules import ALL_RULES, Rule
 from app.domain.answering.units import NEVER_QUOTED, Unit
 from app.domain.book_id import BookId
 from app.domain.evaluation.helpfulness import has_facts

@@ -35,7 +35,7 @@ from app.domain.chunking.chunk import Passage
 from app.domain.document import Block, BlockKind
 from app.domain.retrieval.query import ContextPassage, SearchFilter, SearchQuery
 from app.domain.terms import Terms, words
-from app.services.ingest_report import IngestRequest
+from app.services.ingest_plan import IngestRequest
 
 SET = "clapnq-dev"
 PAGES = 60

@@ -13,7 +13,7 @@ from app.bootstrap import Application, application
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Site
 from app.domain.evaluation.gold_question import Question
-from app.services.ingest_report import IngestRequest
+from app.services.ingest_plan import IngestRequest
 from app.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent

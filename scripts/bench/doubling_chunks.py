@@ -23,17 +23,17 @@ from app.adapters.markdown.book import read_text
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
 from app.domain.book_id import BookId
-from app.domain.changes import compare, fingerprint
 from app.domain.chunking import ChunkingConfig, ChunkingTools, StrategyName, chunk_document
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.report import guarantee_report
 from app.domain.document import Block, BlockKind, Book, Document, Site
 from app.domain.glossary import TermFinder, glossary_terms, with_references
+from app.domain.identity import keep_ids
 from app.domain.ledger import Ledger
 from app.domain.links import PageText, page_links
 from app.services.gc_control import paused_gc
+from app.services.ingest_plan import compare, fingerprint
 from app.services.lexical import chunk_vector
-from app.services.paragraph_ids import keep_ids
 
 Shape = Callable[[int], str]
 

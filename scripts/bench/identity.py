@@ -20,8 +20,8 @@ from pathlib import Path
 
 from app.adapters.markdown import read_book
 from app.domain.document import Block, Book, Document
+from app.domain.identity import keep_ids
 from app.domain.ledger import Ledger
-from app.services.paragraph_ids import keep_ids
 
 WORDS = ("index", "query", "vector", "token", "passage", "ranking", "corpus", "harbor", "lantern")
 

@@ -21,7 +21,7 @@ from app.bootstrap import read_source
 from app.domain.document import Book, Span
 from app.domain.evaluation.metrics import MIN_OVERLAP, NDCG_DEPTH, Retrieved, score_ranking
 from app.domain.retrieval.query import SearchFilter, SearchQuery
-from app.services.ingest_report import IngestRequest
+from app.services.ingest_plan import IngestRequest
 
 SET = next(one for one in DEV_SETS if one.book == "rust-book-quizzes")
 LEVELS = (3, 2, 1)

@@ -36,7 +36,7 @@ from app.domain.evaluation.helpfulness import Helpfulness, finds_gold, has_facts
 from app.domain.evaluation.metrics import Retrieved
 from app.domain.evaluation.paired_bootstrap import Difference, Share, paired_bootstrap
 from app.services.evaluate import STANDARD_DEPTH, ask_request
-from app.services.evaluate_helpful import EvaluateHelpful
+from app.services.evaluate_answers import EvaluateHelpful
 from app.services.ports import Embedder
 
 Floats: TypeAlias = NDArray[np.float64]

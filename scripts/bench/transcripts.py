@@ -21,8 +21,7 @@ from tempfile import TemporaryDirectory
 from app.bootstrap import SAMPLE_BOOK_ID, Application, application, sample_request
 from app.domain.answer import Answer, Citation
 from app.domain.answering.exercises import Solutions
-from app.domain.answering.request import AskRequest
-from app.domain.answering.selection import Selection
+from app.domain.answering.request import AskRequest, Selection
 from app.domain.retrieval.query import SearchFilter, Turn
 from app.settings import Settings
 

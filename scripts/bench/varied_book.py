@@ -22,7 +22,7 @@ from app.bootstrap import chunk_book, read_source
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import Site
-from app.services.ingest_report import IngestRequest
+from app.services.ingest_plan import IngestRequest
 from app.services.lexical import chunk_vector
 from app.services.ports import BookManifest, IndexPoint
 

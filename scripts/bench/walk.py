@@ -44,7 +44,7 @@ sys.path.insert(0, str(ROOT))  # the double is one of the tests
 
 from app.domain.book_id import BookId  # noqa: E402
 from app.main import create_app  # noqa: E402
-from app.services.ingest_report import IngestRequest  # noqa: E402
+from app.services.ingest_plan import IngestRequest  # noqa: E402
 from app.settings import Settings  # noqa: E402
 from tests.cohere_double import CohereDouble  # noqa: E402
 

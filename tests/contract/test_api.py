@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 import app.domain.errors as errors
-from app.api.problems import error_event, rule_of
+from app.api.problems import error_event, status_of
 from app.api.requests import MAX_HISTORY_CHARS, MAX_TURN_CHARS, MAX_TURNS
 from app.api.responses import AnswerBody
 from app.api.security import (
@@ -26,7 +26,7 @@ from app.api.security import (
     allowed_origins,
 )
 from app.main import openapi_json
-from app.services.ports import GeneratedCitation
+from app.services.generators import GeneratedCitation
 from tests.conftest import ROOT
 from tests.owl_server import BOOK, ORIGIN, QUESTION, assert_problem
 from tests.serving import ScriptedGenerator, offline_settings, serving
@@ -313,7 +313,7 @@ def test_every_error_has_its_status_and_only_the_callers_own_its_message(
     kind: type[errors.RagError],
 ) -> None:
     error = kind(_SECRET)
-    status = rule_of(error).status
+    status = status_of(error).status
     assert status == _STATUS[kind]
     assert (error_event(error).message == str(error)) == (status < 500)
 

@@ -14,10 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import Message, Receive, Scope, Send
 
-from app.api.clients import subscriber
-from app.api.rate_limit import MAX_BUCKETS, SUBSCRIBERS_A_SITE, Charge, RateLimit
+from app.api.limits import MAX_BUCKETS, SUBSCRIBERS_A_SITE, Charge, RateLimit, Shares, subscriber
 from app.api.security import BodyLimit
-from app.api.shares import Shares
 from tests.owl_server import QUESTION, assert_problem, events_of
 from tests.serving import ScriptedGenerator, offline_settings, serving
 

@@ -117,7 +117,7 @@ def test_a_model_that_refuses_the_account_leaves_the_books_own_words_and_the_rea
     answer = asked.json()
     assert (answer["mode"], answer["degraded"]) == ("extractive", ["generator"])
     assert (
-        'ERROR app.services.fallback_generator answer.generator_failed error="provider_auth"'
+        'ERROR app.services.generators answer.generator_failed error="provider_auth"'
         in (asked.err)
     )
 

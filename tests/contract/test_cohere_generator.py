@@ -21,7 +21,7 @@ from app.domain.errors import (
 )
 from app.domain.prompting import ANSWER_FROM_DOCUMENTS, NO_ANSWER, REWRITE_QUESTION
 from app.domain.retrieval.query import ContextPassage, Turn
-from app.services.ports import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
+from app.services.generators import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
 from tests.answer_fakes import generation_request
 from tests.cohere_double import CitationOrder, CohereDouble, Fault
 from tests.cohere_world import World, unlimited, with_world

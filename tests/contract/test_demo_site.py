@@ -259,7 +259,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
 
     async def remember_book() -> None:
         async with application(settings) as rag:
-            book, _ = await sample_pages(rag)
+            book, _ = await sample_pages(rag.settings, rag.index)
             read.append(book)
 
     asyncio.run(remember_book())
@@ -389,7 +389,7 @@ def test_the_pages_name_the_address_that_the_index_was_made_for(tmp_path: Path) 
 
     async def address() -> str:
         async with application(settings) as rag:
-            book, _ = await sample_pages(rag)
+            book, _ = await sample_pages(rag.settings, rag.index)
             return book.base_url
 
     assert asyncio.run(address()) == made_for

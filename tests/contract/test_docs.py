@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import app.domain.errors as errors
-from app.api.problems import rule_of
+from app.api.problems import status_of
 from app.cli.arguments import parser
 from app.domain.errors import RagError
 from app.settings import Settings
@@ -83,7 +83,7 @@ def test_every_error_code_stands_in_the_table_with_its_exit_code_and_status(
     row = re.search(rf"^\| {error.code} \|.*\| (\S+) \| (\S+) \|$", ERRORS, re.M)
     assert row, f"{error.code} is missing"
     assert row[1] == str(error.exit_code)
-    assert row[2] == str(rule_of(error.__new__(error)).status)
+    assert row[2] == str(status_of(error.__new__(error)).status)
 
 
 DOCUMENTS = [

@@ -18,8 +18,8 @@ from qdrant_client import AsyncQdrantClient
 from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
 from app.adapters.qdrant.payload import to_payload
 from app.adapters.qdrant.server import ServerIndex, server_client
+from app.adapters.qdrant.server_catalogue import LEASE_SECONDS, Lease, new_lease
 from app.adapters.qdrant.server_errors import public_address
-from app.adapters.qdrant.server_lease import LEASE_SECONDS, Lease, new_lease
 from app.adapters.qdrant.server_options import ServerOptions
 from app.domain.book_id import BookId
 from app.domain.errors import ConfigError, IndexBusy, RagError, StorageError

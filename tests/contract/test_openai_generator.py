@@ -23,7 +23,7 @@ from app.domain.prompting import (
     SHORT_ANSWER_FROM_NUMBERED_SOURCES,
 )
 from app.domain.retrieval.query import Turn
-from app.services.ports import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
+from app.services.generators import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
 from tests.answer_fakes import generation_request
 from tests.contract.test_cohere_generator import CONTEXT, text_of
 from tests.openai_double import DONE, OpenAIDouble, completion, event

@@ -13,7 +13,7 @@ import pytest
 
 import app.domain.errors as errors
 from app.api.answer_runs import KEPT_SECONDS, AnswerRun, AnswerRuns
-from app.api.responses import ErrorEvent
+from app.api.problems import ErrorEvent
 from app.domain.answer import (
     Answer,
     AnswerEvent,

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect, sync_playwright
 
-from app.api.responses import ErrorEvent
-from app.api.wire_events import frame, wire_events
+from app.api.events import frame, wire_events
+from app.api.problems import ErrorEvent
 from app.bootstrap import sample_request
 from app.domain.answer import (
     Answer,

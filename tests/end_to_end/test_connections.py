@@ -23,10 +23,9 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
 import app.domain.errors as errors
-from app.api.clients import trusted_proxies
 from app.api.connections import BoundedConnection, ConnectionLimits
-from app.api.logs import LineFormatter, OncePerSecond
-from app.api.shares import Shares
+from app.api.limits import Shares, trusted_proxies
+from app.cli.logs import LineFormatter, OncePerSecond
 from tests.openai_double import OpenAIDouble, event
 from tests.owl_server import QUESTION, assert_problem
 from tests.served_process import Served, served_process

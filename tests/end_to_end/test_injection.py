@@ -13,8 +13,7 @@ import pytest
 
 from app.domain import prompting
 from app.domain.answer import Answer, AnswerMode
-from app.domain.answering.request import AskRequest
-from app.domain.answering.selection import Selection
+from app.domain.answering.request import AskRequest, Selection
 from app.domain.prompting import PromptGuard
 from app.domain.retrieval.query import Turn
 from tests.answer_fakes import FakeGenerator, Step, World, passage

@@ -18,11 +18,10 @@ from app.adapters.cohere.generator import CohereGenerator
 from app.adapters.openai_generator import OpenAIGenerator, open_server
 from app.domain import prompting
 from app.domain.answer import Answer
-from app.domain.answering.request import AskRequest
-from app.domain.answering.selection import Selection
+from app.domain.answering.request import AskRequest, Selection
 from app.domain.chunking.chunk import Passage
 from app.domain.retrieval.query import Turn
-from app.services.ports import Generator
+from app.services.generators import Generator
 from tests.answer_fakes import World, passage
 from tests.attacking import tried
 from tests.cohere_double import CohereDouble, Reply, citation

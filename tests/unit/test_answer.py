@@ -32,7 +32,7 @@ from app.domain.prompting import NO_ANSWER
 from app.domain.retrieval.query import SearchFilter, SearchQuery, Turn
 from app.services.answer import SEARCHES_AT_ONCE, AnswerQuestion
 from app.services.answerability import AnswerabilityScorer
-from app.services.extractive_generator import ExtractiveGenerator
+from app.services.generators import ExtractiveGenerator
 from app.services.retrieve import SearchResult
 from tests.answer_fakes import FakeGenerator, Step, World, passage
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.bm25 import Bm25Encoder
-from app.adapters.bm25.analyzer import Analyzer, tokens
+from app.adapters.bm25 import Analyzer, Bm25Encoder, tokens
 from app.domain.languages import STOP_WORDS
 from app.domain.retrieval.query import SparseVector
 

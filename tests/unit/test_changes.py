@@ -6,8 +6,8 @@ from dataclasses import fields, replace
 
 import pytest
 
-from app.domain.changes import Changes, compare, fingerprint
 from app.domain.chunking.chunk import Chunk, Passage
+from app.services.ingest_plan import Changes, compare, fingerprint
 from tests.index_points import chunk, chunk_id, passage
 
 

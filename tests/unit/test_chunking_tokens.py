@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.tokens import token_counter
-from app.domain.chunking.token_sum import JoinCounter
+from app.domain.chunking.tools import JoinCounter
 
 _PIECES = st.text(
     st.one_of(

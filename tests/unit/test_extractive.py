@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.sentences import split_sentences
-from app.domain.answering.asked import Asked
 from app.domain.answering.definitions import (
     defined_terms,
     definitions_first,
     name_asked,
     places_that_define,
+    term_match_score,
 )
 from app.domain.answering.extractive import ExtractiveAnswer
-from app.domain.answering.names import term_match_score
 from app.domain.answering.passage_text import quoted_text
+from app.domain.answering.question_analysis import Asked
 from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import MAX_UNIT_WORDS, list_items, units
 from app.domain.chunking.chunk import Chunk, Passage

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.fingerprints import folder_fingerprint, program_fingerprint
-from app.adapters.last_run_store import FileLastRunStore
+from app.adapters.fingerprints import FileLastRunStore, folder_fingerprint, program_fingerprint
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
 from app.domain.ledger import Ledger, renew

@@ -9,12 +9,11 @@ import pytest
 
 from app.domain.answering.question_analysis import analyse
 from app.domain.answering.request import AskRequest
-from app.domain.answering.suggestions import suggestions
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import Hit, SearchFilter
-from app.services.follow_ups import SuggestFollowUps
+from app.services.follow_ups import SuggestFollowUps, suggestions
 from tests.answer_fakes import World, chunk, passage, terms
 
 LIGHT = passage(

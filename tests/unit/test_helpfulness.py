@@ -23,7 +23,7 @@ from app.domain.evaluation.helpfulness import (
     summary,
 )
 from app.domain.evaluation.metrics import Retrieved
-from app.services.evaluate_helpful import EvaluateHelpful, HelpfulEvaluation
+from app.services.evaluate_answers import EvaluateHelpful, HelpfulEvaluation
 from tests.answer_fakes import World, passage
 
 LIGHT = passage("Photosynthesis turns light energy into chemical energy.", "p-light")

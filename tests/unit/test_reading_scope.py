@@ -8,9 +8,14 @@ from dataclasses import replace
 import pytest
 
 from app.domain.answer import Answer
-from app.domain.answering.request import AskRequest
-from app.domain.answering.scope import PageLocation, Scope, narrowed, page_preferred
-from app.domain.answering.selection import Selection
+from app.domain.answering.request import (
+    AskRequest,
+    PageLocation,
+    Scope,
+    Selection,
+    narrowed,
+    page_preferred,
+)
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError

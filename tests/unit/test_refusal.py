@@ -9,7 +9,6 @@ from math import log
 
 import pytest
 
-from app.domain.answering.history import recent
 from app.domain.answering.languages import bare_question, other_language, refusal_text
 from app.domain.answering.refusal import (
     ANSWER_THRESHOLD,
@@ -22,7 +21,7 @@ from app.domain.answering.refusal import (
     share_of_ceilings,
     told_score,
 )
-from app.domain.answering.request import AskRequest
+from app.domain.answering.request import AskRequest, recent
 from app.domain.book_id import BookId
 from app.domain.languages import guess_language
 from app.domain.retrieval.chunk_terms import chunk_terms

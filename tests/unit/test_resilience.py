@@ -13,13 +13,8 @@ import pytest
 import app.domain.errors as errors
 from app.domain.answer import AnswerMode, Usage
 from app.domain.retrieval.query import SearchQuery, Turn, Vector
-from app.services.ports import (
-    Embedder,
-    GeneratedEnd,
-    GeneratedText,
-    GenerationRequest,
-    GeneratorEvent,
-)
+from app.services.generators import GeneratedEnd, GeneratedText, GenerationRequest, GeneratorEvent
+from app.services.ports import Embedder
 from app.services.resilience import (
     CircuitBreaker,
     GuardedEmbedder,

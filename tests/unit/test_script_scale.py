@@ -12,8 +12,7 @@ from app.adapters.markdown import read_book
 from app.adapters.tokens import token_counter
 from app.bootstrap import chunk_book, chunk_report
 from app.domain.chunking import ChunkingConfig, StrategyName
-from app.domain.chunking.config import FixedConfig, RecursiveConfig
-from app.domain.chunking.script_scale import script_scale
+from app.domain.chunking.config import FixedConfig, RecursiveConfig, script_scale
 from app.domain.retrieval.context_assembly import assemble
 from app.domain.retrieval.query import Hit
 from app.services.ingest import IngestRequest

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from app.domain.answer import AnswerMode
+from app.domain.answering.intents import small_talk_reply
 from app.domain.answering.request import AskRequest
-from app.domain.answering.small_talk import small_talk_reply
 from tests.answer_fakes import World, passage
 
 

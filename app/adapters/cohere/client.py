@@ -1,21 +1,25 @@
-"""Open the SDK's client; translate its failures to this program's errors."""
+"""Open the SDK's client, call it with retries, translate its failures to this program's errors."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
+import logging
 import math
+import random
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import aiohttp
 import httpx
 
+from app.adapters.cohere.limiter import RateLimiter, Slot
 from app.domain.errors import (
     ConfigError,
     ProviderAuthError,
@@ -191,3 +195,83 @@ def _http_date(value: str) -> datetime | None:
     except ValueError:
         return None
     return date if date.tzinfo else date.replace(tzinfo=UTC)
+
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to retry after temporary failures. Times in seconds."""
+
+    attempts: int
+    first_backoff: float
+    longest_backoff: float
+    longest_retry_after: float
+    """A longer Retry-After is not waited for: the error is raised with it."""
+    longest_queue: float | None = None
+    """Longest wait for the limiter; None for no limit."""
+
+
+INGEST = Patience(10, first_backoff=1.0, longest_backoff=60.0, longest_retry_after=300.0)
+"""No reader waits, and a lost batch ends the run: two minutes of back-off on average."""
+
+READER = Patience(
+    2, first_backoff=0.2, longest_backoff=1.0, longest_retry_after=1.0, longest_queue=1.0
+)
+"""A reader waits, and the answer can do without this call."""
+
+
+class Calls:
+    """Runs calls to one endpoint. Safe for any number of tasks of one event loop."""
+
+    def __init__(
+        self,
+        limiter: RateLimiter,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        rng: random.Random | None = None,
+    ) -> None:
+        self.limiter = limiter
+        self._sleep = sleep
+        self._rng = rng or random.Random()  # noqa: S311 - jitter is no secret
+
+    async def run(
+        self,
+        send: Callable[[Slot], Awaitable[T]],
+        patience: Patience,
+        inputs: int = 1,
+        tokens: int = 0,
+    ) -> T:
+        """Return the result of `send`, retried as `patience` allows."""
+        attempt = 0
+        while True:
+            attempt += 1
+            slot = await self.limiter.acquire(inputs, tokens, patience.longest_queue)
+            try:
+                return await send(slot)
+            except (ProviderRateLimited, ProviderUnavailable) as error:
+                wait = self._wait(attempt, patience, error.retry_after)
+                if attempt == patience.attempts or wait is None:
+                    raise
+                logger.warning(
+                    "cohere.retry", extra={"attempt": attempt, "wait": wait, "error": str(error)}
+                )
+                if isinstance(error, ProviderRateLimited):
+                    self.limiter.pause(wait)  # other callers would be refused as well
+                else:
+                    await self._sleep(wait)
+
+    def _wait(self, attempt: int, patience: Patience, retry_after: float | None) -> float | None:
+        """Exponential back-off with full jitter, added to the provider's Retry-After.
+
+        Source: AWS Architecture Blog, "Exponential Backoff And Jitter" (2015).
+        """
+        most = min(patience.longest_backoff, patience.first_backoff * 2 ** (attempt - 1))
+        jitter = self._rng.uniform(0.0, most)
+        if retry_after is None:
+            return jitter
+        if retry_after > patience.longest_retry_after:
+            return None
+        return retry_after + min(jitter, patience.first_backoff)

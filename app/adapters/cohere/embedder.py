@@ -13,8 +13,15 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
-from app.adapters.cohere.calls import INGEST, READER, Calls, Patience
-from app.adapters.cohere.client import TextsRefused, provider_errors, request_options
+from app.adapters.cohere.client import (
+    INGEST,
+    READER,
+    Calls,
+    Patience,
+    TextsRefused,
+    provider_errors,
+    request_options,
+)
 from app.adapters.cohere.limiter import Slot
 from app.domain.cost import Pace, pack
 from app.domain.errors import ConfigError, ProviderError, ProviderRejected

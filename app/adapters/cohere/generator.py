@@ -8,8 +8,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from app.adapters.cohere.calls import READER, Calls
-from app.adapters.cohere.client import provider_errors, request_options
+from app.adapters.cohere.client import READER, Calls, provider_errors, request_options
 from app.adapters.cohere.limiter import Slot
 from app.adapters.cohere.stream import DocumentSet, StreamReader
 from app.domain.answer import AnswerMode
@@ -23,7 +22,7 @@ from app.domain.prompting import (
     rewritten,
 )
 from app.domain.retrieval.query import Turn
-from app.services.ports import GenerationRequest, GeneratorEvent
+from app.services.generators import GenerationRequest, GeneratorEvent
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2, ChatMessageV2, V2ChatStreamResponse

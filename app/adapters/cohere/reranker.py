@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from app.adapters.cohere.calls import READER, Calls
-from app.adapters.cohere.client import provider_errors, request_options
+from app.adapters.cohere.client import READER, Calls, provider_errors, request_options
 from app.adapters.cohere.limiter import Slot
 from app.domain.errors import ProviderError
 from app.domain.prompting import visible

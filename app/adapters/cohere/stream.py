@@ -11,7 +11,7 @@ from app.domain.answer import Usage
 from app.domain.errors import ProviderError, ProviderUnavailable
 from app.domain.prompting import NO_ANSWER, NoAnswerDetector, visible
 from app.domain.retrieval.query import ContextPassage
-from app.services.ports import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
+from app.services.generators import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
 
 if TYPE_CHECKING:
     from cohere import Citation, Document, V2ChatStreamResponse

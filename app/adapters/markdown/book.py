@@ -26,7 +26,7 @@ from app.domain.document import BlockKind, Book, Document, Site, SourceWarning
 from app.domain.errors import BookError, FileRefused
 from app.domain.identity import assign_ids
 from app.domain.languages import language_of_text
-from app.domain.well_formed import is_well_formed, well_formed
+from app.domain.long_text import is_well_formed, well_formed
 from app.services.book_folder import shown_name
 from app.services.gc_control import paused_gc
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 
 from app.adapters.markdown.yaml_source import UNREADABLE, load_yaml
 from app.domain.errors import BookError
-from app.domain.long_text import Text, held
-from app.domain.well_formed import well_formed
+from app.domain.long_text import Text, held, well_formed
 
 _SIMPLE_LINE = re.compile(
     r"(?P<key>[A-Za-z_][\w-]*):[ ]+(?:\"(?P<quoted>[^\"\\\n]*)\"|'(?P<single>[^'\n]*)'"

@@ -23,11 +23,9 @@ from app.adapters.qdrant.edge_shard import (
     search_shard,
     storage_errors,
 )
-from app.adapters.qdrant.edge_writer import EdgeWriter
+from app.adapters.qdrant.edge_writer import BookLock, EdgeWriter
 from app.adapters.qdrant.folder import BookFolder, Current
-from app.adapters.qdrant.lock import BookLock
-from app.adapters.qdrant.payload import check_dimension
-from app.adapters.qdrant.results import best, find_passage
+from app.adapters.qdrant.payload import best, check_dimension, find_passage
 from app.domain.book_id import BookId, is_book_id
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.errors import BookNotFound, InputError, StorageError

@@ -1,13 +1,17 @@
-"""A new generation of one book in the embedded index."""
+"""A new generation of one book in the embedded index, and the lock that admits one writer."""
 
 from __future__ import annotations
 
 import asyncio
+import errno
+import fcntl
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
@@ -26,13 +30,65 @@ from app.adapters.qdrant.edge_shard import (
     upsert,
 )
 from app.adapters.qdrant.folder import BookFolder, Current, require_space, size_on_disk
-from app.adapters.qdrant.lock import BookLock
 from app.adapters.qdrant.payload import check_dimension
 from app.adapters.qdrant.samples import LIMIT, Samples
 from app.domain.book_id import BookId
-from app.domain.errors import StorageError
+from app.domain.errors import IndexBusy, StorageError
 from app.domain.retrieval.query import ScoredId, SearchFilter
 from app.services.ports import BookManifest, IndexPoint
+
+
+class BookLock:
+    """An exclusive `flock` on `<folder>/lock`, which names its holder."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self._path = path
+        self._descriptor: int | None = descriptor
+
+    @classmethod
+    def take(cls, folder: Path, book: BookId) -> BookLock:
+        """Take the lock at once or raise IndexBusy, naming process and start of the holder."""
+        path = folder / "lock"
+        while True:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                holder = os.read(descriptor, 200).decode("utf-8", "replace").strip()
+                os.close(descriptor)
+                if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                    raise
+                message = (
+                    f"book {book!r} is being written by another run "
+                    f"({holder or 'just started'}): wait for it to end, or stop it"
+                )
+                raise IndexBusy(message) from error
+            if _is_file(descriptor, path):
+                break
+            os.close(descriptor)  # its last holder removed the book and this file
+        started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"process {os.getpid()}, started {started}\n".encode())
+        return cls(path, descriptor)
+
+    def release(self, *, remove: bool = False) -> None:
+        """Free the lock; `remove` deletes its file, for a book that is removed."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is None:
+            return
+        try:
+            if remove:
+                self._path.unlink(missing_ok=True)
+        finally:
+            os.close(descriptor)
+
+
+def _is_file(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
 
 _log = logging.getLogger(__name__)
 

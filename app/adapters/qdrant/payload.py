@@ -1,9 +1,13 @@
-"""A point of either store: names of its vectors and fields, and Chunk <-> payload (JSON)."""
+"""A point of either store: names of its vectors and fields, and Chunk <-> payload (JSON).
+
+And what both make of the points they find: one ranking, one passage of a paragraph's pieces.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import NotRequired, TypedDict
 
 from app.domain.book_id import BookId
@@ -11,7 +15,7 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind, Span
 from app.domain.errors import IndexMismatch, IndexUnreadable, InputError
 from app.domain.links import page_key
-from app.domain.retrieval.query import SearchFilter
+from app.domain.retrieval.query import ScoredId, SearchFilter
 
 DENSE = "dense"
 SPARSE = "bm25"
@@ -190,3 +194,48 @@ def _passage(payload: PassagePayload) -> Passage:
 
 def _spans(pairs: Iterable[list[int]]) -> tuple[Span, ...]:
     return tuple((start, end) for start, end in pairs)
+
+
+_FLOWING = {BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.FOOTNOTE}
+
+
+def best(found: Iterable[ScoredId], limit: int) -> tuple[ScoredId, ...]:
+    """By descending score; equal scores by book and chunk id, so that the order is stable."""
+    ranked = sorted(found, key=lambda hit: (-hit.score, hit.book, hit.chunk_id))
+    return tuple(ranked[:limit])
+
+
+def find_passage(chunks: Iterable[Chunk], paragraph_id: str) -> Passage | None:
+    """The whole paragraph: its one passage, or its pieces joined in reading order.
+
+    A piece that repeats another or lies inside it, as overlap does, counts once.
+    """
+    kept: list[Passage] = []
+    for piece in _pieces(chunks, paragraph_id):
+        if not any(_covers(other, piece) for other in kept):
+            kept.append(piece)
+    if not kept:
+        return None
+    joint = " " if kept[0].kind in _FLOWING else "\n"
+    return replace(
+        kept[0],
+        text=joint.join(piece.text for piece in kept),
+        end=max(piece.end for piece in kept),
+    )
+
+
+def _pieces(chunks: Iterable[Chunk], paragraph_id: str) -> list[Passage]:
+    pieces = [
+        passage
+        for chunk in sorted(chunks, key=lambda chunk: chunk.chunk_index)
+        for passage in chunk.passages
+        if passage.paragraph_id == paragraph_id
+    ]
+    return sorted(pieces, key=lambda piece: (piece.start, -piece.end))
+
+
+def _covers(outer: Passage, inner: Passage) -> bool:
+    if (outer.start, outer.end) == (inner.start, inner.end):
+        # Pieces of an included file all have the span of the directive that includes it.
+        return outer.text == inner.text
+    return outer.start <= inner.start and inner.end <= outer.end

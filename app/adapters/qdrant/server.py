@@ -9,8 +9,7 @@ from typing import TypeVar
 
 from qdrant_client import AsyncQdrantClient, models
 
-from app.adapters.qdrant.payload import check_dimension
-from app.adapters.qdrant.results import best, find_passage
+from app.adapters.qdrant.payload import best, check_dimension, find_passage
 from app.adapters.qdrant.server_catalogue import Catalogue, ServedBook
 from app.adapters.qdrant.server_errors import CollectionGone, public_address, server_errors
 from app.adapters.qdrant.server_options import BATCH, PAGE, ServerOptions

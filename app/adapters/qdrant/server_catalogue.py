@@ -1,22 +1,94 @@
-"""Which books a server holds: aliases `<prefix>_<book>` to collections `<prefix>_<book>_v<N>`."""
+"""Which books a server holds: aliases `<prefix>_<book>` to collections `<prefix>_<book>_v<N>`.
+
+A collection that is being written has its writer's lease in its metadata, since a server has no
+locks. Creating the collection is the atomic step that admits one writer; from the lease a later
+writer sees whether it is still working or died.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import math
+import os
 import re
+import secrets
+import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
 
 from qdrant_client import AsyncQdrantClient, models
 
 from app.adapters.qdrant.manifest import manifest_from_json
 from app.adapters.qdrant.server_errors import CollectionGone, server_errors
-from app.adapters.qdrant.server_lease import Lease, lease_from_json
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, IndexUnreadable
 from app.services.ports import BookManifest, Damage
+
+LEASE_SECONDS = 600.0
+"""A writer on another machine that has not renewed its lease for so long counts as dead."""
+
+RENEW_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    host: str
+    pid: int
+    process: str
+    """Random: distinguishes processes with one id, as the first of every container has id 1."""
+    started_at: str
+    seen_at: float
+    """Seconds since the epoch."""
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}, started {self.started_at}"
+
+    def to_json(self) -> dict[str, object]:
+        return asdict(self)
+
+    def renewed(self) -> Lease:
+        return replace(self, seen_at=time.time())
+
+    def is_held(self) -> bool:
+        if self.process == _this_process():
+            return True
+        if self.host == socket.gethostname():
+            return self.pid != os.getpid() and _is_alive(self.pid)
+        return time.time() - self.seen_at < LEASE_SECONDS
+
+
+def new_lease() -> Lease:
+    now = time.time()
+    started = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return Lease(socket.gethostname(), os.getpid(), _this_process(), started, now)
+
+
+def lease_from_json(data: object) -> Lease | None:
+    if not isinstance(data, dict):
+        return None
+    try:
+        return Lease(**data)
+    except TypeError:
+        return None
+
+
+@cache
+def _this_process() -> str:
+    return secrets.token_hex(8)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
 
 _RECHECK_SECONDS = 0.5
 """Shortest time between two requests for the server's aliases."""

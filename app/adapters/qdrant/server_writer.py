@@ -21,9 +21,8 @@ from app.adapters.qdrant.payload import (
     to_payload,
 )
 from app.adapters.qdrant.samples import LIMIT, Samples
-from app.adapters.qdrant.server_catalogue import Catalogue
+from app.adapters.qdrant.server_catalogue import RENEW_SECONDS, Catalogue, Lease, new_lease
 from app.adapters.qdrant.server_errors import CollectionExists, server_errors
-from app.adapters.qdrant.server_lease import RENEW_SECONDS, Lease, new_lease
 from app.adapters.qdrant.server_options import BATCH, ServerOptions, strict_mode, vector_params
 from app.adapters.qdrant.server_points import retrieve_points, search_collection
 from app.domain.book_id import BookId

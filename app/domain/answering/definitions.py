@@ -1,4 +1,4 @@
-"""Questions that ask what something is, and the places where the book says it."""
+"""Questions that ask what something is, and the places where the book defines it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,37 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
-from app.domain.answering.names import Name, term_match_score
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
+from app.domain.english import other_numbers
 from app.domain.glossary import definition_in
 from app.domain.retrieval.chunk_terms import ChunkTerms
 from app.domain.retrieval.definition_terms import heading_forms, referred_to, term_forms
 from app.domain.retrieval.query import Hit
 from app.domain.terms import Terms, words
+
+Name: TypeAlias = tuple[str, ...]
+"""Words as `words` gives them."""
+
+
+def term_match_score(term: str, name: Name) -> int:
+    """2 if the term, or its abbreviation, is just these words, 1 if but for the plural, else 0.
+
+    Terms of one stem are told apart by it: hybrid and hybridization, test and testes.
+    """
+    readings = {tuple(words(form)) for form in term_forms(term)}
+    if name in readings:
+        return 2
+    return int(any(_same_but_for_number(name, reading) for reading in readings))
+
+
+def _same_but_for_number(name: Name, other: Name) -> bool:
+    if not name or not other or name[:-1] != other[:-1]:
+        return False
+    return other[-1] in other_numbers(name[-1])
+
 
 POOL = 30
 """Hits among which the place that defines a term is looked for."""

@@ -1,13 +1,25 @@
-"""What an extractive answer is made from."""
+"""What an extractive answer is made from, and the signals that choose its sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from app.domain.answering.units import SplitSentences
 from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import Terms
+
+
+class Rule(StrEnum):
+    DEFINITION = "definition score"
+    SIMILARITY = "embedding similarity"
+    RETRIEVAL = "retrieval score"
+    COMPARISON = "comparison"
+    ANNOUNCEMENT = "announcements"
+
+
+ALL_RULES = frozenset(Rule)
 
 
 @dataclass(frozen=True, slots=True)

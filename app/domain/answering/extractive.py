@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from app.domain.answer import AnswerPassage
 from app.domain.answering.announcements import Announcements
-from app.domain.answering.asked import Asked
-from app.domain.answering.extraction_input import ExtractionInput
+from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
 from app.domain.answering.passage_text import passage_of, quoted_text
 from app.domain.answering.passages import ChosenPassage, PassageSelector
+from app.domain.answering.question_analysis import Asked
 from app.domain.answering.relevance import Relevance
-from app.domain.answering.rules import ALL_RULES, Rule
 from app.domain.answering.select_comparison import contrasted, select_comparison, table_of_both
 from app.domain.answering.units import BLOCKS, WHOLE, Unit, units
 from app.domain.document import BlockKind, Span

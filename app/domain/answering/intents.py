@@ -1,7 +1,8 @@
-"""Requests for a part of the book: a chapter's summary, an exercise by its number, a quiz.
+"""What a question asks for besides an answer from a search.
 
-A question is such a request only if every word of it is in a language's vocabulary, but for numbers
-and the topic of "the chapter on X". All others are ordinary questions.
+Greetings and thanks get a set reply. A request for a part of the book (a chapter's summary, an
+exercise by its number, a quiz) is one only if every word of it is in a language's vocabulary, but
+for numbers and the topic of "the chapter on X". All others are ordinary questions.
 """
 
 from __future__ import annotations
@@ -234,3 +235,49 @@ def _leading_numbers(said: Sequence[str]) -> list[int]:
             break
         found.append(int(number[1]))
     return found
+
+
+_GREETINGS = {
+    "en": "hi hello hey hiya howdy there good morning afternoon evening day how are you today",
+    "es": "hola buenos buenas días tardes noches qué tal",
+    "de": "hallo servus moin guten morgen tag abend",
+    "fr": "bonjour bonsoir salut",
+    "pt": "olá oi bom boa dia tarde noite tudo bem",
+    "it": "ciao salve buongiorno buonasera",
+}
+_THANKS = {
+    "en": "thanks thank thx cheers ty you so very much a lot bye goodbye ok okay great cool nice "
+    "perfect awesome that helps helped",
+    "es": "gracias muchas adiós vale perfecto",
+    "de": "danke dankeschön vielen dank schön sehr tschüss super",
+    "fr": "merci beaucoup au revoir parfait",
+    "pt": "obrigado obrigada muito tchau",
+    "it": "grazie mille arrivederci perfetto",
+}
+_HEADS = frozenset(
+    "hi hello hey hiya howdy good how hola buenos buenas hallo servus moin guten bonjour bonsoir "
+    "salut olá oi bom boa ciao salve buongiorno buonasera thanks thank thx cheers ty bye goodbye "
+    "ok okay great cool nice perfect awesome gracias muchas adiós vale danke dankeschön vielen "
+    "tschüss merci au obrigado obrigada muito tchau grazie arrivederci".split()
+)
+"""What the first word must be: the others alone say nothing."""
+_WELCOME = {
+    "en": ("Hello! Ask me anything about the book.", "You are welcome! Ask on whenever you like."),
+    "es": ("¡Hola! Pregúnteme lo que quiera sobre el libro.", "¡De nada! Pregunte cuando quiera."),
+    "de": ("Hallo! Fragen Sie mich etwas zum Buch.", "Gern geschehen! Fragen Sie gern weiter."),
+    "fr": ("Bonjour ! Posez-moi une question sur le livre.", "Je vous en prie !"),
+    "pt": ("Olá! Pergunte o que quiser sobre o livro.", "De nada! Pergunte quando quiser."),
+    "it": ("Ciao! Mi chieda quello che vuole sul libro.", "Prego! Chieda pure ancora."),
+}
+
+
+def small_talk_reply(question: str) -> str:
+    """What to say to a greeting or to thanks; "" for anything else."""
+    said = [*words(question)]
+    if not said or said[0] not in _HEADS:
+        return ""
+    for which, table in enumerate((_GREETINGS, _THANKS)):
+        for language, known in table.items():
+            if set(said) <= set(known.split()):
+                return _WELCOME[language][which]
+    return ""

@@ -13,16 +13,17 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
-from app.domain.answering.asked import Asked
 from app.domain.answering.definitions import (
     SAYS_SOMETHING,
     SAYS_WHAT_IT_IS,
+    Name,
     defines,
     is_named,
     speaks_of,
+    term_match_score,
 )
-from app.domain.answering.names import Name, term_match_score
-from app.domain.answering.rules import ALL_RULES, Rule
+from app.domain.answering.extraction_input import ALL_RULES, Rule
+from app.domain.answering.question_analysis import Asked
 from app.domain.answering.units import Unit, begins_entry
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage

@@ -1,13 +1,127 @@
-"""A question as it is put to the book, with all that says how it is to be answered."""
+"""A question with all that says how to answer it: conversation, page, scope, selected text."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
 from app.domain.answering.exercises import Solutions
-from app.domain.answering.scope import Scope
-from app.domain.answering.selection import Selection
-from app.domain.retrieval.query import SearchFilter, Turn
+from app.domain.book_id import BookId
+from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.document import BlockKind
+from app.domain.retrieval.query import Hit, SearchFilter, Turn
+from app.domain.terms import words
+
+ON_PAGE = 1.1
+"""Factor on the score of a hit on the reader's page when no scope is asked for: enough to decide
+between near equals, too little to lift a weak hit over a clear one."""
+
+
+class Scope(StrEnum):
+    PAGE = "page"
+    CHAPTER = "chapter"
+    BOOK = "book"
+    SO_FAR = "so_far"
+    """Nothing beyond the chapter that the reader has reached."""
+    SELECTION = "selection"
+    """The paragraph of the selected text alone."""
+
+
+NEEDS_PAGE = frozenset({Scope.PAGE, Scope.CHAPTER, Scope.SO_FAR})
+
+
+@dataclass(frozen=True, slots=True)
+class PageLocation:
+    """A page of a book."""
+
+    book: BookId
+    file: str
+    chapter: str
+    position: int
+    """In the reading order."""
+
+
+def narrowed(
+    filter: SearchFilter, scope: Scope | None, place: PageLocation, chapter_end: int | None = None
+) -> SearchFilter:
+    """The filter with what the scope leaves of the book; without a scope, as it was.
+
+    `chapter_end` is the last position that the place's chapter reaches; None is the book's end.
+    """
+    if scope is None:
+        return filter
+    within = replace(filter, books=(place.book,))
+    if scope is Scope.PAGE or (scope is Scope.CHAPTER and not place.chapter):
+        return replace(within, files=(place.file,))
+    if scope is Scope.CHAPTER:
+        return replace(within, chapters=(place.chapter,))
+    if scope is Scope.SO_FAR:
+        return replace(within, max_position=chapter_end)
+    return within
+
+
+def page_preferred(hits: Sequence[Hit], place: PageLocation) -> tuple[Hit, ...]:
+    """The hits by score, those on the reader's page counted a little higher."""
+    weighed = [
+        replace(hit, score=min(1.0, hit.score * ON_PAGE))
+        if (hit.chunk.book, hit.chunk.file) == (place.book, place.file)
+        else hit
+        for hit in hits
+    ]
+    return tuple(sorted(weighed, key=lambda hit: -hit.score))
+
+
+SEARCHED_CHARS = 1_000
+"""Of a long selection, what a search is made with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    text: str
+    paragraph_id: str = ""
+    """The paragraph it stands in, when the page tells."""
+
+    def search_text(self, question: str) -> str:
+        return f"{question} {self.text[:SEARCHED_CHARS].strip()}"
+
+    def question_text(self, question: str) -> str:
+        """The question as a generator is asked it: the selection is quoted, as data."""
+        quoted = "\n".join(f"> {line}" for line in self.text.strip().splitlines())
+        return f"{question}\n\nThe question is about this text, selected on the page:\n{quoted}"
+
+
+def selected_paragraph(
+    selection: Selection, named: Sequence[Chunk], hits: Sequence[Hit]
+) -> list[Hit]:
+    """Hits of score 1 with the selected paragraph and nothing else; empty if it is not found.
+
+    `named` are the chunks that hold the paragraph the page told of. Without any it is looked for
+    by its text among the hits.
+    """
+    if named:
+        found = [(chunk, _named(chunk, selection.paragraph_id)) for chunk in named]
+    else:
+        found = [(hit.chunk, _holding(hit.chunk, selection.text)) for hit in hits]
+    return [Hit(replace(chunk, passages=held), 1.0) for chunk, held in found if held]
+
+
+def _named(chunk: Chunk, paragraph_id: str) -> tuple[Passage, ...]:
+    return tuple(one for one in chunk.passages if one.paragraph_id == paragraph_id)
+
+
+def _holding(chunk: Chunk, text: str) -> tuple[Passage, ...]:
+    wanted = _plain(text)
+    return tuple(
+        one
+        for one in chunk.passages
+        if one.kind is not BlockKind.HEADING and wanted and wanted in _plain(one.text)
+    )
+
+
+def _plain(text: str) -> str:
+    return f" {' '.join(words(text))} "
+
 
 ANSWER_CHUNKS = 8
 """Chunks that an answer is made from."""
@@ -32,3 +146,21 @@ class AskRequest:
     @property
     def question_with_selection(self) -> str:
         return self.selection.question_text(self.question) if self.selection else self.question
+
+
+def recent(
+    history: Sequence[Turn], token_budget: int, count_tokens: Callable[[str], int]
+) -> tuple[Turn, ...]:
+    """The last turns, whole, that fit into the budget together; of the very last its beginning."""
+    kept: list[Turn] = []
+    left = token_budget
+    for turn in reversed(history):
+        tokens = count_tokens(turn.content)
+        if tokens > left:
+            if not kept and left > 0:
+                beginning = turn.content[: len(turn.content) * left // tokens]
+                kept.append(replace(turn, content=beginning))
+            break
+        kept.append(turn)
+        left -= tokens
+    return tuple(reversed(kept))

@@ -12,8 +12,7 @@ from itertools import groupby
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.chunking.chunk_pieces import UNCOUNTED, ChunkPiece
 from app.domain.chunking.config import ChunkingConfig, StrategyName
-from app.domain.chunking.token_sum import JoinCounter
-from app.domain.chunking.tools import ChunkingTools
+from app.domain.chunking.tools import ChunkingTools, JoinCounter
 from app.domain.document import BlockKind, Book, Document, Span
 from app.domain.fast_dataclass import fast_dataclass
 from app.domain.long_text import Text

@@ -1,4 +1,4 @@
-"""Cut points of a text: between sentences, and at lines of code."""
+"""Where a text may be cut, and which neighbouring blocks belong together."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from app.domain.chunking.inline_markup import sentence_spans
-from app.domain.document import Span
+from app.domain.document import Block, BlockKind, Span
 from app.domain.fast_dataclass import fast_dataclass
 
 # Costs of a cut in the units of `packer`: 1 equals about 30 tokens above the target size.
@@ -150,3 +150,47 @@ def _better_end(text: str, start: int, stop: int) -> int:
         if text[at - 1].isspace():
             return at
     return stop
+
+
+_LEAD_IN_ENDS = (":", "\uff1a")
+_AFTER_COLON = "\"'*_)" + "".join(filter(str.isspace, map(chr, range(0x3001))))
+"""Characters that may follow the colon: quotes, mark-up and blanks."""
+_LEAD_IN_WORDS = re.compile(
+    r"\b(?:the following|below)\b[^.?!]{0,120}[.]?\s*$"
+    r"|\b(?:table|figure|listing|example|list|code|snippet)\b[^.?!]{0,60}"
+    r"\b(?:shows?|lists?|below|follows|summari[sz]es)\b[^.?!]{0,120}[.]?\s*$",
+    re.IGNORECASE,
+)
+_POINTERS = ("follow", "below", "show", "list", "summari")
+"""Every match of `_LEAD_IN_WORDS` contains one of these: a cheap test to skip the regex."""
+_INTRODUCED = frozenset(
+    {BlockKind.LIST, BlockKind.CODE, BlockKind.TABLE, BlockKind.FIGURE, BlockKind.MATH}
+)
+_SENTENCE_END = re.compile(r"[.!?:\u3002\uff01\uff1f][\"'*_)\]\u201d\u2019\s]*$")
+
+
+def leads_in(before: Block, block: Block) -> bool:
+    """Whether a paragraph introduces the next block: "as the following table shows:"."""
+    if before.kind is not BlockKind.PARAGRAPH or block.kind is BlockKind.HEADING:
+        return False
+    if before.text.rstrip(_AFTER_COLON).endswith(_LEAD_IN_ENDS):
+        return True
+    if block.kind not in _INTRODUCED:
+        return False
+    end = before.text[-200:]
+    # Only the last sentence can match; searching it alone saves most of the time.
+    body = end.rstrip().removesuffix(".")
+    start = max(body.rfind("."), body.rfind("?"), body.rfind("!")) + 1
+    sentence = end[start:].casefold()
+    return any(word in sentence for word in _POINTERS) and bool(_LEAD_IN_WORDS.search(end, start))
+
+
+def continues(before: Block, block: Block) -> bool:
+    """Whether a sentence continues across a formula or code: "we get", formula, "where x is"."""
+    if block.kind is BlockKind.MATH:
+        return before.kind is BlockKind.PARAGRAPH and not _SENTENCE_END.search(before.text[-40:])
+    return (
+        block.kind is BlockKind.PARAGRAPH
+        and before.kind in (BlockKind.MATH, BlockKind.CODE)
+        and block.text[:1].islower()
+    )

@@ -13,8 +13,13 @@ from types import MappingProxyType
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import OverlapScope, StructureConfig
-from app.domain.chunking.cut_points import SHORTEST, code_segments, prose_segments
-from app.domain.chunking.lead_ins import continues, leads_in
+from app.domain.chunking.cut_points import (
+    SHORTEST,
+    code_segments,
+    continues,
+    leads_in,
+    prose_segments,
+)
 from app.domain.chunking.overlap import NEVER_REPEATED
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Document, Span

@@ -1,4 +1,4 @@
-"""Chunking strategies by name."""
+"""Chunking strategies by name, and `auto`, which chooses one for each document."""
 
 from __future__ import annotations
 
@@ -6,18 +6,54 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Protocol
 
-from app.domain.chunking.auto import chunk_by_kind
 from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.chunk_builder import ChunkBuilder
+from app.domain.chunking.chunk_pieces import count_words
 from app.domain.chunking.config import ChunkingConfig, StrategyName, strategy_name
-from app.domain.chunking.fixed import chunk_by_size
-from app.domain.chunking.late import chunk_late
-from app.domain.chunking.recursive import chunk_recursively
+from app.domain.chunking.flat import (
+    as_code,
+    as_markdown,
+    chunk_by_size,
+    chunk_recursively,
+    flatten,
+    split_flat,
+)
 from app.domain.chunking.semantic import chunk_by_meaning
-from app.domain.chunking.sentence import chunk_by_sentences
-from app.domain.chunking.structure import chunk_by_structure
+from app.domain.chunking.sentence import chunk_by_sentences, group_sentences
+from app.domain.chunking.structure import chunk_by_structure, chunk_late
 from app.domain.chunking.tools import ChunkingTools
-from app.domain.document import Book, Document
+from app.domain.document import BlockKind, Book, Document
 from app.domain.errors import BookError, InputError
+
+_MARKUP = frozenset({BlockKind.HEADING, BlockKind.LIST, BlockKind.TABLE, BlockKind.CODE})
+
+
+def chunk_by_kind(
+    document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
+) -> Iterable[Chunk]:
+    """Keep short documents whole; split code and Markdown recursively, others by sentences."""
+    name, auto = StrategyName.AUTO, config.auto
+    if count_words(document) < auto.whole_below_words:
+        flat = flatten(document, config.exclude)
+        builder = ChunkBuilder(document, book, name, config, tools, exact_passages=False)
+        return builder.build(flat.drafts([(0, len(flat.text))]))
+    if _code_share(document) >= auto.code_share:
+        return split_flat(document, book, config, tools, name, as_code(config.recursive))
+    if _markup_share(document) >= auto.markup_share:
+        return split_flat(document, book, config, tools, name, as_markdown(config.recursive))
+    return group_sentences(document, book, config, tools, name)
+
+
+def _code_share(document: Document) -> float:
+    """Return the share of characters in code blocks, 0 to 1."""
+    code = sum(len(block.text) for block in document.blocks if block.kind is BlockKind.CODE)
+    return code / max(sum(len(block.text) for block in document.blocks), 1)
+
+
+def _markup_share(document: Document) -> float:
+    """Return the share of blocks that are mark-up, 0 to 1."""
+    marked = sum(block.kind in _MARKUP for block in document.blocks)
+    return marked / max(len(document.blocks), 1)
 
 
 class Strategy(Protocol):

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.chunking.script_scale import script_scale
+from app.domain.chunking.config import script_scale
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage, Hit
 

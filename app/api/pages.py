@@ -1,17 +1,34 @@
-"""The page at `/`: lists the indexed books with links to their sites, and the chat widget."""
+"""The page at `/`: lists the indexed books with links to their sites; files of the chat widget."""
 
 from __future__ import annotations
 
 from html import escape
+from pathlib import Path
 from string import Template
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.routing import Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
 
 from app.api.responses import BookBody, BooksBody
-from app.api.widget import WIDGET_FOLDER
 from app.bootstrap import Application
+
+WIDGET_FOLDER = Path(__file__).resolve().parent.parent / "widget"
+
+
+class WholeFiles(StaticFiles):
+    """Ignores Range headers, as RFC 9110 allows: Starlette answers invalid ones in plain text."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
+        await super().__call__({**scope, "headers": headers}, receive, send)
+
+
+def widget_files() -> StaticFiles:
+    return WholeFiles(directory=WIDGET_FOLDER)
+
 
 _EMPTY = (
     "<p>The index holds no book yet. <code>textbook-rag ingest BOOK_DIR --base-url URL</code> "
@@ -54,4 +71,4 @@ async def home(request: Request) -> Response:
     return HTMLResponse(books_page(found))
 
 
-ROUTES = (Route("/", home),)
+BOOK_LIST_ROUTES = (Route("/", home),)

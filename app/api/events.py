@@ -1,13 +1,33 @@
-"""The events of an answer as they go over the wire: names, JSON, server-sent event format."""
+"""The events of a streamed answer: their data as JSON, their format on the wire."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from app.api.responses import AnswerBody, CitationBody, DeltaEvent, SourcesEvent, StartEvent
-from app.domain.answer import AnswerEvent, CitationFound, Started, TextDelta
+from app.api.responses import AnswerBody, Body, CitationBody, SourceBody
+from app.domain.answer import AnswerEvent, AnswerMode, CitationFound, Confidence, Started, TextDelta
+
+
+class StartEvent(Body):
+    """An answer begins: whatever came before it is void."""
+
+    mode: Annotated[AnswerMode, Field(description="As planned; `end` says what became of it.")]
+    confidence: Annotated[Confidence, Field(description="By the score alone; `end` has the last.")]
+
+
+class SourcesEvent(Body):
+    sources: Annotated[
+        list[SourceBody],
+        Field(description="The paragraphs consulted, best first; in a refusal, nearest sections."),
+    ]
+
+
+class DeltaEvent(Body):
+    text: str
+
 
 # Line ends to Unicode, which many a client splits at, but neither to JSON nor to this format.
 _LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}

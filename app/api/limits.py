@@ -1,0 +1,243 @@
+"""Limits for each client: who counts as one, how fast it may ask, how much at a time."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from types import MappingProxyType
+
+from cachetools import LRUCache
+from fastapi import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.api.problems import problem_response
+from app.domain.errors import ConfigError, Overloaded
+
+SUBSCRIBER_BITS = 64
+"""Prefix length of one IPv6 subscriber, who has at least a /64."""
+SITE_BITS = 48
+"""Prefix length of one IPv6 customer, who may have up to a /48 (RFC 6177)."""
+
+
+def client_of(request: Request) -> str:
+    """Return the client's address (behind a trusted proxy, the proxy's client's); "" if none."""
+    return request.client.host if request.client else ""
+
+
+def subscriber(address: str) -> str:
+    """Return the key of a subscriber: an IPv4 address, or an IPv6 /64 prefix."""
+    return _key(address, SUBSCRIBER_BITS)
+
+
+def site(address: str) -> str:
+    """Return the key of a customer: an IPv4 address, or an IPv6 /48 prefix."""
+    return _key(address, SITE_BITS)
+
+
+def _key(address: str, bits: int) -> str:
+    parsed = _parsed(address)
+    if isinstance(parsed, IPv6Address):
+        return f"{int(parsed) >> (128 - bits):x}/{bits}"
+    return str(parsed or address)
+
+
+def _parsed(address: str) -> IPv4Address | IPv6Address | None:
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return None
+    return (parsed.ipv4_mapped or parsed) if isinstance(parsed, IPv6Address) else parsed
+
+
+def trusted_proxies(setting: str) -> list[str]:
+    """Parse a comma-separated list of networks. ConfigError names an invalid one."""
+    entries = [entry.strip() for entry in setting.split(",") if entry.strip()]
+    for entry in entries:
+        try:
+            ip_network(entry)
+        except ValueError as error:
+            message = f"RAG_TRUSTED_PROXIES: {error}; write addresses or networks as 10.0.0.0/8"
+            raise ConfigError(message) from None
+    return entries
+
+
+def is_one_of(address: str, networks: list[str]) -> bool:
+    parsed = _parsed(address)
+    return parsed is not None and any(parsed in ip_network(one) for one in networks)
+
+
+MAX_BUCKETS = 20_000
+"""Limit on stored buckets; the least recently used are dropped, which makes them full."""
+SUBSCRIBERS_A_SITE = 8
+"""A site's allowance, in multiples of a subscriber's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """Cost of a request: a number of questions, from the bucket of its kind."""
+
+    kind: str
+    questions: float
+
+
+CHARGES: Mapping[str, Charge] = MappingProxyType(
+    {
+        "/v1/chat": Charge("questions", 1.0),
+        "/v1/search": Charge("questions", 0.5),
+        "/healthz": Charge("health", 0.02),
+        "/readyz": Charge("health", 0.05),
+    }
+)
+READING = Charge("reading", 0.1)
+"""Cost of all other paths: glossary, citations, lists, pages, unknown paths."""
+
+
+@dataclass(slots=True)
+class RateLimit:
+    """A token bucket for each client and kind of request.
+
+    Kinds are limited separately: a client without questions left can still follow citations, and
+    readers do not lock out a health check from the same address. An IPv6 address draws from two
+    buckets, its subscriber's and its site's.
+
+    The `limits` package was tried: its memory storage scans all keys at each request (18 ms at
+    60,000 keys) and has no limit on their number (decision 0001).
+    """
+
+    per_minute: float
+    """Questions a minute; 0: no limit."""
+    burst: int
+    """Capacity of a bucket, in questions."""
+    clock: Callable[[], float] = time.monotonic
+    """Returns seconds."""
+    _buckets: LRUCache[tuple[str, str], tuple[float, float]] = field(
+        default_factory=lambda: LRUCache(MAX_BUCKETS), init=False
+    )
+    """(kind, client) -> (share left of a full bucket, time)."""
+
+    def admit(self, address: str, charge: Charge) -> float:
+        """Take the cost and return 0, or return the seconds until the bucket has enough."""
+        if not self.per_minute:
+            return 0.0
+        now = self.clock()
+        # The subscriber comes last: for IPv4 both keys are equal.
+        allowances = {site(address): SUBSCRIBERS_A_SITE, subscriber(address): 1}
+        costs = {
+            (charge.kind, client): min(1.0, charge.questions / self.burst / times)
+            for client, times in allowances.items()
+        }
+        filled = {key: self._filled(key, now) for key in costs}
+        missing = max(cost - filled[key] for key, cost in costs.items())
+        admitted = missing <= 0
+        for key, cost in costs.items():
+            self._buckets[key] = (filled[key] - cost * admitted, now)
+        return 0.0 if admitted else missing * self._seconds_to_fill
+
+    @property
+    def _seconds_to_fill(self) -> float:
+        return self.burst / self.per_minute * 60
+
+    def _filled(self, key: tuple[str, str], now: float) -> float:
+        left, then = self._buckets.get(key, (1.0, now))
+        return min(1.0, left + (now - then) / self._seconds_to_fill)
+
+
+class RateLimited:
+    """Middleware that refuses requests above the limit before their body is read."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            request = Request(scope)
+            limit: RateLimit = request.app.state.rate_limit
+            charge = CHARGES.get(scope["path"], READING)
+            wait = limit.admit(client_of(request), charge)
+            if wait:
+                detail = f"too many requests from your address; try again in {wait:.1f} s"
+                response = problem_response(
+                    429,
+                    "too_many_requests",
+                    detail,
+                    str(scope["state"]["request_id"]),
+                    retry_after=round(wait, 3),
+                )
+                await response(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+RETRY_SECONDS = 1.0
+"""Retry-After for an overload: a search takes less."""
+
+
+@dataclass(slots=True)
+class Shares:
+    """`total` slots. A client gets another slot only if it holds fewer than are free.
+
+    So one client holds at most half of the slots, two hold a third each, and a new client finds
+    one. They run out only with about as many clients as slots. See Choudhury and Hahne, "Dynamic
+    queue length thresholds for shared-memory packet switches", 1998.
+    """
+
+    total: int
+    _held: Counter[str] = field(default_factory=Counter, init=False)
+
+    @property
+    def free(self) -> int:
+        return self.total - self._held.total()
+
+    def take(self, client: str, *, shared: bool = True) -> bool:
+        """Return whether the client got a slot, which it must `release`.
+
+        A client with `shared` False, such as a trusted proxy, may take every free slot.
+        """
+        if self.free <= (self._held.get(client, 0) if shared else 0):
+            return False
+        self._held[client] += 1
+        return True
+
+    def release(self, client: str) -> None:
+        self._held[client] -= 1
+        if not self._held[client]:
+            del self._held[client]
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """Limits of the server on concurrent answers and searches."""
+
+    answers: Shares
+    """Answers until they are sent; those that wait for a model cost little."""
+    searches: Shares
+    """Searches that run or wait for the CPU; a longer queue would delay all by seconds."""
+
+
+def capacity_of(request: Request) -> Capacity:
+    capacity: Capacity = request.app.state.capacity
+    return capacity
+
+
+@contextmanager
+def client_slot(slots: Shares, request: Request) -> Iterator[None]:
+    """Hold a slot for the request's client inside the block. Overloaded if there is none."""
+    client = site(client_of(request))
+    if not slots.take(client):
+        whose = "from your address " if slots.free else ""
+        message = f"too many questions {whose}are being answered; ask again in a moment"
+        raise Overloaded(message, RETRY_SECONDS)
+    try:
+        yield
+    finally:
+        slots.release(client)
+
+
+async def answer_slot(request: Request) -> AsyncIterator[None]:
+    """Dependency: hold an answer slot until the response is sent. Raises Overloaded."""
+    with client_slot(capacity_of(request).answers, request):
+        yield

@@ -1,0 +1,256 @@
+"""What writes an answer: the port `Generator`, its extractive implementation, and the fallback.
+
+Adapters implement the port for Cohere and for servers of the OpenAI protocol.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias
+
+from app.domain.answer import AnswerMode, AnswerPassage, Usage
+from app.domain.answering.extraction_input import ExtractionInput
+from app.domain.answering.extractive import ExtractiveAnswer, extract, quotable
+from app.domain.answering.question_analysis import QuestionAnalysis
+from app.domain.answering.refusal import RefusalPolicy
+from app.domain.answering.units import SplitSentences
+from app.domain.errors import ProviderError, ProviderUnavailable
+from app.domain.prompting import NO_ANSWER
+from app.domain.retrieval.query import ContextPassage, Turn
+from app.services.provider_failures import log_failure
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedText:
+    text: str
+    citations_in_place: bool = False
+    """A sentence is cited before the next one begins, or not at all: what has no citation by then
+    can be attributed. Else citations may come until the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedCitation:
+    """The generator says that `start:end` of its whole text rests on these paragraphs."""
+
+    start: int
+    end: int
+    paragraph_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedEnd:
+    usage: Usage
+    finish_reason: str
+    passages: tuple[AnswerPassage, ...] = ()
+    """Where the quotations stand; empty when a model wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedQuote:
+    """The book's own words: `text` is `context[passage].passage.text[start:end]` but for mark-up.
+
+    `before` leads up to it, `after` ends it: a blank, a list's marker, a code fence.
+    """
+
+    text: str
+    passage: int
+    start: int
+    end: int
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorReplaced:
+    """The generator wrote nothing; what follows is written by another one."""
+
+    mode: AnswerMode
+    declined: bool = False
+    """Whether the first one found no answer in the context; otherwise it failed."""
+
+
+GeneratorEvent: TypeAlias = (
+    GeneratedText | GeneratedCitation | GeneratedQuote | GeneratorReplaced | GeneratedEnd
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationRequest:
+    """What an answer is written from."""
+
+    question: str
+    """As the reader asks it; text that he selected is quoted in it."""
+    history: Sequence[Turn]
+    context: Sequence[ContextPassage]
+    """The paragraphs in reading order."""
+    analysis: QuestionAnalysis
+    selected: str = ""
+    """Text that the reader asks about, and so knows."""
+    prepared: ExtractiveAnswer | None = None
+    """Parts of the context that were chosen beforehand and answer without a model: the solution of
+    an exercise, a chapter's summary."""
+    answerability: float = 1.0
+    """How likely it is that the context answers, 0 to 1."""
+
+
+class Generator(Protocol):
+    """Writes an answer from paragraphs given as documents."""
+
+    @property
+    def model(self) -> str:
+        """Its name; "" when no model writes."""
+        ...
+
+    @property
+    def mode(self) -> AnswerMode: ...
+
+    def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
+        """Text and citations in any order, or quotations, then exactly one GeneratedEnd.
+
+        Its `finish_reason` is NO_ANSWER, and there is no text, when the context has no answer.
+        Raises ProviderError.
+        """
+        ...
+
+
+class Similarity(Protocol):
+    async def likeness(self, question: str, texts: Sequence[str], language: str) -> Sequence[float]:
+        """The cosine of the question and each of the texts."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractiveGenerator:
+    """Quotes what answers best; NO_ANSWER when nothing touches the question."""
+
+    split_sentences: SplitSentences
+    similarity: Similarity
+
+    @property
+    def model(self) -> str:
+        return ""
+
+    @property
+    def mode(self) -> AnswerMode:
+        return AnswerMode.EXTRACTIVE
+
+    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
+        extracted = await self._extracted(request)
+        written = 0
+        for at, ((start, end), unit) in enumerate(extracted.claims, 1):
+            last = at == len(extracted.claims)
+            yield GeneratedQuote(
+                text=extracted.text[start:end],
+                passage=unit.passage,
+                start=unit.start,
+                end=unit.end,
+                before=extracted.text[written:start],
+                after=extracted.text[end:] if last else "",
+            )
+            written = end
+        finish_reason = "COMPLETE" if extracted.claims else NO_ANSWER
+        yield GeneratedEnd(Usage(), finish_reason, extracted.passages)
+
+    async def _extracted(self, request: GenerationRequest) -> ExtractiveAnswer:
+        if request.prepared:
+            return request.prepared
+        analysis = request.analysis
+        given = ExtractionInput(
+            analysis.question,
+            request.context,
+            analysis.weights,
+            analysis.terms,
+            self.split_sentences,
+            analysis.language,
+        )
+        units = quotable(given, read=request.selected)
+        # What has no word of the question is not quoted for its similarity alone.
+        asked = analysis.weights.keys()
+        near = [at for at, unit in enumerate(units) if asked & analysis.terms(unit.text)]
+        cosines = await self.similarity.likeness(
+            analysis.standalone, [units[at].text for at in near], analysis.language
+        )
+        similar = dict(zip(near, cosines, strict=True))
+        return extract(given, units, [similar.get(at, 0.0) for at in range(len(units))])
+
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class FallbackGenerator:
+    """Writes with `first`, or with `second` once `first` has failed without a word.
+
+    The failure is raised where `second` has no answer either, and below the refusal threshold.
+    `second` also quotes where `first` finds no answer although the score says that there is one.
+    """
+
+    first: Generator
+    second: Generator
+    refusal: RefusalPolicy
+
+    @property
+    def model(self) -> str:
+        return self.first.model
+
+    @property
+    def mode(self) -> AnswerMode:
+        return self.first.mode
+
+    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
+        written = False
+        given_up: GeneratedEnd | ProviderError | None = None
+        try:
+            async with aclosing(self.first.generate(request)) as events:
+                async for event in events:
+                    written = written or (isinstance(event, GeneratedText) and bool(event.text))
+                    if isinstance(event, GeneratedEnd):
+                        if not written:
+                            _require_answer(event)
+                        if written or request.answerability < self.refusal.answer_threshold:
+                            yield event
+                            return
+                        given_up = event
+                        break
+                    yield event
+            if given_up is None:
+                message = "the generator stopped before the end of its answer"
+                raise ProviderUnavailable(message)
+        except ProviderError as error:
+            if written or request.answerability < self.refusal.refusal_threshold:
+                raise
+            given_up = error
+        async with aclosing(self._quoted(request, given_up)) as events:
+            async for event in events:
+                yield event
+
+    async def _quoted(
+        self, request: GenerationRequest, given_up: GeneratedEnd | ProviderError
+    ) -> AsyncGenerator[GeneratorEvent, None]:
+        """What `second` writes; if that is nothing, the end of `first` or its failure."""
+        written = False
+        async with aclosing(self.second.generate(request)) as events:
+            async for event in events:
+                if not written:
+                    if isinstance(given_up, ProviderError):
+                        if isinstance(event, GeneratedEnd):
+                            raise given_up
+                        log_failure(_log, "answer.generator_failed", given_up)
+                    elif isinstance(event, GeneratedEnd):
+                        yield given_up
+                        return
+                    declined = isinstance(given_up, GeneratedEnd)
+                    yield GeneratorReplaced(self.second.mode, declined=declined)
+                    written = True
+                if isinstance(event, GeneratedEnd) and isinstance(given_up, GeneratedEnd):
+                    event = replace(event, usage=given_up.usage)  # noqa: PLW2901
+                yield event
+
+
+def _require_answer(end: GeneratedEnd) -> None:
+    if end.finish_reason != NO_ANSWER:
+        message = "the generator wrote nothing"
+        raise ProviderUnavailable(message)
