@@ -18,9 +18,9 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.languages import STOP_WORDS
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchQuery, Turn
-from app.services.answer import AnswerQuestion
+from app.services.answer_question import AnswerQuestion
 from app.services.answerability import AnswerabilityScorer
-from app.services.chapters import ConsultChapters
+from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
 from app.services.feature_reranker import FeatureReranker
 from app.services.follow_ups import SuggestFollowUps

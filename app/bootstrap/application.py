@@ -33,9 +33,9 @@ from app.bootstrap.reading import read_source, source_stamp
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.errors import ConfigError, ProviderError, StorageError
 from app.domain.languages import FUNCTION_WORDS
-from app.services.answer import AnswerQuestion
+from app.services.answer_question import AnswerQuestion
 from app.services.answerability import AnswerabilityScorer
-from app.services.chapters import ConsultChapters
+from app.services.chapter_requests import ConsultChapters
 from app.services.cite import CiteParagraph
 from app.services.consultation import ConsultBook
 from app.services.evaluate import Evaluate

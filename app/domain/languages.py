@@ -1,6 +1,6 @@
 """Languages: one table of what is known of each, and detection from a text's words and script.
 
-Codes are ISO 639-1. The phrases of answers are in `app.domain.answering.languages`.
+Codes are ISO 639-1. The phrases of answers are in `app.domain.answering.notices`.
 """
 
 from __future__ import annotations

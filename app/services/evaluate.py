@@ -88,7 +88,7 @@ class Evaluation:
 
 
 class AnswerabilityJudge(Protocol):
-    """The part of `app.services.answer.AnswerQuestion` that evaluation needs."""
+    """The part of `AnswerQuestion` that evaluation needs."""
 
     @property
     def refusal(self) -> RefusalPolicy: ...

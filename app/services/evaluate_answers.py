@@ -22,7 +22,7 @@ from app.domain.evaluation.helpfulness import (
 )
 from app.domain.evaluation.metrics import Retrieved, score_ranking
 from app.domain.evaluation.paired_bootstrap import Share
-from app.services.answer import AnswerQuestion
+from app.services.answer_question import AnswerQuestion
 from app.services.evaluate import STANDARD_DEPTH, ask_request
 
 

@@ -19,7 +19,7 @@ from app.domain.answer import (
     Usage,
 )
 from app.domain.answering.cited_answer import CitedAnswerBuilder, coverage
-from app.domain.answering.languages import other_language, refusal_text, uncertainty_notice
+from app.domain.answering.notices import other_language, refusal_text, uncertainty_notice
 from app.domain.answering.verification import Quote
 from app.domain.errors import ProviderUnavailable
 from app.domain.prompting import NO_ANSWER

@@ -31,7 +31,7 @@ from app.domain.answering.attribution import Attributor
 from app.domain.answering.request import AskRequest
 from app.domain.answering.verification import Verifier, by_paragraph
 from app.domain.evaluation.gold_question import Question
-from app.services.answer import AnswerQuestion
+from app.services.answer_question import AnswerQuestion
 from app.services.generators import (
     GeneratedCitation,
     GeneratedText,

@@ -30,7 +30,7 @@ from app.domain.errors import (
 )
 from app.domain.prompting import NO_ANSWER
 from app.domain.retrieval.query import SearchFilter, SearchQuery, Turn
-from app.services.answer import SEARCHES_AT_ONCE, AnswerQuestion
+from app.services.answer_question import SEARCHES_AT_ONCE, AnswerQuestion
 from app.services.answerability import AnswerabilityScorer
 from app.services.generators import ExtractiveGenerator
 from app.services.retrieve import SearchResult

@@ -11,7 +11,7 @@ from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.errors import ProviderUnavailable
 from app.domain.prompting import NO_ANSWER
-from app.services.answer import AnswerQuestion
+from app.services.answer_question import AnswerQuestion
 from tests.answer_fakes import FakeGenerator, World, passage
 
 LIGHT = passage(

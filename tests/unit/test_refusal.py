@@ -9,7 +9,8 @@ from math import log
 
 import pytest
 
-from app.domain.answering.languages import bare_question, other_language, refusal_text
+from app.domain.answering.notices import other_language, refusal_text
+from app.domain.answering.question_analysis import bare_question
 from app.domain.answering.refusal import (
     ANSWER_THRESHOLD,
     REFUSAL_THRESHOLD,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from app.domain.answering.comparison import Subject, compared
 from app.domain.answering.definitions import Name, defined_terms, name_asked
-from app.domain.answering.languages import bare_question
-from app.domain.languages import guess_language
-from app.domain.terms import Terms
+from app.domain.languages import COMMON_WORDS, guess_language, without_words
+from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
+from app.domain.terms import Terms, words
 
 EARLIER_TURN = 0.5
 """Weight of a term that only an earlier turn or the selected text has."""
@@ -78,6 +78,18 @@ def analyse(
         definition_name=name_asked(question) if patterns else (),
         compared=compared(question, terms) if patterns else (),
     )
+
+
+def bare_question(question: str, asked_in: str, language: str) -> str:
+    """A question without the common words of its language, "machen" and "faire" among them.
+
+    What is left, names and terms that languages share, may stand in a book in another one. English
+    on an English book stays as it is: "do" is a function word, and no book lacks it.
+    """
+    if asked_in not in COMMON_WORDS or asked_in == "en" == language:
+        return question
+    common = COMMON_WORDS[asked_in].union(words(QUESTION_FRAME_WORDS.get(asked_in, "")))
+    return without_words(question, common)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from app.domain.answering.request import AskRequest, recent
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Verifier, by_paragraph
 from app.domain.errors import ProviderUnavailable, QuestionError
-from app.services.chapters import Clarification, ConsultChapters
+from app.services.chapter_requests import Clarification, ConsultChapters
 from app.services.consultation import Consultation, ConsultBook
 from app.services.follow_ups import SuggestFollowUps
 from app.services.generators import FallbackGenerator, GeneratedEnd, Generator

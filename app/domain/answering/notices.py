@@ -1,10 +1,8 @@
-"""Set phrases in the languages that are known, and questions in another one than the book's."""
+"""Set phrases of answers in several languages: refusals, doubts, a book in another language."""
 
 from __future__ import annotations
 
-from app.domain.languages import COMMON_WORDS, LANGUAGES, without_words
-from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
-from app.domain.terms import words
+from app.domain.languages import LANGUAGES
 
 _REFUSALS = {
     "en": "The book does not say. These sections come nearest to the question.",
@@ -62,15 +60,3 @@ def other_language(asked_in: str, language: str) -> str:
         return ""
     known = LANGUAGES.get(language)
     return _OTHER_LANGUAGE[asked_in].format((known and known.name) or language)
-
-
-def bare_question(question: str, asked_in: str, language: str) -> str:
-    """A question without the common words of its language, "machen" and "faire" among them.
-
-    What is left, names and terms that languages share, may stand in a book in another one. English
-    on an English book stays as it is: "do" is a function word, and no book lacks it.
-    """
-    if asked_in not in COMMON_WORDS or asked_in == "en" == language:
-        return question
-    common = COMMON_WORDS[asked_in].union(words(QUESTION_FRAME_WORDS.get(asked_in, "")))
-    return without_words(question, common)
