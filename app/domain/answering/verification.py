@@ -17,7 +17,7 @@ of six words 99 and 2 %, of three words 97 and 5 %.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from app.domain.answer import Citation
@@ -47,8 +47,20 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
+class _Content:
+    """What claims and the texts that may support them are compared by."""
+
+    terms: frozenset[int]
+    numbers: frozenset[str]
+    words: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Verifier:
-    """Holds the paragraphs of one context and judges claims against them."""
+    """Holds the paragraphs of one context and judges claims against them.
+
+    The contents and runs of the texts it has seen are cached, so it lives as long as one answer.
+    """
 
     paragraphs: Mapping[str, tuple[ContextPassage, ...]]
     """Paragraph id to its pieces in the context, in reading order."""
@@ -59,13 +71,24 @@ class Verifier:
     """The book's, as an ISO 639-1 code."""
     translated: bool = False
     """True when the answer is not in the book's language."""
+    _contents: dict[str, _Content] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+    _sentences: dict[str, Sequence[Span]] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
     def verify(self, claim: str, paragraph_id: str, sentence: str = "") -> Quote | None:
         """Return the shortest, then closest, run of sentences that supports the claim, or None.
 
         `sentence` is what surrounds the claim in the answer: it decides between equal runs.
         """
-        pieces = self.paragraphs.get(paragraph_id, ())
+        # What the whole piece does not bear, no run of it does.
+        pieces = [
+            piece
+            for piece in self.paragraphs.get(paragraph_id, ())
+            if self._bears(claim, piece.passage.text, piece.passage.heading_path)
+        ]
         for length in range(1, MAX_QUOTE_SENTENCES + 1):
             supporting = [
                 quote
@@ -85,27 +108,29 @@ class Verifier:
         )
 
     def _bears(self, claim: str, text: str, headings: Sequence[str]) -> bool:
-        above = " ".join(headings)
-        return (
-            numbers(claim) <= numbers(text)
-            and names(claim) <= set(words(f"{text} {above} {self.question}"))
-            and (self.translated or self._coverage(claim, text, above) > MIN_COVERAGE)
-        )
+        said, held = self._content(claim), self._content(text)
+        if not said.numbers <= held.numbers:
+            return False
+        above = self._content(" ".join(headings))
+        if not names(claim) <= held.words | above.words | self._content(self.question).words:
+            return False
+        return self.translated or _coverage(said, held, above) > MIN_COVERAGE
 
-    def _coverage(self, claim: str, text: str, above: str) -> float:
-        wanted = self.terms(claim)
-        if not wanted:
-            return 0.0
-        held = self.terms(text)
-        named = self.terms(above) - held
-        return (len(wanted & held) + 0.5 * len(wanted & named)) / len(wanted)
+    def _content(self, text: str) -> _Content:
+        if text not in self._contents:
+            self._contents[text] = _Content(
+                self.terms(text), frozenset(numbers(text)), frozenset(words(text))
+            )
+        return self._contents[text]
 
     def _runs(self, piece: ContextPassage, length: int) -> Iterable[Quote]:
         passage = piece.passage
         if passage.kind in WHOLE:
             yield from [Quote(piece, 0, len(passage.text))] if length == 1 else []
             return
-        sentences = self.split_sentences(passage.text, self.language)
+        if passage.text not in self._sentences:
+            self._sentences[passage.text] = self.split_sentences(passage.text, self.language)
+        sentences = self._sentences[passage.text]
         for first, last in zip(sentences, sentences[length - 1 :], strict=False):
             yield Quote(piece, first[0], last[1])
 
@@ -114,6 +139,14 @@ class Verifier:
         share = len(held & self.terms(claim)) + 0.5 * len(held & self.terms(sentence))
         # Of equal quotes the shorter, then the earlier one.
         return (share, -len(held), -quote.start)
+
+
+def _coverage(said: _Content, held: _Content, above: _Content) -> float:
+    """Share of the claim's terms that the text holds; one in the headings counts half."""
+    if not said.terms:
+        return 0.0
+    named = above.terms - held.terms
+    return (len(said.terms & held.terms) + 0.5 * len(said.terms & named)) / len(said.terms)
 
 
 def by_paragraph(context: Sequence[ContextPassage]) -> dict[str, tuple[ContextPassage, ...]]:
