@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -10,11 +11,11 @@ import pytest
 
 from app.adapters.markdown import read_book, read_text
 from app.adapters.markdown.mdbook import site as mdbook
-from app.adapters.markdown.mkdocs import site as mkdocs
-from app.adapters.markdown.myst import site as myst
-from app.adapters.markdown.parser.anchors import MYST_EXTRA, PANDOC, PANDOC_GFM, PYMDOWNX, SlugStyle
+from app.adapters.markdown.mkdocs import syntax as mkdocs
+from app.adapters.markdown.myst import syntax as myst
+from app.adapters.markdown.parser.anchors import SlugStyle
+from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.file_reader import heading_anchors
-from app.adapters.markdown.parser.markup import Dialect
 from app.domain.document import BlockKind, Site
 from tests.conftest import ROOT
 
@@ -23,9 +24,7 @@ SPHINX_KEY = "sphinx_myst_heading_anchors3 (first=section id, others=extra span 
 
 GENERATORS: list[tuple[str, Dialect, SlugStyle]] = [
     ("mkdocs_default", mkdocs.DIALECT, mkdocs.STYLE),
-    ("mkdocs_pymdownx_slugify_lower", mkdocs.DIALECT, PYMDOWNX),
-    ("pandoc_markdown (=Quarto default)", Dialect(attribute_lists=True, math=True), PANDOC),
-    ("pandoc_gfm", Dialect(math=True), PANDOC_GFM),
+    ("mkdocs_pymdownx_slugify_lower", mkdocs.DIALECT, mkdocs.PYMDOWNX),
     ("mdbook_HEAD_id_function", mdbook.DIALECT, mdbook.STYLE),
 ]
 
@@ -53,20 +52,8 @@ def test_sphinx_sections_get_docutils_ids(key: str) -> None:
     assert heading_anchors(sources, MYST_DIALECT, myst.STYLE) == firsts
 
 
-MYST_DIALECT = Dialect(myst=True, math=True)
+MYST_DIALECT = replace(myst.DIALECT, attribute_lists=False, inline_attributes=False)
 """As in the vectors' build: no `attrs_block`, so `{#id}` is text."""
-
-
-def test_myst_heading_anchors_are_the_extra_ids() -> None:
-    """MyST gives a heading its own slug too, where no section of the page has that id."""
-    sources, expected = cases(SPHINX_KEY)
-    sections = heading_anchors(sources, MYST_DIALECT, myst.STYLE)
-    slugs = heading_anchors(sources, MYST_DIALECT, MYST_EXTRA)
-    made = [
-        [section] + ([slug] if slug and slug not in sections else [])
-        for section, slug in zip(sections, slugs, strict=True)
-    ]
-    assert dict(enumerate(made)) == dict(enumerate(expected))
 
 
 def docusaurus_page() -> tuple[str, str, list[tuple[str, str | None]]]:

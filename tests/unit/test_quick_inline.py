@@ -14,13 +14,13 @@ from markdown_it.parser_inline import ParserInline
 from markdown_it.rules_block import StateBlock
 from markdown_it.utils import EnvType
 
-from app.adapters.markdown.docusaurus import site as docusaurus
+from app.adapters.markdown.docusaurus import syntax as docusaurus
 from app.adapters.markdown.mdbook import site as mdbook
-from app.adapters.markdown.mkdocs import site as mkdocs
-from app.adapters.markdown.myst import site as myst
+from app.adapters.markdown.mkdocs import syntax as mkdocs
+from app.adapters.markdown.myst import syntax as myst
+from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.file_reader import inline_reader
 from app.adapters.markdown.parser.inline import InlineReader, render
-from app.adapters.markdown.parser.markup import Dialect
 from app.adapters.markdown.parser.running_text import Text
 from app.adapters.markdown.parser.speed.inline_dispatch import DispatchingInline, LinkHelpers
 from app.adapters.markdown.parser.speed.line_index import block_state
@@ -50,7 +50,7 @@ SNIPPETS = (
 
 def text_by_markdown_it(reader: InlineReader, content: str, dialect: Dialect) -> Text:
     env: EnvType = {"references": REFERENCES, "footnotes": ()}
-    return render(reader.parse(content, env), dialect.kramdown)
+    return render(reader.parse(content, env), dialect.marked_terms)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
@@ -68,7 +68,7 @@ def test_the_quick_reader_answers_as_markdown_it_or_not_at_all(
     quick = QuickInline(dialect).read(content, REFERENCES)
     if quick is not None:
         expected = text_by_markdown_it(inline_reader(dialect), content, dialect)
-        assert quick.finish(dialect.kramdown) == expected
+        assert quick.finish(dialect.marked_terms) == expected
 
 
 def squeezed(text: Text) -> Text:

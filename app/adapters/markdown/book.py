@@ -19,7 +19,7 @@ from app.adapters.markdown.parser.file_reader import FileReader
 from app.adapters.markdown.parser.page_includes import FileContext
 from app.adapters.markdown.plain import site as plain
 from app.adapters.markdown.references import check_references
-from app.adapters.markdown.site_map import Layout, Page, SiteGenerator
+from app.adapters.markdown.site_map import Layout, Page, SiteGenerator, SiteSettings, open_site
 from app.adapters.markdown.source import make_source
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book, Document, Site, SourceWarning
@@ -31,11 +31,7 @@ from app.services.book_folder import shown_name
 from app.services.gc_control import paused_gc
 
 _GENERATORS: Mapping[Site, SiteGenerator] = {
-    Site.DOCUSAURUS: docusaurus.GENERATOR,
-    Site.MDBOOK: mdbook.GENERATOR,
-    Site.MKDOCS: mkdocs.GENERATOR,
-    Site.MYST: myst.GENERATOR,
-    Site.PLAIN: plain.GENERATOR,
+    module.GENERATOR.site: module.GENERATOR for module in (docusaurus, mdbook, mkdocs, myst, plain)
 }
 """In the order in which a folder is looked through for their configurations."""
 _SLUG = 48
@@ -92,14 +88,14 @@ def read_book(
     if not any(page_draft.drafts for page_draft in page_drafts):
         message = "no text found: not a book's folder, or its table of contents is empty"
         raise BookError(message, str(folder))
-    language = layout.language or _language_of(page_drafts)
+    language = layout.settings.language or _language_of(page_drafts)
     unresolved = check_references(page_drafts, library, layout)
     documents = _documents(page_drafts, language)
     return Book(
         book_id or book_id_of(folder.stem if folder.is_file() else folder.resolve().name),
-        layout.title or documents[0].title,
-        layout.site,
-        layout.base_url,
+        layout.settings.title or documents[0].title,
+        layout.generator.site,
+        layout.settings.base_url,
         language,
         _version(library, {page.file for page in documents} | context.partials),
         documents,
@@ -115,15 +111,21 @@ def _opened(folder: Path, site: Site | None, base_url: str) -> tuple[Library, La
         chosen = site or (Site.DOCUSAURUS if folder.suffix == ".mdx" else Site.PLAIN)
         return Library(folder.parent), _single(chosen, folder.name, base_url)
     library = Library(folder)
-    return library, _well_formed(_GENERATORS[site or _site_of(library)].open(library, base_url))
+    return library, _well_formed(
+        open_site(_GENERATORS[site or _site_of(library)], library, base_url)
+    )
 
 
 def _well_formed(layout: Layout) -> Layout:
     """Mend what a configuration's escapes may make: its texts go into the index and to readers."""
+    settings = layout.settings
     return replace(
         layout,
-        title=well_formed(layout.title),
-        language=well_formed(layout.language),
+        settings=replace(
+            settings,
+            title=well_formed(settings.title),
+            language=well_formed(settings.language),
+        ),
         pages=tuple(map(_well_formed_page, layout.pages)),
         orphans=tuple(map(_well_formed_page, layout.orphans)),
         warnings=tuple(
@@ -172,21 +174,20 @@ def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> D
 
 
 def _single(site: Site, file: str, base_url: str) -> Layout:
-    generator = _GENERATORS[site]
-    return Layout(
-        site, generator.dialect, generator.style, (Page(file, base_url),), base_url=base_url
-    )
+    return Layout(_GENERATORS[site], SiteSettings(base_url), (Page(file, base_url),))
 
 
 def _context(library: Library, layout: Layout) -> FileContext:
-    context = FileContext(
-        library, layout.dialect, layout.style, layout.site_root, layout.snippet_bases
+    settings = layout.settings
+    return FileContext(
+        library,
+        layout.dialect,
+        layout.style,
+        settings.site_root,
+        settings.include_bases,
+        settings.references,
+        partials=set(settings.reference_files),
     )
-    if layout.appended:
-        context.references = mkdocs.appended_references(
-            library, layout, context.partials, context.warnings
-        )
-    return context
 
 
 def detect_site(folder: Path) -> Site:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from os.path import isfile
 from pathlib import Path
+from typing import NamedTuple
 
 from app.adapters.markdown.source import decode
 from app.domain.document import SourceWarning
@@ -146,44 +147,32 @@ def folder_of(file: str) -> str:
     return file.rpartition("/")[0]
 
 
+_NEVER = re.compile(r"(?!)")
+_SECTION_MARKS = (
+    re.compile(r"ANCHOR:\s*(?P<name>[\w-]+)"),
+    re.compile(r"ANCHOR_END:\s*(?P<name>[\w-]+)"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class IncludeStyle:
-    """How a site generator writes an include of text.
+    """How a site generator writes an include of text."""
 
-    `directive` has the groups `argument` and `escape`; `anchors` are the two marks that begin and
-    end a named section in the included file.
-    """
-
-    directive: re.Pattern[str]
-    anchors: tuple[re.Pattern[str], re.Pattern[str]]
-    bases: tuple[str, ...] = ()
-    """The folders that paths start from, or files; none for the including file's own folder."""
+    begins: str = ""
+    """Characters in every directive inside text; "" if text holds none."""
+    directive: re.Pattern[str] = _NEVER
+    """A directive inside text, with the groups `argument` and `escape`."""
     several: re.Pattern[str] | None = None
     """A directive that lists `paths`, one a line."""
+    sections: tuple[re.Pattern[str], re.Pattern[str]] = _SECTION_MARKS
+    """The marks that begin and end a section of an included file, with the group `name`."""
+    bases: tuple[str, ...] = ()
+    """The folders that paths start from, or files; none for the including file's own folder."""
     keeps_unresolved: bool = False
     """Whether a directive that cannot be resolved stays on the page as it is written."""
 
 
-MDBOOK = IncludeStyle(
-    re.compile(
-        r"(?P<escape>\\?)\{\{[ \t]*#(?:include|rustdoc_include|playground|playpen)"
-        r"[ \t]+(?P<argument>(?:[^{}\n]|\{(?!\{))+)\}\}"
-    ),
-    (
-        re.compile(r"ANCHOR:\s*(?P<name>[\w-]+)"),
-        re.compile(r"ANCHOR_END:\s*(?P<name>[\w-]+)"),
-    ),
-    keeps_unresolved=True,
-)
-SNIPPETS = IncludeStyle(
-    re.compile(r"^[ \t]*(?P<escape>;?)-+8<-+[ \t]+\"(?P<argument>[^\"\n]+)\"[ \t]*$", re.M),
-    (
-        re.compile(r"-+8<-+[ \t]*\[start:[ \t]*(?P<name>[\w-]+)"),
-        re.compile(r"-+8<-+[ \t]*\[end:[ \t]*(?P<name>[\w-]+)"),
-    ),
-    bases=("",),
-    several=re.compile(r"^[ \t]*-+8<-+[ \t]*\n(?P<paths>(?:[^\n]*\n)*?)[ \t]*-+8<-+[ \t]*$", re.M),
-)
+NO_DIRECTIVES = IncludeStyle()
 
 
 @dataclass(slots=True)
@@ -209,10 +198,16 @@ class TextIncludes:
     """Includes inside text that is shown as it is, nested and guarded against circles."""
 
     def __init__(
-        self, library: Library, style: IncludeStyle, included: Included | None = None
+        self,
+        library: Library,
+        style: IncludeStyle,
+        bases: tuple[str, ...] = (),
+        included: Included | None = None,
     ) -> None:
+        """Read includes of this style; `bases` take the place of the style's own."""
         self._library = library
         self._style = style
+        self._bases = bases or style.bases
         self._included = included or Included()
 
     def expand(self, text: str, file: str, warn: Warn) -> tuple[str, str]:
@@ -244,7 +239,7 @@ class TextIncludes:
             included.append(path)
             return self._expand(chosen, path, (*chain, path), warn_here, included)
 
-        if self._style.several is not None and "8<" in text:
+        if self._style.several is not None and self._style.begins in text:
             text = self._style.several.sub(_one_by_one, text)
         return self._style.directive.sub(replace, text)
 
@@ -254,7 +249,7 @@ class TextIncludes:
         target, _, selector = words[0].partition(":") if words else ("", "", "")
         path = self._located(target, file)
         if path is None:
-            bases = self._style.bases or (folder_of(file),)
+            bases = self._bases or (folder_of(file),)
             refusals = (self._library.refusal(base, target) for base in bases)
             warn(not_included(target, next(filter(None, refusals), "")), 0)
             return "", ""
@@ -265,7 +260,7 @@ class TextIncludes:
         written = text.splitlines()
         # All of them are looked at.
         self._included.characters += len(written)
-        lines = select_lines(written, selector, self._style.anchors)
+        lines = select_lines(written, selector, self._style.sections)
         if lines is None:
             warn(f"included file {target} has no section {selector}", 0)
             return "", ""
@@ -274,13 +269,21 @@ class TextIncludes:
         return path, chosen
 
     def _located(self, target: str, file: str) -> str | None:
-        for base in self._style.bases or (folder_of(file),):
+        for base in self._bases or (folder_of(file),):
             found = self._library.locate(base, target)
             if found is None and base.rpartition("/")[2] == target:
                 found = self._library.locate("", base)
             if found is not None:
                 return found
         return None
+
+
+class FilePart(NamedTuple):
+    """A part of a file that a code block shows."""
+
+    target: str
+    choose: Callable[[list[str]], list[str]]
+    """The file's lines -> those that are shown."""
 
 
 def not_included(target: str, refusal: str) -> str:
@@ -301,60 +304,35 @@ def is_number(text: str) -> bool:
 
 
 def select_lines(
-    lines: list[str], selector: str, anchors: tuple[re.Pattern[str], re.Pattern[str]]
+    lines: list[str], selector: str, marks: tuple[re.Pattern[str], re.Pattern[str]]
 ) -> list[str] | None:
-    """Return the lines that `N`, `N:`, `:M`, `N:M` or a section's name choose.
+    """Return the lines that `N`, `N:`, `:M`, `N:M` or a section's name selects.
 
-    Lines count from 1, both ends included. None if there is no such section. Lines that mark
-    sections are left out of a chosen section, as mdBook does.
+    Lines count from 1, both ends included. None if there is no such section.
     """
     if not selector:
         return lines
     first, colon, last = selector.partition(":")
-    if (not first or is_number(first)) and (not last or is_number(last)):
+    if all(not bound or is_number(bound) for bound in (first, last)):
         start = max(int(first) - 1, 0) if first else 0
         if not colon:
             return lines[start : start + 1]
         return lines[start : int(last)] if last else lines[start:]
-    begin, finish = anchors
+    return _section_lines(lines, selector, *marks)
+
+
+def _section_lines(
+    lines: list[str], name: str, begin: re.Pattern[str], finish: re.Pattern[str]
+) -> list[str] | None:
+    """Return the lines of a section without those that mark sections, as mdBook does."""
     chosen: list[str] = []
     found = inside = False
     for line in lines:
-        end = finish.search(line)
-        start_mark = None if end else begin.search(line)
-        if end:
-            inside = inside and end["name"] != selector
-        elif start_mark:
-            if start_mark["name"] == selector:
+        if ended := finish.search(line):
+            inside = inside and ended["name"] != name
+        elif begun := begin.search(line):
+            if begun["name"] == name:
                 found = inside = True
         elif inside:
             chosen.append(line)
     return chosen if found else None
-
-
-def literal_lines(lines: list[str], options: dict[str, str]) -> list[str]:
-    """Choose the lines of a `literalinclude` as Sphinx does.
-
-    That is by `lines`, else from `start-after` or `-at` to `end-before` or `-at`.
-    """
-    if options.get("lines"):
-        chosen: list[str] = []
-        for part in options["lines"].split(","):
-            first, dash, last = part.strip().partition("-")
-            begin = int(first) - 1 if is_number(first) else 0
-            stop = (int(last) if is_number(last) else len(lines)) if dash else begin + 1
-            chosen.extend(lines[begin:stop])
-            if len(chosen) > BUDGET.included:
-                break  # more than a page may have: refused when it is counted
-        return chosen
-    start, stop = 0, len(lines)
-    for name, extra in (("start-after", 1), ("start-at", 0)):
-        if options.get(name):
-            start = (
-                next((i for i, line in enumerate(lines) if options[name] in line), -extra) + extra
-            )
-    for name, extra in (("end-before", 0), ("end-at", 1)):
-        if options.get(name):
-            found = (i for i in range(start, len(lines)) if options[name] in lines[i])
-            stop = next(found, len(lines) - extra) + extra
-    return lines[start:stop]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from posixpath import normpath
 from urllib.parse import unquote
 
 from app.adapters.markdown.documents import PageDraft
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.site_map import Layout
-from app.domain.document import BlockKind, Site, SourceWarning
+from app.domain.document import BlockKind, SourceWarning
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|[{<$]")
 # Each begins with a literal, which the search finds fast.
@@ -25,7 +24,6 @@ _ATTRIBUTE_LIST = re.compile(r"\{[^{}\n]*\}")
 _LISTED_ID = re.compile(r"#([\w:.-]+)")
 _AUTODOC = re.compile(r"^[ \t]*(?:::: [\w.-]+[ \t]*$|\.\. auto\w+::|[`:]{3,}\{auto\w+\})", re.M)
 _TIMES_READ, _PAGE = 1_000, 10_000
-_PAGE_SUFFIXES = (".md", ".mdx", ".markdown")
 
 
 def check_references(
@@ -109,27 +107,16 @@ class _Targets:
             return f"link to an anchor that {path} does not have: #{anchor}"
         return ""
 
-    def _candidates(self, path: str, file: str) -> list[str]:
+    def _candidates(self, path: str, file: str) -> Sequence[str]:
         """Return the files that a path may mean; none if it is no path to a source file."""
         if path.startswith(("@", "/")):
             return []
-        root, folder = self._layout.pages_root, folder_of(file)
-        if path.endswith(_PAGE_SUFFIXES):
-            if self._layout.site is Site.MDBOOK and _outside(f"{folder}/{path}", root):
-                return []
-            bases = [folder, root] if self._layout.site is Site.DOCUSAURUS else [folder]
-            return [f"{base}/{path}" for base in bases]
-        if self._layout.site is not Site.MDBOOK or not path.endswith(".html"):
-            return []
-        inner = normpath(f"{folder}/{path}")
-        if _outside(inner, root):
-            return []
-        stem = inner.removesuffix(".html")
-        return [f"{stem}.md", f"{stem.removesuffix('index')}README.md"]
+        root = self._layout.settings.folder
+        return self._layout.generator.link_files(path, folder_of(file), root)
 
     def _is_label(self, name: str) -> bool:
-        """True for a MyST label: pages refer to each other's without naming the page."""
-        if self._layout.site is not Site.MYST:
+        """True for a label of any page, where links need not name the page."""
+        if not self._layout.generator.links_by_label:
             return False
         if self._labels is None:
             texts = [page_draft.source.flat for page_draft in self._drafts.values()]
@@ -148,11 +135,6 @@ class _Targets:
             self._inner_ids[file] = None if _AUTODOC.search(text) else _ids_in_markup(text)
         inner = self._inner_ids[file]
         return inner is None or anchor in inner
-
-
-def _outside(path: str, root: str) -> bool:
-    """True if a path leads to another book on the same server."""
-    return bool(root) and not normpath(path).startswith(f"{root}/")
 
 
 def _ids_of_blocks(page_draft: PageDraft) -> set[str]:

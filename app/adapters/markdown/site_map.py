@@ -1,22 +1,26 @@
-"""What a site generator's conventions make of a folder."""
+"""Opening a site: the steps that all generators share, and what each of them supplies."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from posixpath import normpath
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.parser.anchors import SlugStyle
-from app.adapters.markdown.parser.markup import Dialect
+from app.adapters.markdown.parser.dialect import Dialect
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError, InputError
 from app.domain.urls import checked_base_url, encoded_path, encoded_url
 from app.services.book_folder import IRREGULAR, shown_name
 
 MARKDOWN_SUFFIXES = (".md", ".mdx", ".markdown", ".mdown")
+PAGE_SUFFIXES = (".md", ".mdx", ".markdown")
+"""What a link to a page's source ends with."""
 _SKIPPED_FOLDERS = frozenset(
     {"node_modules", "build", "dist", "_build", "site-packages", "__pycache__", "_site", "book"}
 )
@@ -40,30 +44,6 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """A book's folder as its site generator sees it."""
-
-    site: Site
-    dialect: Dialect
-    style: SlugStyle
-    pages: tuple[Page, ...]
-    orphans: tuple[Page, ...] = ()
-    title: str = ""
-    base_url: str = ""
-    language: str = ""
-    """An ISO 639-1 code; "" where the site does not say."""
-    warnings: tuple[SourceWarning, ...] = ()
-    site_root: str = ""
-    """The folder that `@site/` names, relative to the book's."""
-    pages_root: str = ""
-    """The folder that holds the pages, relative to the book's."""
-    snippet_bases: tuple[str, ...] = ("",)
-    """MkDocs: the folders and files, relative to the book's, that snippets are looked for in."""
-    appended: tuple[str, ...] = ()
-    """MkDocs: snippets that stand at the end of every page; they hold link targets."""
-
-
-@dataclass(frozen=True, slots=True)
 class TocEntry:
     """One line of a table of contents; `target` is "" for a heading without a page.
 
@@ -74,6 +54,117 @@ class TocEntry:
     title: str
     depth: int
     line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TableOfContents:
+    """The entries of a table of contents; `file` is where their targets start from."""
+
+    entries: Sequence[TocEntry]
+    file: str
+    shown: str = ""
+    """The file that warnings name, if it is another."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteSettings:
+    """What a site's configuration says, as far as it decides pages and addresses."""
+
+    base_url: str
+    title: str = ""
+    language: str = ""
+    """An ISO 639-1 code; "" where the site does not say."""
+    folder: str = ""
+    """The folder that holds the pages, relative to the book's."""
+    path_of: Callable[[str], str] = str
+    """A page's file, relative to that folder -> its path behind the base URL."""
+    contents: TableOfContents | None = None
+    """None if the site lists no pages: then all are read, in the order of `sort_key`."""
+    sort_key: Callable[[str], Any] = str
+    pages: Sequence[Page] | None = None
+    """The listed pages in order, where the generator itself finds them."""
+    every_page: Sequence[Page] | None = None
+    """All pages, where they are not just all Markdown files of the folder."""
+    site_root: str = ""
+    """The folder that `@site/` names, relative to the book's."""
+    dialect: Dialect | None = None
+    """The generator's dialect as this site configures it."""
+    style: SlugStyle | None = None
+    include_bases: tuple[str, ...] = ()
+    """The folders and files that includes start from, if not as the dialect says."""
+    references: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Link targets that every page may use, as markdown-it keeps them."""
+    reference_files: frozenset[str] = frozenset()
+    """The files in which they stand."""
+
+
+def files_beside(path: str, folder: str, root: str) -> Sequence[str]:  # noqa: ARG001
+    """Return the source file that a path in `folder` names; none if it names no Markdown."""
+    return [f"{folder}/{path}"] if path.endswith(PAGE_SUFFIXES) else []
+
+
+@dataclass(frozen=True, slots=True)
+class SiteGenerator:
+    """What distinguishes a site generator: a line of the table in `book.py`."""
+
+    site: Site
+    dialect: Dialect
+    style: SlugStyle
+    is_used_in: Callable[[Library], bool]
+    """Whether the folder holds the generator's configuration."""
+    read_settings: Callable[[Library, str, list[SourceWarning]], SiteSettings]
+    """`read(the book's files, the base URL a person gives or "", warnings)`."""
+    link_files: Callable[[str, str, str], Sequence[str]] = files_beside
+    """`link_files(path, folder, pages' folder)` -> the source files that a link may mean."""
+    links_by_label: bool = False
+    """Whether a link may name a label of another page without naming the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A book's folder as its site generator sees it."""
+
+    generator: SiteGenerator
+    settings: SiteSettings
+    pages: tuple[Page, ...]
+    orphans: tuple[Page, ...] = ()
+    """Pages that the table of contents does not list."""
+    warnings: tuple[SourceWarning, ...] = ()
+
+    @property
+    def dialect(self) -> Dialect:
+        return self.settings.dialect or self.generator.dialect
+
+    @property
+    def style(self) -> SlugStyle:
+        return self.settings.style or self.generator.style
+
+
+def open_site(generator: SiteGenerator, library: Library, base_url: str) -> Layout:
+    """Read the site in a book's folder; a `base_url` that a person gives wins."""
+    warnings: list[SourceWarning] = []
+    settings = generator.read_settings(library, base_url, warnings)
+    folder, contents = settings.folder, settings.contents
+
+    def page_url(file: str) -> str:
+        return join_url(settings.base_url, settings.path_of(inside(folder, file)))
+
+    every = settings.every_page
+    if every is None:
+        every = [Page(file, page_url(file)) for file in markdown_files(library, folder)]
+    pages = settings.pages
+    if pages is None and contents is not None:
+        pages = _listed_pages(contents, library, page_url, warnings)
+    elif pages is None:
+        pages = sorted(every, key=lambda page: settings.sort_key(page.file))
+    taken = {page.file for page in pages} | {contents.file if contents else ""}
+    return Layout(
+        generator,
+        settings,
+        tuple(pages),
+        tuple(page for page in every if page.file not in taken),
+        tuple(warnings),
+    )
 
 
 def markdown_files(library: Library, folder: str = "") -> list[str]:
@@ -171,8 +262,7 @@ def configured_base(url: object, file: str, text: str, warnings: list[SourceWarn
     try:
         return checked_base_url(given)
     except InputError as error:
-        line = text.count("\n", 0, max(text.find(given), 0)) + 1
-        warnings.append(SourceWarning(f"{error}; left out", file, line))
+        warnings.append(SourceWarning(f"{error}; left out", file, line_of(text, given)))
         return ""
 
 
@@ -190,44 +280,81 @@ def site_base(base_url: str, configured_url: str, configured_path: str) -> str:
     return base_url.rstrip("/") + path.rstrip("/")
 
 
-def pages_of(
-    entries: Sequence[TocEntry],
+def _listed_pages(
+    contents: TableOfContents,
     library: Library,
-    toc_file: str,
     page_url: Callable[[str], str],
     warnings: list[SourceWarning],
-    shown: str = "",
 ) -> list[Page]:
-    """Return a page for each entry whose file exists, each file once, in order.
-
-    Targets are relative to the folder of `toc_file`; warnings name `shown` or else `toc_file`.
-    """
-    pages: list[Page] = []
-    seen: set[str] = set()
-    for entry, chapter in zip(entries, chapters(entries), strict=True):
+    """Return a page for each entry whose file exists, each file once, in order."""
+    pages: dict[str, Page] = {}
+    for entry, chapter in zip(contents.entries, chapters(contents.entries), strict=True):
         target = unquote(entry.target.split("#")[0])
         if not target or "://" in target:
             continue
-        file = library.locate(folder_of(toc_file), target)
+        file = library.locate(folder_of(contents.file), target)
         if file is None or not file.lower().endswith(MARKDOWN_SUFFIXES):
-            refusal = "" if file else library.refusal(folder_of(toc_file), target)
-            problem = "is no Markdown file" if file else refusal or "missing"
+            problem = "is no Markdown file" if file else _absence(library, contents.file, target)
             message = f"listed in the table of contents but {problem}: {target}"
-            warnings.append(SourceWarning(message, shown or toc_file, entry.line))
-        elif file not in seen:
-            seen.add(file)
-            pages.append(Page(file, page_url(file), entry.title, chapter))
-    return pages
+            warnings.append(SourceWarning(message, contents.shown or contents.file, entry.line))
+        elif file not in pages:
+            pages[file] = Page(file, page_url(file), entry.title, chapter)
+    return list(pages.values())
 
 
-@dataclass(frozen=True, slots=True)
-class SiteGenerator:
-    """What the reader knows of a site generator: a line of the table in `book.py`."""
+def _absence(library: Library, toc_file: str, target: str) -> str:
+    return library.refusal(folder_of(toc_file), target) or "missing"
 
-    open: Callable[[Library, str], Layout]
-    """(the book's files, base URL or "") -> the site's pages."""
-    is_used_in: Callable[[Library], bool]
-    """Whether the folder holds the generator's configuration."""
-    dialect: Dialect
-    """Of a single file, without a configuration."""
-    style: SlugStyle
+
+def inside(folder: str, file: str) -> str:
+    """Return a file's path relative to a folder that holds it."""
+    return file[len(folder) + 1 :] if folder else file
+
+
+def under(folder: str, name: str) -> str:
+    """Return the path of `name` in a folder; "" is the book's own."""
+    return f"{folder}/{name}" if folder else name
+
+
+def table(config: object, *names: str) -> dict[str, object]:
+    """Return the table that these names lead to in a configuration; {} if there is none."""
+    for name in names:
+        config = config.get(name) if isinstance(config, dict) else None
+    return config if isinstance(config, dict) else {}
+
+
+def line_of(text: str, words: str) -> int:
+    """Return the line, from 1, in which `words` first stand; 1 if they do not."""
+    return text.count("\n", 0, max(text.find(words), 0)) + 1
+
+
+def is_outside(path: str, root: str) -> bool:
+    """True if a path leads out of the folder `root`; never for the book's own."""
+    return bool(root) and not normpath(path).startswith(f"{root}/")
+
+
+_LINK = re.compile(r"\[(?P<title>(?:[^\[\]\\]|\\.)*)\]\((?P<target>[^()\s]*)(?:\s+\"[^\"]*\")?\)")
+_ITEM = re.compile(r"^(?P<indent>[ \t]*)(?:[-*+]|\d+[.)])?[ \t]*(?:\{:[^}]*\}[ \t]*)?(?P<rest>.*)$")
+
+
+def summary_entries(text: str) -> list[TocEntry]:
+    """Read a SUMMARY.md: links by indentation, and headings or bare items as parts."""
+    entries: list[TocEntry] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        match = _ITEM.match(line)
+        rest = match["rest"] if match else ""
+        if not match or not rest:
+            continue
+        depth = len(match["indent"].expandtabs(4)) + 1
+        link = _LINK.search(rest)
+        if link:
+            title = re.sub(r"\\(.)|[`*_]", r"\1", link["title"])
+            entries.append(TocEntry(link["target"], title.strip(), depth, number))
+        elif line.startswith("#"):
+            part = line.lstrip("# ").strip()
+            if number > 1 and part.lower() != "summary":
+                entries.append(TocEntry("", part, 0, number))
+        elif re.match(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]", line):
+            name = re.sub(r"[\[\]*_`]|\(\)", "", rest).strip()
+            entries.append(TocEntry("", name, depth, number))
+    return entries

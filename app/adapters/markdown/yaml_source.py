@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import yaml
 
-from app.domain.errors import FileRefused
+from app.domain.errors import BookError, FileRefused
 from app.domain.reading_budget import BUDGET, check_size
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -23,6 +23,16 @@ def load_yaml(text: str, file: str, first_line: int = 1, loader: type = LOADER) 
     _count(text, file, first_line)
     loaded: object = yaml.load(text, Loader=loader)  # noqa: S506 - safe loaders only
     return loaded
+
+
+def load_settings(text: str, file: str, loader: type = LOADER) -> object:
+    """Return what a settings file says. BookError, with the line if known, if it is no YAML."""
+    try:
+        return load_yaml(text, file, loader=loader)
+    except UNREADABLE as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark is not None else 0
+        raise BookError(f"is no YAML: {getattr(error, 'problem', error)}", file, line) from error
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -15,25 +16,26 @@ from app.adapters.markdown.docusaurus.sidebars import (
     strip_number,
     strip_numbers,
 )
+from app.adapters.markdown.docusaurus.syntax import DIALECT, STYLE
 from app.adapters.markdown.includes import Library, folder_of
-from app.adapters.markdown.parser.anchors import DOCUSAURUS
-from app.adapters.markdown.parser.markup import Dialect
 from app.adapters.markdown.site_map import (
-    Layout,
     Page,
     SiteGenerator,
+    SiteSettings,
     configured_base,
+    files_beside,
+    inside,
     join_url,
     markdown_files,
     site_base,
+    table,
+    under,
     walk,
 )
 from app.adapters.markdown.source import front_text, make_source
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import FileRefused
 
-DIALECT = Dialect(mdx=True, directives=True)
-STYLE = DOCUSAURUS
 CONFIG_NAMES = (
     "site.json",
     "docusaurus.config.js",
@@ -87,77 +89,74 @@ def find_config(library: Library) -> str | None:
     return None
 
 
-def open_docusaurus(library: Library, base_url: str) -> Layout:
+def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
     """Read the docs of the site whose configuration is in the folder or its `website/`."""
-    config = read_config(library)
-    warnings: list[SourceWarning] = []
-    file = find_config(library) or ""
-    text = library.text(file) or ""
-    configured = "" if base_url else configured_base(config.url, file, text, warnings)
+    file = find_config(library)
+    config = read_config(library, file)
+    configured = ""
+    if file and not base_url:
+        configured = configured_base(config.url, file, library.text(file) or "", warnings)
     base = site_base(base_url, configured, config.base_path)
-    files = _doc_files(library, config)
-    docs = [_doc(library, config, file) for file in files]
+    docs = [_doc(library, config, file) for file in _doc_files(library, config)]
     built = _built_permalinks(library, config)
     pages = {doc.file: _page(doc, config, base, built) for doc in docs if not doc.draft}
     shown = [doc for doc in docs if _is_default(doc, config) and not doc.draft]
     ordered = order_docs(library, _sidebar_file(library, config), shown, warnings)
-    listed = [
-        replace(pages[doc.file], title=doc.label, chapter=chapter) for doc, chapter in ordered
-    ]
-    taken = {page.file for page in listed}
-    dialect = replace(DIALECT, math=config.math or find_config(library) is None)
-    return Layout(
-        Site.DOCUSAURUS,
-        dialect,
-        STYLE,
-        tuple(listed),
-        tuple(page for file, page in pages.items() if file not in taken),
-        config.title,
+    return SiteSettings(
         base,
+        config.title,
         config.language,
-        tuple(warnings),
+        _under(config.folder, config.docs_path),
+        pages=[
+            replace(pages[doc.file], title=doc.label, chapter=chapter) for doc, chapter in ordered
+        ],
+        every_page=list(pages.values()),
         site_root=config.folder,
-        pages_root=_under(config.folder, config.docs_path),
+        dialect=replace(DIALECT, math=config.math or file is None),
     )
 
 
-def read_config(library: Library) -> SiteConfig:
+def read_config(library: Library, path: str | None) -> SiteConfig:
     """Read `site.json` or the literals of `docusaurus.config.*`; defaults where there is none."""
-    path = find_config(library)
     if path is None:
         return SiteConfig("", docs_path="docs" if library.has_folder("docs") else ".")
     folder = folder_of(path)
     text = library.settings(path)
-    value: Value = None
-    if path.endswith(".json"):
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            value = None
-    else:
-        value = read_literal(text)
+    value = _json(text) if path.endswith(".json") else read_literal(text)
     found = value if isinstance(value, dict) else {}
     docs = _docs_options(found)
     trailing = found.get("trailingSlash")
-    versions = _json_list(library.text(_under(folder, "versions.json")))
-    i18n = found.get("i18n")
-    locale = i18n.get("defaultLocale") if isinstance(i18n, dict) else None
+
+    def setting(options: dict[str, Value], key: str, default: str = "") -> str:
+        return _string(options.get(key)) or _scan(text, key) or default
+
     return SiteConfig(
         folder,
-        _string(found.get("title")) or _scan(text, "title"),
-        _string(found.get("url")) or _scan(text, "url"),
-        _string(found.get("baseUrl")) or _scan(text, "baseUrl") or "/",
+        setting(found, "title"),
+        setting(found, "url"),
+        setting(found, "baseUrl", "/"),
         _string(docs.get("path")) or "docs",
-        _string(docs.get("routeBasePath")) if "routeBasePath" in docs else "docs",
-        _string(docs.get("sidebarPath")) or _scan(text, "sidebarPath"),
+        _string(docs.get("routeBasePath", "docs")),
+        setting(docs, "sidebarPath"),
         trailing if isinstance(trailing, bool) else None,
-        _string(locale).split("-")[0],
+        _string(table(found, "i18n").get("defaultLocale")).split("-")[0],
         _string(docs.get("lastVersion")),
-        "remark-math" in text
-        or "remarkMath" in text
-        or (path.endswith("site.json") and "math" in text),
-        tuple(versions),
+        _has_math(path, text),
+        tuple(_json_list(library.text(_under(folder, "versions.json")))),
     )
+
+
+def _has_math(path: str, text: str) -> bool:
+    words = ("remark-math", "remarkMath", *(["math"] if path.endswith("site.json") else []))
+    return any(word in text for word in words)
+
+
+def _json(text: str) -> Value:
+    try:
+        loaded: Value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return loaded
 
 
 def _docs_options(config: dict[str, Value]) -> dict[str, Value]:
@@ -178,7 +177,7 @@ def _docs_options(config: dict[str, Value]) -> dict[str, Value]:
     return {}
 
 
-def _string(value: Value) -> str:
+def _string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
@@ -188,10 +187,7 @@ def _scan(text: str, key: str) -> str:
 
 
 def _json_list(text: str | None) -> list[str]:
-    try:
-        loaded = json.loads(text or "[]")
-    except (ValueError, RecursionError):
-        return []
+    loaded = _json(text or "[]")
     return [item for item in loaded if isinstance(item, str)] if isinstance(loaded, list) else []
 
 
@@ -213,7 +209,7 @@ def _doc_files(library: Library, config: SiteConfig) -> list[str]:
         if not library.has_folder(folder):
             continue
         for file in markdown_files(library, folder):
-            inner = file[len(folder) + 1 :] if folder else file
+            inner = inside(folder, file)
             if folder.endswith("i18n") and "docusaurus-plugin-content-docs" not in inner:
                 continue
             if not any(part.startswith("_") for part in inner.split("/")):
@@ -222,36 +218,18 @@ def _doc_files(library: Library, config: SiteConfig) -> list[str]:
 
 
 def _doc(library: Library, config: SiteConfig, file: str) -> Doc:
-    docs_folder = _under(config.folder, config.docs_path)
-    relative = (
-        file[len(config.folder) + 1 :]
-        if config.folder and file.startswith(config.folder + "/")
-        else file
-    )
-    version, locale = "current", config.locale
-    versioned, localized = _VERSIONED.match(relative), _LOCALIZED.match(relative)
-    if versioned:
-        version, inner = versioned["version"], relative[versioned.end() :]
-    elif localized:
-        version, locale = localized["version"] or "current", localized["locale"]
-        inner = relative[localized.end() :]
-    else:
-        inner = file[len(docs_folder) + 1 :] if docs_folder else file
-    try:
-        text = library.text(file) or ""
-        head = text[:4].strip("\ufeff").startswith("---")
-        front = make_source(text[: text.find("\n---", 3) + 8] if head else "", file).front_matter
-    except FileRefused:
-        front = {}  # refused again when it is read as a page
+    version, locale, inner = _edition(config, file)
+    front = _front_matter(library, file)
     path = PurePosixPath(inner)
     folder = "" if str(path.parent) == "." else str(path.parent)
-    strips = front.get("parse_number_prefixes") is not False
-    stem, number = strip_number(path.stem) if strips else (path.stem, None)
+    stem, number, clean = path.stem, None, folder
+    if front.get("parse_number_prefixes") is not False:
+        stem, number = strip_number(path.stem)
+        clean = strip_numbers(folder) if folder else folder
     base_id = front_text(front, "id") or stem
-    clean = strip_numbers(folder) if strips and folder else folder
     return Doc(
         file,
-        f"{clean}/{base_id}" if clean else base_id,
+        under(clean, base_id),
         _slug(path.stem, folder, clean, base_id, front_text(front, "slug")),
         folder,
         path.stem,
@@ -262,6 +240,28 @@ def _doc(library: Library, config: SiteConfig, file: str) -> Doc:
         front.get("draft") is True,
         front.get("unlisted") is True,
     )
+
+
+def _edition(config: SiteConfig, file: str) -> tuple[str, str, str]:
+    """Return a doc's version and locale, and its path inside the docs folder of that edition."""
+    in_site = config.folder and file.startswith(config.folder + "/")
+    relative = inside(config.folder, file) if in_site else file
+    if versioned := _VERSIONED.match(relative):
+        return versioned["version"], config.locale, relative[versioned.end() :]
+    if localized := _LOCALIZED.match(relative):
+        rest = relative[localized.end() :]
+        return localized["version"] or "current", localized["locale"], rest
+    return "current", config.locale, inside(_under(config.folder, config.docs_path), file)
+
+
+def _front_matter(library: Library, file: str) -> dict[str, object]:
+    try:
+        text = library.text(file) or ""
+        if not text[:4].strip("\ufeff").startswith("---"):
+            return {}
+        return make_source(text[: text.find("\n---", 3) + 8], file).front_matter
+    except FileRefused:
+        return {}  # refused again when it is read as a page
 
 
 def _position(front: dict[str, object], number: int | None) -> float | None:
@@ -294,24 +294,25 @@ def _resolve(root: str, target: str) -> str:
 
 
 def _page(doc: Doc, config: SiteConfig, base: str, built: dict[str, str]) -> Page:
-    source = f"@site/{doc.file[len(config.folder) + 1 :] if config.folder else doc.file}"
-    if source in built:
-        path = built[source]
+    path = built.get(f"@site/{inside(config.folder, doc.file)}")
+    if path is None:
+        path = _route(doc, config)
+    else:
         prefix = "/" + config.base_path.strip("/")
-        inner = path[len(prefix) :] if prefix != "/" and path.startswith(prefix) else path
-        return Page(
-            doc.file, join_url(base, inner, encoded=True), doc.label, "", _language(doc, config)
-        )
+        path = path.removeprefix(prefix) if prefix != "/" else path
+    return Page(doc.file, join_url(base, path, encoded=True), doc.label, "", _language(doc, config))
+
+
+def _route(doc: Doc, config: SiteConfig) -> str:
+    """Return the path that Docusaurus gives a doc, relative to the site's."""
     segments = [] if doc.locale == config.locale else [doc.locale]
     segments += [part for part in config.route.split("/") if part]
     if doc.version != config.latest:
         segments.append("next" if doc.version == "current" else doc.version)
     path = "/".join([*segments, doc.slug.lstrip("/")])
-    if config.trailing_slash is True:
-        path = path.rstrip("/") + "/"
-    elif config.trailing_slash is False:
-        path = path.rstrip("/")
-    return Page(doc.file, join_url(base, path, encoded=True), doc.label, "", _language(doc, config))
+    if config.trailing_slash is None:
+        return path
+    return path.rstrip("/") + ("/" if config.trailing_slash else "")
 
 
 def _language(doc: Doc, config: SiteConfig) -> str:
@@ -343,20 +344,23 @@ def _built_permalinks(library: Library, config: SiteConfig) -> dict[str, str]:
     for file in walk(library, folder) if library.has_folder(folder) else ():
         if not PurePosixPath(file).match("site-*.json"):
             continue
-        try:
-            loaded = json.loads(library.text(file) or "")
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(loaded, dict):
-            source, permalink = loaded.get("source"), loaded.get("permalink")
-            if isinstance(source, str) and isinstance(permalink, str):
-                permalinks[source] = permalink
+        loaded = table(_json(library.text(file) or ""))
+        source, permalink = loaded.get("source"), loaded.get("permalink")
+        if isinstance(source, str) and isinstance(permalink, str):
+            permalinks[source] = permalink
     return permalinks
 
 
+def _link_files(path: str, folder: str, root: str) -> Sequence[str]:
+    """A link starts from its page's folder or from that of the docs."""
+    return [*files_beside(path, folder, root), *files_beside(path, root, root)]
+
+
 GENERATOR = SiteGenerator(
-    open_docusaurus,
-    lambda library: find_config(library) is not None,
+    Site.DOCUSAURUS,
     replace(DIALECT, math=True),
     STYLE,
+    lambda library: find_config(library) is not None,
+    read_settings,
+    _link_files,
 )

@@ -1,84 +1,174 @@
-"""mdBook: `book.toml` and `SUMMARY.md`."""
+"""mdBook: includes, hidden lines of code and anchors; `book.toml` and `SUMMARY.md`."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections.abc import Sequence
 from pathlib import PurePosixPath
+from posixpath import normpath
 
-from app.adapters.markdown.includes import Library, folder_of
-from app.adapters.markdown.parser.anchors import MDBOOK
-from app.adapters.markdown.parser.markup import Dialect
-from app.adapters.markdown.plain.site import summary_entries
+from markdown_it.rules_block import StateBlock
+
+from app.adapters.markdown.includes import IncludeStyle, Library, folder_of
+from app.adapters.markdown.parser.anchors import SlugStyle
+from app.adapters.markdown.parser.block_rules import attribute_list, emit
+from app.adapters.markdown.parser.dialect import Dialect
+from app.adapters.markdown.parser.markup import Markup, MarkupClass
 from app.adapters.markdown.site_map import (
-    Layout,
-    Page,
     SiteGenerator,
+    SiteSettings,
+    TableOfContents,
     configured_base,
-    join_url,
-    markdown_files,
-    pages_of,
+    files_beside,
+    is_outside,
+    summary_entries,
+    table,
 )
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError
 from app.domain.reading_budget import read_toml
 
-DIALECT = Dialect(mdbook=True, attribute_lists=True, math=True)
-STYLE = MDBOOK
+_INCLUDE = re.compile(
+    r"\\?\{\{[ \t]*#(?P<name>\w+)[ \t]+(?P<argument>[^}\n]*)\}\}[ \t]*$", re.MULTILINE
+)
+_HIDDEN = re.compile(r"^[ \t]*#(?:[ \t].*)?$")
+_ESCAPED = re.compile(r"^([ \t]*)##", re.M)
 
 
-def open_mdbook(library: Library, base_url: str) -> Layout:
-    """Read the book that `book.toml` describes."""
-    config = _config(library)
-    book = _table(config, "book")
+def _include(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    """Read `{{#include file}}` and the like on a line of its own, else an attribute list."""
+    match = _INCLUDE.match(state.src, position)
+    if match is None:
+        return attribute_list(state, position, start, end, silent)
+    mark = Markup(
+        MarkupClass.INCLUDE,
+        position,
+        match.end(),
+        name=match["name"],
+        argument=match["argument"].strip(),
+    )
+    return silent or emit(state, mark, start, end)
+
+
+def _without_hidden_lines(text: str, language: str) -> str:
+    """Drop the lines of Rust that begin with `# `."""
+    if language != "rust" or "#" not in text:
+        return text
+    text = "\n".join(line for line in text.split("\n") if not _HIDDEN.match(line))
+    return _ESCAPED.sub(r"\1#", text) if "##" in text else text
+
+
+DIALECT = Dialect(
+    attribute_lists=True,
+    math=True,
+    block_rules=(("{", _include),),
+    visible_code=_without_hidden_lines,
+    includes=IncludeStyle(
+        begins="{{",
+        directive=re.compile(
+            r"(?P<escape>\\?)\{\{[ \t]*#(?:include|rustdoc_include|playground|playpen)"
+            r"[ \t]+(?P<argument>(?:[^{}\n]|\{(?!\{))+)\}\}"
+        ),
+        keeps_unresolved=True,
+    ),
+)
+
+
+def _unique_counted(base: str, used: dict[str, int]) -> str:
+    slug, count = base, 0
+    while slug in used:
+        count = max(count, used[base]) + 1
+        slug = f"{base}-{count}"
+    used[base] = count if base in used else 0
+    used.setdefault(slug, 0)
+    return slug
+
+
+def mdbook_slug(text: str) -> str:
+    """As mdBook's `normalize_id`: alphanumerics, `_` and `-` kept, each white space to `-`."""
+    kept = [
+        "-" if char.isspace() else char
+        for char in text.lower()
+        if char in "_-" or char.isspace() or char.isalnum() or _is_alphabetic_mark(char)
+    ]
+    return "".join(kept) or "section"
+
+
+_ALPHABETIC_MARKS = frozenset(
+    chr(code)
+    for first, last in (
+        (0x345, 0x345), (0x363, 0x36F), (0x610, 0x617), (0x653, 0x657), (0x659, 0x65F),
+        (0x6D6, 0x6DC), (0x6E1, 0x6E8), (0x6ED, 0x6ED), (0xC55, 0xC56), (0xE38, 0xE3A),
+    )
+    for code in range(first, last + 1)
+)  # fmt: skip
+_ODD_MARKS = re.compile(
+    "[\u0300-\u036f\u0610-\u0617\u0653-\u065f\u06d6-\u06ed\u0c55\u0c56\u0e38-\u0e3a\u0e47\u0e4c\u0e4e"
+    "\u0ecc\ufe00-\ufe0f]"
+)
+"""Where the combining class alone does not tell."""
+
+
+def _is_alphabetic_mark(character: str) -> bool:
+    """Vowel signs count as alphabetic; viramas, nuktas and accents do not."""
+    if unicodedata.category(character) not in ("Mn", "Mc"):
+        return False
+    if _ODD_MARKS.match(character):
+        return character in _ALPHABETIC_MARKS
+    order = unicodedata.combining(character)
+    return order == 0 or 10 <= order <= 35
+
+
+STYLE = SlugStyle(mdbook_slug, _unique_counted, registers_explicit=True)
+
+
+def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
+    """Read `book.toml`. BookError if there is no SUMMARY.md."""
+    text = library.text("book.toml") or ""
+    config = read_toml(text.encode(), "book.toml")
+    book = table(config, "book")
     source = str(book.get("src") or "src")
-    html = _table(_table(config, "output"), "html")
-    site_url = str(html.get("site-url") or "")
-    warnings: list[SourceWarning] = []
-    base = base_url
-    if not base_url and ":" in site_url:  # it may be a path alone
-        text = library.text("book.toml") or ""
-        base = configured_base(site_url, "book.toml", text, warnings)
     summary = library.locate(source, "SUMMARY.md") or library.locate("", "SUMMARY.md")
     if summary is None:
         raise BookError(
             "no SUMMARY.md: mdBook needs one as table of contents", f"{source}/SUMMARY.md"
         )
-    folder = folder_of(summary)
-
-    def url_of(file: str) -> str:
-        path = PurePosixPath(file[len(folder) + 1 :] if folder else file)
-        name = "index" if path.stem.lower() == "readme" else path.stem
-        return join_url(base, str(path.with_name(f"{name}.html")))
-
-    entries = summary_entries(library.settings(summary))
-    pages = pages_of(entries, library, summary, url_of, warnings)
-    taken = {page.file for page in pages} | {summary}
-    orphans = [
-        Page(file, url_of(file)) for file in markdown_files(library, folder) if file not in taken
-    ]
-    return Layout(
-        Site.MDBOOK,
-        DIALECT,
-        STYLE,
-        tuple(pages),
-        tuple(orphans),
-        str(book.get("title") or ""),
+    base = base_url
+    site_url = str(table(config, "output", "html").get("site-url") or "")
+    if not base_url and ":" in site_url:  # it may be a path alone
+        base = configured_base(site_url, "book.toml", text, warnings)
+    return SiteSettings(
         base.rstrip("/"),
+        str(book.get("title") or ""),
         str(book.get("language") or "").split("-")[0],
-        tuple(warnings),
-        pages_root=folder,
+        folder_of(summary),
+        _path,
+        TableOfContents(summary_entries(library.settings(summary)), summary),
     )
 
 
-def _config(library: Library) -> dict[str, object]:
-    text = library.text("book.toml")
-    return {} if text is None else read_toml(text.encode(), "book.toml")
+def _path(file: str) -> str:
+    path = PurePosixPath(file)
+    name = "index" if path.stem.lower() == "readme" else path.stem
+    return str(path.with_name(f"{name}.html"))
 
 
-def _table(config: dict[str, object], name: str) -> dict[str, object]:
-    value = config.get(name)
-    return value if isinstance(value, dict) else {}
+def _link_files(path: str, folder: str, root: str) -> Sequence[str]:
+    """A link may name a page's address; one that leads out of the book is to another book."""
+    if is_outside(f"{folder}/{path}", root):
+        return []
+    if not path.endswith(".html"):
+        return files_beside(path, folder, root)
+    stem = normpath(f"{folder}/{path}").removesuffix(".html")
+    return [f"{stem}.md", f"{stem.removesuffix('index')}README.md"]
 
 
 GENERATOR = SiteGenerator(
-    open_mdbook, lambda library: library.locate("", "book.toml") is not None, DIALECT, STYLE
+    Site.MDBOOK,
+    DIALECT,
+    STYLE,
+    lambda library: library.locate("", "book.toml") is not None,
+    read_settings,
+    _link_files,
 )

@@ -4,39 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from functools import partial
 from pathlib import PurePosixPath
 from posixpath import normpath
 
 from markdown_it.common.utils import normalizeReference
 
-from app.adapters.markdown.includes import SNIPPETS, Library, TextIncludes, folder_of
-from app.adapters.markdown.mkdocs.block_rules import BLOCK_RULES
-from app.adapters.markdown.parser.anchors import MKDOCS, PYMDOWNX
-from app.adapters.markdown.parser.inline_extensions import INLINE_EXTENSIONS
-from app.adapters.markdown.parser.markup import Dialect
+from app.adapters.markdown.includes import Library, TextIncludes, folder_of
+from app.adapters.markdown.mkdocs.syntax import DIALECT, PYMDOWNX, STYLE, dialect_with
 from app.adapters.markdown.site_map import (
-    Layout,
-    Page,
     SiteGenerator,
+    SiteSettings,
+    TableOfContents,
     TocEntry,
     configured_base,
-    join_url,
-    markdown_files,
-    pages_of,
+    line_of,
+    table,
+    under,
 )
-from app.adapters.markdown.yaml_source import LOADER, UNREADABLE, load_yaml
+from app.adapters.markdown.yaml_source import LOADER, load_settings
 from app.domain.document import Site, SourceWarning
-from app.domain.errors import BookError
 
-DIALECT = Dialect(
-    mkdocs=True,
-    attribute_lists=True,
-    math=True,
-    definition_lists=True,
-    block_rules=tuple(BLOCK_RULES.items()),
-)
-STYLE = MKDOCS
 CONFIG_NAMES = ("mkdocs.yml", "mkdocs.yaml")
 
 
@@ -47,46 +35,43 @@ class _Loader(LOADER):  # type: ignore[misc, valid-type]
 _Loader.add_multi_constructor("", lambda _loader, _suffix, _node: None)
 
 
-def open_mkdocs(library: Library, base_url: str) -> Layout:
-    """Read the site that `mkdocs.yml` describes."""
-    name = next((name for name in CONFIG_NAMES if library.locate("", name)), "")
+def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
+    """Read `mkdocs.yml`."""
+    name = find_config(library)
     text = library.settings(name) if name else ""
-    config = _load(text, name)
+    config = table(load_settings(text, name, _Loader))
     docs = _folder(config.get("docs_dir") or "docs")
     if not library.has_folder(docs):
         docs = ""
-    warnings: list[SourceWarning] = []
     base = base_url or configured_base(config.get("site_url"), name, text, warnings)
-    pretty = config.get("use_directory_urls") is not False
-    files = markdown_files(library, docs)
-
-    def page_url(file: str) -> str:
-        return join_url(base, _path(file[len(docs) + 1 :] if docs else file, pretty))
-
     extensions = _extensions(config)
     snippets = extensions.get("snippets", {})
+    bases = tuple(map(_folder, _names(snippets.get("base_path")))) or ("",)
     nav = config.get("nav")
+    contents = None
     if isinstance(nav, list):
-        entries = list(_nav_entries(nav, 1, text))
-        toc = f"{docs}/{name}" if docs else name
-        pages = pages_of(entries, library, toc, page_url, warnings, shown=name)
-    else:
-        pages = [Page(file, page_url(file)) for file in sorted(files, key=_index_first)]
-    taken = {page.file for page in pages}
-    return Layout(
-        Site.MKDOCS,
-        replace(DIALECT, extensions=frozenset(extensions) & INLINE_EXTENSIONS),
-        PYMDOWNX if re.search(r"slugify:(?:(?!slugify:).)*pymdownx", text) else STYLE,
-        tuple(pages),
-        tuple(Page(file, page_url(file)) for file in files if file not in taken),
-        str(config.get("site_name") or ""),
+        contents = TableOfContents(list(_nav_entries(nav, 1, text)), under(docs, name), shown=name)
+    pretty = config.get("use_directory_urls") is not False
+    references, files = _appended_references(library, snippets, bases, warnings)
+    return SiteSettings(
         base.rstrip("/"),
+        str(config.get("site_name") or ""),
         _language(config),
-        tuple(warnings),
-        pages_root=docs,
-        snippet_bases=tuple(map(_folder, _names(snippets.get("base_path")))) or ("",),
-        appended=_names(snippets.get("auto_append")),
+        docs,
+        partial(_path, pretty=pretty),
+        contents,
+        sort_key=_index_first,
+        dialect=dialect_with(frozenset(extensions)),
+        style=PYMDOWNX if re.search(r"slugify:(?:(?!slugify:).)*pymdownx", text) else STYLE,
+        include_bases=bases,
+        references=references,
+        reference_files=files,
     )
+
+
+def find_config(library: Library) -> str:
+    """Return the name of the site's configuration; "" if there is none."""
+    return next((name for name in CONFIG_NAMES if library.locate("", name)), "")
 
 
 def _extensions(config: dict[str, object]) -> dict[str, dict[str, object]]:
@@ -111,20 +96,8 @@ def _names(value: object) -> tuple[str, ...]:
     return tuple(str(item) for item in (value if isinstance(value, list) else [value]) if item)
 
 
-def _load(text: str, name: str) -> dict[str, object]:
-    try:
-        loaded = load_yaml(text, name, loader=_Loader)
-    except UNREADABLE as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark is not None else 0
-        raise BookError(f"is no YAML: {getattr(error, 'problem', error)}", name, line) from error
-    return loaded if isinstance(loaded, dict) else {}
-
-
 def _language(config: dict[str, object]) -> str:
-    theme = config.get("theme")
-    language = theme.get("language") if isinstance(theme, dict) else None
-    return str(language or "").split("-")[0]
+    return str(table(config, "theme").get("language") or "").split("-")[0]
 
 
 def _path(file: str, pretty: bool) -> str:
@@ -148,18 +121,14 @@ def _index_first(file: str) -> tuple[object, ...]:
 def _nav_entries(items: object, depth: int, text: str) -> Iterator[TocEntry]:
     for item in items if isinstance(items, list) else []:
         if isinstance(item, str):
-            yield TocEntry(item, "", depth, _line_of(text, item))
+            yield TocEntry(item, "", depth, line_of(text, item))
         elif isinstance(item, dict):
             for title, value in item.items():
                 if isinstance(value, str):
-                    yield TocEntry(value, str(title), depth, _line_of(text, value))
+                    yield TocEntry(value, str(title), depth, line_of(text, value))
                 elif isinstance(value, list):
                     yield TocEntry("", str(title), depth)
                     yield from _nav_entries(value, depth + 1, text)
-
-
-def _line_of(text: str, target: str) -> int:
-    return text.count("\n", 0, max(text.find(target), 0)) + 1
 
 
 _REFERENCE = re.compile(
@@ -167,31 +136,33 @@ _REFERENCE = re.compile(
 )
 
 
-def appended_references(
-    library: Library, layout: Layout, files: set[str], warnings: list[SourceWarning]
-) -> dict[str, dict[str, object]]:
-    """Return the link targets in the snippets that stand at the end of every page.
-
-    The snippets' files go into `files`.
-    """
-    includes = TextIncludes(library, replace(SNIPPETS, bases=layout.snippet_bases))
+def _appended_references(
+    library: Library,
+    snippets: dict[str, object],
+    bases: tuple[str, ...],
+    warnings: list[SourceWarning],
+) -> tuple[dict[str, dict[str, object]], frozenset[str]]:
+    """Return the link targets in the snippets that end every page, and the snippets' files."""
+    includes = TextIncludes(library, DIALECT.includes, bases)
     found: dict[str, dict[str, object]] = {}
+    files: set[str] = set()
 
     def warn(message: str, _: int) -> None:
         warnings.append(SourceWarning(message, CONFIG_NAMES[0], 0))
 
-    for argument in layout.appended:
+    for argument in _names(snippets.get("auto_append")):
         text, path = includes.expand(f'--8<-- "{argument}"', "", warn)
         files |= {path} if path else set()
         for match in _REFERENCE.finditer(text):
             label = normalizeReference(match["label"])
             found[label] = {"title": "", "href": match["target"], "map": [0, 0]}
-    return found
+    return found, frozenset(files)
 
 
 GENERATOR = SiteGenerator(
-    open_mkdocs,
-    lambda library: any(library.locate("", name) for name in CONFIG_NAMES),
+    Site.MKDOCS,
     DIALECT,
     STYLE,
+    lambda library: bool(find_config(library)),
+    read_settings,
 )

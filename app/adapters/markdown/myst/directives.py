@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from markdown_it.rules_block import StateBlock
 
-from app.adapters.markdown.parser.block_rules import emit, environment
-from app.adapters.markdown.parser.markup import BlockRule, Directive, Markup, MarkupClass
+from app.adapters.markdown.includes import FilePart
+from app.adapters.markdown.myst.directive_bodies import Directive, literal_lines
+from app.adapters.markdown.parser.block_rules import emit
+from app.adapters.markdown.parser.drafts import RawDirective, ReadLines
+from app.adapters.markdown.parser.markup import Markup, MarkupClass
 from app.adapters.markdown.parser.open_containers import ADMONITIONS
 from app.adapters.markdown.yaml_source import UNREADABLE, load_yaml
 
@@ -16,12 +20,9 @@ _OPENING = re.compile(
     re.M,
 )
 _OPTION = re.compile(r"[ \t]*:(?P<key>[\w-]+):[ \t]*(?P<value>[^\n]*)$")
-_LABEL = re.compile(r"\((?P<label>[^()\n]+)\)=[ \t]*$", re.M)
 _DOTTED = re.compile(
     r"\.\. (?P<name>[\w:-]+?)::(?P<argument>[^\n]*)$(?:\n[ \t]+:[\w-]+:[^\n]*$)*", re.M
 )
-_COMMENT = re.compile(r"%[^\n]*$", re.M)
-_CELL_BREAK = re.compile(r"\+{3,}[^\n]*$|\^{3,}[ \t]*$", re.M)
 _REMOVED = re.compile(r"\bremove[-_](?:cell|input)\b")
 
 CODE = frozenset(
@@ -35,7 +36,7 @@ _SILENT = frozenset(
 )
 
 
-def _directive(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+def directive(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
     match = _OPENING.match(state.src, position)
     if match is None:
         return False
@@ -133,7 +134,7 @@ def _code(state: StateBlock, directive: Directive, start: int, position: int) ->
     language = options.get("language", directive.argument)
     if directive.name == "literalinclude":
         language = options.get("language", "")
-        token.meta = {"literalinclude": directive}
+        token.meta = {"file": FilePart(directive.argument, partial(literal_lines, options))}
     elif directive.name in ("mermaid", "graphviz"):
         language = directive.name
     title = options.get("caption") or options.get("filename") or ""
@@ -149,10 +150,19 @@ def _math(state: StateBlock, directive: Directive, start: int, _position: int) -
     token.content = "\n".join(part for part in (directive.argument, body) if part)
 
 
-def _verbatim(state: StateBlock, directive: Directive, start: int, _position: int) -> None:
+def _glossary(state: StateBlock, directive: Directive, start: int, _position: int) -> None:
+    _push_raw(state, directive, start, directive.read_glossary)
+
+
+def _csv_table(state: StateBlock, directive: Directive, start: int, _position: int) -> None:
+    _push_raw(state, directive, start, directive.read_csv_table)
+
+
+def _push_raw(state: StateBlock, directive: Directive, start: int, read: ReadLines) -> None:
     token = state.push("directive", "", 0)
     token.map = [start, directive.stop]
-    token.meta = {"directive": directive}
+    found = RawDirective(directive.opening, directive.first, directive.last, directive.stop, read)
+    token.meta = {"found": found}
 
 
 def _include(state: StateBlock, directive: Directive, start: int, position: int) -> None:
@@ -179,7 +189,8 @@ _BUILDERS = (
     (frozenset({"math"}), _math),
     (frozenset({"include"}), _include),
     (_SILENT, _silent),
-    (frozenset({"csv-table", "glossary"}), _verbatim),
+    (frozenset({"csv-table"}), _csv_table),
+    (frozenset({"glossary"}), _glossary),
 )
 
 
@@ -231,15 +242,7 @@ def _gate(state: StateBlock, directive: Directive, line: int, position: int, clo
     token.meta = {"found": closing}
 
 
-def _label(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    match = _LABEL.match(state.src, position)
-    if match is None:
-        return False
-    mark = Markup(MarkupClass.LABEL, position, match.end(), name=match["label"].strip())
-    return silent or emit(state, mark, start, end)
-
-
-def _dotted(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+def dotted_directive(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
     """Read the header and the options of a reStructuredText directive in `{eval-rst}`."""
     match = _DOTTED.match(state.src, position) if state.env.get("rst") else None
     if match is None:
@@ -254,30 +257,3 @@ def _dotted(state: StateBlock, position: int, start: int, end: int, silent: bool
             last = last if state.isEmpty(line) else line
         stop = max(stop, state.eMarks[last])
     return silent or emit(state, Markup(MarkupClass.DIRECTIVE, position, stop), start, end)
-
-
-def _comment(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    match = _COMMENT.match(state.src, position)
-    if match is None:
-        return False
-    return silent or emit(state, Markup(MarkupClass.COMMENT, position, match.end()), start, end)
-
-
-def _cell_break(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    match = _CELL_BREAK.match(state.src, position)
-    if match is None:
-        return False
-    return silent or emit(state, Markup(MarkupClass.RULE, position, match.end()), start, end)
-
-
-BLOCK_RULES: dict[str, BlockRule] = {
-    "`": _directive,
-    "~": _directive,
-    ":": _directive,
-    "(": _label,
-    "%": _comment,
-    "+": _cell_break,
-    "^": _cell_break,
-    ".": _dotted,
-    "\\": environment,
-}

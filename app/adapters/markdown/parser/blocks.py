@@ -10,10 +10,9 @@ from markdown_it.token import Token
 
 from app.adapters.markdown.parser.components import component_draft, literal_draft
 from app.adapters.markdown.parser.containers import Containers
-from app.adapters.markdown.parser.directive_blocks import read_directive
-from app.adapters.markdown.parser.drafts import BlockDraft, merge, show_box
+from app.adapters.markdown.parser.drafts import BlockDraft, RawDirective, merge, show_box
 from app.adapters.markdown.parser.leaf_blocks import LeafBlockReader
-from app.adapters.markdown.parser.markup import Directive, Markup, MarkupClass, MarkupSpan
+from app.adapters.markdown.parser.markup import Markup, MarkupClass, MarkupSpan
 from app.adapters.markdown.parser.open_containers import container_of, titled_kind
 from app.adapters.markdown.parser.running_text import Text
 from app.adapters.markdown.parser.tags import BLOCK_NAMES, VOID_NAMES, HtmlTag
@@ -82,7 +81,7 @@ class BlockReader:
         elif mark.kind is MarkupClass.ATTRIBUTE_LIST:
             self._containers.apply_attributes(mark)
         elif mark.kind is MarkupClass.LABEL:
-            self._containers.label_next(mark.name)
+            self._containers.label_next(mark)
         else:
             if mark.opens:
                 self._containers.open(mark)
@@ -130,12 +129,12 @@ class BlockReader:
         return self._leaf_blocks.raw(token)
 
     def _directive(self, token: Token) -> list[BlockDraft]:
-        directive: Directive = token.meta["directive"]
+        directive: RawDirective = token.meta["found"]
         lines = self._leaf_blocks.lines
         header = MarkupClass.DIRECTIVE, lines[directive.opening], lines[directive.first]
         footer = MarkupClass.DIRECTIVE, lines[directive.last], lines[directive.stop]
         self._marks += (header, footer)
-        return read_directive(self._leaf_blocks.source, directive, lines)
+        return directive.read(self._leaf_blocks.source, lines)
 
     def _nested(self, token: Token) -> list[BlockDraft]:
         return self._nested_mark(token.meta["found"])

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from app.adapters.markdown.parser.anchors import docutils_slug
-from app.adapters.markdown.parser.directive_blocks import table_of_list
 from app.adapters.markdown.parser.drafts import BlockDraft, merge, split_list
 from app.adapters.markdown.parser.markup import Markup
 from app.adapters.markdown.parser.open_containers import SOLUTION_TITLE, Container, container_of
 from app.adapters.markdown.parser.running_text import Text
 from app.adapters.markdown.parser.tags import HtmlTag
-from app.domain.document import BlockKind
+from app.domain.document import BlockKind, Part
 
 _ID = re.compile(r"#([\w:.-]+)")
 _WORD = re.compile(r"\S")
@@ -40,8 +38,8 @@ class Containers:
         """Where the blocks that were placed so far end."""
         self._next_word = -1, 0
         """Where a block ends and what is no blank begins behind it."""
-        self._label = ""
-        """A `(label)=` that waits for its block."""
+        self._label: Markup | None = None
+        """A label that waits for its block."""
 
     def finish(self) -> list[BlockDraft]:
         """Close what is still open and return all blocks."""
@@ -52,8 +50,8 @@ class Containers:
     def is_open(self, name: str) -> bool:
         return bool(self._open_names.get(name))
 
-    def label_next(self, label: str) -> None:
-        """Give the next block this id."""
+    def label_next(self, label: Markup) -> None:
+        """Give the next block this id; `argument` is the anchor if that is a heading."""
         self._label = label
 
     def open(self, mark: Markup) -> None:
@@ -134,11 +132,11 @@ class Containers:
 
     def place(self, draft: BlockDraft) -> None:
         """Take a block that stands directly in the innermost container."""
-        if self._label:
-            draft.author_id = draft.author_id or self._label
+        if self._label is not None and self._label.name:
+            draft.author_id = draft.author_id or self._label.name
             if draft.kind is BlockKind.HEADING:
-                draft.anchor = docutils_slug(self._label) or draft.anchor
-            self._label = ""
+                draft.anchor = self._label.argument or draft.anchor
+            self._label = None
         if not self._open:
             self.emit(draft)
             return
@@ -246,6 +244,20 @@ def _in_role(draft: BlockDraft, container: Container) -> list[BlockDraft]:
     elif container.kind is BlockKind.FOOTNOTE and draft.kind is not BlockKind.HEADING:
         draft.kind = BlockKind.FOOTNOTE
     elif container.role == "table":
-        draft = table_of_list(draft) if draft.kind is BlockKind.LIST else draft
+        draft = _table_of_list(draft) if draft.kind is BlockKind.LIST else draft
         draft.title = draft.title or container.title
     return [draft]
+
+
+def _table_of_list(draft: BlockDraft) -> BlockDraft:
+    """Make a table of a `{list-table}`'s list of lists: each item is a row, its items cells."""
+    rows: list[Part] = []
+    for index, (part, inside) in enumerate(draft.by_part()):
+        nested = [child for child in inside if child.kind is BlockKind.LIST]
+        if not nested:
+            return draft
+        cells = [cell.text.removeprefix("- ") for child in nested for cell in child.parts]
+        rows.append(Part(BlockKind.TABLE, part.start, part.end, " | ".join(cells), index == 0))
+    draft.kind, draft.parts = BlockKind.TABLE, tuple(rows)
+    draft.text = "\n".join(row.text for row in rows)
+    return draft

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
 
@@ -50,6 +51,23 @@ class BlockDraft:
                     inside.append(child)
                 child = next(children, None)
             yield part, inside
+
+
+ReadLines: TypeAlias = Callable[[str, Sequence[int]], list[BlockDraft]]
+"""`read(source, line starts)` -> the blocks of a directive."""
+
+
+class RawDirective(NamedTuple):
+    """A directive whose body is no Markdown, by its lines."""
+
+    opening: int
+    first: int
+    """First line of the body."""
+    last: int
+    """The line behind the body."""
+    stop: int
+    """The line behind the directive."""
+    read: ReadLines
 
 
 def merge(kind: BlockKind, drafts: Sequence[BlockDraft], title: str = "") -> BlockDraft:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
@@ -14,17 +14,15 @@ from markdown_it.ruler import RuleOptionsType
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
-from app.adapters.markdown.includes import (
-    Included,
-)
+from app.adapters.markdown.includes import Included
 from app.adapters.markdown.parser import block_rules
 from app.adapters.markdown.parser.anchors import Slugger, SlugStyle, heading_source
 from app.adapters.markdown.parser.blocks import BlockReader, ParsedFile
+from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.drafts import BlockDraft
 from app.adapters.markdown.parser.hidden import hidden_elements, without
 from app.adapters.markdown.parser.inline import InlineReader
 from app.adapters.markdown.parser.leaf_blocks import LeafBlockReader
-from app.adapters.markdown.parser.markup import BlockRule, Dialect
 from app.adapters.markdown.parser.model_speech import speech_to_models
 from app.adapters.markdown.parser.page_includes import FileContext, PageIncludes
 from app.adapters.markdown.parser.speed.block_dispatch import BlockRuleDispatcher, Section
@@ -76,7 +74,7 @@ def _engine(features: _Features) -> _Engine:
     md = _PlainLinks("commonmark", {"inline_definitions": True, "maxNesting": _MAX_NESTING})
     if features.tables:
         md.enable("table")
-    if dialect.mdx:
+    if not dialect.indented_code:
         md.disable("code")
     if not features.underlined:
         md.disable("lheading")
@@ -84,34 +82,29 @@ def _engine(features: _Features) -> _Engine:
         from mdit_py_plugins.deflist import deflist_plugin  # noqa: PLC0415
 
         md.use(deflist_plugin)
-    rules = dict(dialect.block_rules)
-    if dialect.math:
-        rules["\\"] = block_rules.environment
-    _install(md, dialect, footnotes, rules)
+    _install(md, dialect, footnotes)
     md.inline = inline = DispatchingInline()
     md.helpers = LinkHelpers  # type: ignore[assignment]  # used by attribute, as the module is
     inline.ruler.disable("linkify")
     reader = InlineReader(md, dialect, footnotes)
-    inline.prepare()
+    inline.prepare(dialect.inline_rules)
     return _Engine(md, reader)
 
 
-def _install(
-    md: MarkdownIt, dialect: Dialect, footnotes: bool, more: Mapping[str, BlockRule]
-) -> None:
+def _install(md: MarkdownIt, dialect: Dialect, footnotes: bool) -> None:
     """Put the dialect's block rules into `md`."""
     ruler = md.block.ruler
     alternatives: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    structure = block_rules.StructureRule(dialect, more)
+    structure = block_rules.StructureRule(dialect)
     ruler.at("html_block", structure, alternatives)
-    if "`" in more:
+    if "`" in structure.beginnings:
         ruler.before("fence", "directive", structure, alternatives)
     if footnotes:
         ruler.before("reference", "footnote", block_rules.footnote_rule, alternatives)
     rules = dict(zip(ruler.get_active_rules(), ruler.getRules(""), strict=True))
     ending = ruler.getRules("paragraph")
     terminators = {name: rule for name, rule in rules.items() if rule in ending}
-    first = BlockRuleDispatcher(rules, terminators, structure.characters)
+    first = BlockRuleDispatcher(rules, terminators, structure.beginnings)
     ruler.before("table", "first_character", first)
 
 

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import unescapeAll
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
-from app.adapters.markdown.parser import inline_extensions, inline_rules
+from app.adapters.markdown.parser import inline_rules
 from app.adapters.markdown.parser.anchors import SlugPolicy
-from app.adapters.markdown.parser.markup import Dialect
+from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.running_text import Collector, Text, code_text, glued, on_one_line
 from app.adapters.markdown.parser.speed.quick_inline import QuickInline
 from app.adapters.markdown.parser.tags import TagScanner
 from app.domain.document import RUN_BOUNDARY as BOUNDARY
 
 _ALWAYS_SPECIAL = r"\\*_\[\]<~&"
-_TARGET_NAME = re.compile(r"([^/#:?]+?)(?:\.md)?$")
-"""What a link without text shows for want of its target's title."""
 
 
 class InlineReader:
@@ -28,63 +26,52 @@ class InlineReader:
 
     def __init__(self, md: MarkdownIt, dialect: Dialect, footnotes: bool) -> None:
         self._md = md
-        special = _ALWAYS_SPECIAL
-        if dialect.mdx or dialect.kramdown or dialect.attribute_lists or dialect.myst:
-            special += "{"
-        if dialect.math:
-            special += "$"
-        extensions = dialect.extensions
-        special += inline_extensions.special_characters(extensions)
-        self._extensions = extensions
+        self._dialect = dialect
+        special = _special_characters(dialect)
         self._special = re.compile(f"[{special}`]")
         self._special_but_code = re.compile(f"[{special}]")
-        self._explicit_terms = dialect.kramdown
-        self._fills_links = dialect.myst
         self._quick = QuickInline(dialect)
         ruler = md.inline.ruler
         ruler.at("html_inline", inline_rules.tag_rule)
-        if dialect.mdx:
-            ruler.before("html_inline", "expression", inline_rules.expression_rule)
-        if dialect.kramdown or (dialect.attribute_lists and not dialect.mdbook):
+        if dialect.inline_attributes:
             ruler.before("html_inline", "attributes", inline_rules.attributes_rule)
-        if dialect.myst:
-            ruler.before("html_inline", "role", inline_rules.role_rule)
         if dialect.math:
             ruler.before("escape", "math", inline_rules.math_rule)
-        inline_extensions.install(ruler, extensions)
+        for rule in dialect.inline_rules:
+            ruler.before(rule.before, rule.name, rule.read)
         if footnotes:
             ruler.before("link", "footnote_ref", inline_rules.footnote_rule)
 
     def read(self, content: str, env: EnvType) -> Text:
         """Resolve `content`, the raw inline source of one block."""
-        if "`" in content and "inlinehilite" in self._extensions:
-            content = inline_extensions.without_languages(content)
+        dialect = self._dialect
+        if dialect.rewrite_code_spans is not None and "`" in content:
+            content = dialect.rewrite_code_spans(content)
         if "  \n" not in content:
             if not self._special.search(content):
                 text = _flat(content)
                 return Text(text, text, text)
-            if (
-                "`" in content
-                and "``" not in content
-                and not self._special_but_code.search(content)
-                and content.count("`") % 2 == 0
-            ):
+            if "`" in content and self._is_code_alone(content):
                 return _read_code_spans(content)
-            quick = None
-            if not self._extensions:
-                quick = self._quick.read(_unwrapped(content), env["references"])
+            quick = self._quick.read(_unwrapped(content), env["references"])
             if quick is not None:
-                return quick.finish(self._explicit_terms)
-        tokens = self.parse(content, env)
-        if self._fills_links and "[](" in content:
-            tokens = list(_fill_links(tokens))
-        return render(tokens, self._explicit_terms)
+                return quick.finish(dialect.marked_terms)
+        tokens: Sequence[Token] = self.parse(content, env)
+        if dialect.adapt_tokens is not None:
+            tokens = dialect.adapt_tokens(content, tokens)
+        return render(tokens, dialect.marked_terms)
+
+    def _is_code_alone(self, content: str) -> bool:
+        """True if all mark-up is code between single backticks."""
+        return (
+            "``" not in content
+            and not self._special_but_code.search(content)
+            and content.count("`") % 2 == 0
+        )
 
     def parse(self, content: str, env: EnvType) -> list[Token]:
         """Return the inline tokens of `content`."""
-        env["inline_scanner"] = TagScanner(content)
-        if self._extensions:
-            env["extensions"], env["inline_closers"] = self._extensions, {}
+        env["inline_scanner"], env["inline_closers"] = TagScanner(content), {}
         return self._md.inline.parse(content, self._md, env, [])
 
     def slug_text(self, content: str, env: EnvType, policy: SlugPolicy) -> str:
@@ -95,15 +82,14 @@ class InlineReader:
         return text.strip() if policy.strip else text
 
 
-def _fill_links(tokens: Sequence[Token]) -> Iterator[Token]:
-    """Give each link without text its target's name; MyST shows the target's title there."""
-    for index, token in enumerate(tokens):
-        yield token
-        following = tokens[index + 1].type if index + 1 < len(tokens) else ""
-        if token.type == "link_open" and following == "link_close":
-            name = _TARGET_NAME.search(str(token.attrs.get("href", "")))
-            if name:
-                yield Token("text", "", 0, content=name.group(1))
+def _special_characters(dialect: Dialect) -> str:
+    """Return the characters that may begin mark-up, but the backtick, fit for a character class."""
+    own = {character for rule in dialect.inline_rules for character in rule.characters}
+    if dialect.attribute_lists:
+        own.add("{")
+    if dialect.math:
+        own.add("$")
+    return _ALWAYS_SPECIAL + re.escape("".join(sorted(own)))
 
 
 def _flat(content: str) -> str:
@@ -166,13 +152,11 @@ _HANDLERS: dict[str, Callable[[Collector, Token], None]] = {
         token.tag, token.meta.get("alt", ""), token.meta.get("title", "")
     ),
     "math_inline": lambda out, token: out.unquoted(token.content),
-    "expression": lambda out, token: out.unquoted(token.content),
     "attributes": lambda out, token: out.attributes(token.content),
     "footnote_ref": lambda out, _: out.glue(),
     "boundary": lambda out, _: out.boundary(),
-    "emoji": lambda out, token: out.unquoted(token.content),
-    "keys": lambda out, token: out.unquoted(token.content),
-    "role": lambda out, token: out.role(token.info, token.content),
+    "unquoted": lambda out, token: out.unquoted(token.content),
+    "span": lambda out, token: out.span(token.content, defines=token.info == "term"),
 }
 
 
@@ -180,14 +164,13 @@ def _slug_part(token: Token, policy: SlugPolicy) -> str:
     match token.type:
         case "image":
             return _alt_text(token) if policy.images else ""
-        case "expression":
-            return token.markup[1:-1] if policy.expressions else ""
+        case "unquoted":
+            return token.markup
         case "math_inline":
-            shown = {"raw": token.content, "tex": token.content.strip("$")}
-            return shown.get(policy.math, "")
+            return token.content if policy.raw_math else token.content.strip("$")
         case "softbreak" | "hardbreak":
             return " "
-        case "tag" | "attributes" | "footnote_ref" | "boundary" | "emoji":
+        case "tag" | "attributes" | "footnote_ref" | "boundary":
             return ""
     return token.content
 

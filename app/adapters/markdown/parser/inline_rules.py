@@ -1,4 +1,4 @@
-"""Inline rules for markdown-it: tags, expressions, attribute lists, roles, maths, footnotes."""
+"""Inline rules for markdown-it that dialects share: tags, attribute lists, maths, footnotes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import re
 
 from markdown_it.rules_inline import StateInline
 
-from app.adapters.markdown.parser.tags import HtmlTag, TagScanner, plain_text, string_literal
+from app.adapters.markdown.parser.tags import HtmlTag, TagScanner, plain_text
 
-_ROLE = re.compile(r"\{([A-Za-z][\w:+-]*)\}(`+)([^`]|[^`].*?[^`])\2(?!`)", re.DOTALL)
 _INLINE_ATTRIBUTES = re.compile(r"\{:?[ \t]*(?:(?P<marked>[#.]|(?=[\w:-]+=))?[\w:-][^{}\n]*)?\}")
 _FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]")
 _BRACKETS = {"\\\\(": "\\\\)", "\\\\[": "\\\\]"}
@@ -56,22 +55,6 @@ def _push_raw(state: StateInline, tag: HtmlTag, inner_end: int) -> None:
         state.push("tag", tag.name.lower(), 0)
 
 
-def expression_rule(state: StateInline, silent: bool) -> bool:
-    if state.src[state.pos] != "{":
-        return False
-    scanner: TagScanner = state.env["inline_scanner"]
-    end = scanner.brace_end(state.pos)
-    if end < 0:
-        return False
-    if not silent:
-        raw = state.src[state.pos : end]
-        token = state.push("expression", "", 0)
-        token.content = string_literal(raw)
-        token.markup = raw
-    state.pos = end
-    return True
-
-
 def attributes_rule(state: StateInline, silent: bool) -> bool:
     """Read kramdown's `{: ...}` anywhere, `{#id .class}` behind a span or at the end."""
     match = attribute_list(state.src, state.pos)
@@ -95,34 +78,6 @@ def attribute_list(source: str, start: int) -> re.Match[str] | None:
         if match["marked"] is None or not (attached or ends):
             return None
     return match
-
-
-def role_rule(state: StateInline, silent: bool) -> bool:
-    if state.src[state.pos] != "{":
-        return False
-    match = _ROLE.match(state.src, state.pos)
-    if match is None:
-        return False
-    if not silent:
-        token = state.push("role", "", 0)
-        token.info = match.group(1)
-        content = match.group(3).strip()
-        titled = _role_title(content)
-        if titled:
-            content = titled
-        elif match.group(1) == "abbr":
-            content = content.partition(" (")[0]
-        token.content = f"${content}$" if token.info == "math" else content
-    state.pos = match.end()
-    return True
-
-
-def _role_title(content: str) -> str:
-    """Return what stands in front of a target: `title <target>`."""
-    at = content.rfind("<")
-    if at < 0 or content.find(">", at) != len(content) - 1:
-        return ""
-    return content[:at].rstrip()
 
 
 def math_rule(state: StateInline, silent: bool) -> bool:

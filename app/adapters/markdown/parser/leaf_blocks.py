@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
 
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
+from app.adapters.markdown.includes import FilePart
 from app.adapters.markdown.parser.anchors import Slugger, heading_source
+from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.drafts import BlockDraft
 from app.adapters.markdown.parser.inline import InlineReader
-from app.adapters.markdown.parser.markup import (
-    Dialect,
-    Directive,
-    Markup,
-    MarkupClass,
-    MarkupSpan,
-    RawElement,
-)
+from app.adapters.markdown.parser.markup import MarkupClass, MarkupSpan, RawElement
+from app.adapters.markdown.parser.page_includes import PageIncludes
 from app.adapters.markdown.parser.raw_html import read_raw
 from app.adapters.markdown.parser.running_text import Text
 from app.domain.document import RUN_BOUNDARY, BlockKind, Span
@@ -29,76 +23,7 @@ _LANGUAGE = re.compile(r"\{?[.]?([^\s,{}=]+)")
 _TITLE = re.compile(
     r"\b(?:title|filename|file|name|caption|lst-cap)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s}]+))"
 )
-_HIDDEN = re.compile(r"^[ \t]*#(?:[ \t].*)?$")
-_ESCAPED = re.compile(r"^([ \t]*)##", re.M)
-_HIGHLIGHT = re.compile(
-    r"^[ \t]*(?://|#|--|%|;|\{?/\*|<!--)\s*"
-    r"(?:highlight-next-line|highlight-start|highlight-end|prettier-ignore)"
-    r"\s*(?:\*/\}?|-->)?[ \t]*$"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A code block's info string, read, and its raw content."""
-
-    text: str
-    language: str
-    title: str
-    hides_lines: bool
-    highlights: bool
-
-    def visible(self, text: str) -> str:
-        """Drop the lines that the page does not show: mdBook's `# ` and highlight comments."""
-        text = text.strip("\n")
-        if self.hides_lines and "#" in text:
-            text = "\n".join(line for line in text.split("\n") if not _HIDDEN.match(line))
-            if "##" in text:
-                text = _ESCAPED.sub(r"\1#", text)
-        elif self.highlights and "highlight-" in text:
-            text = "\n".join(line for line in text.split("\n") if not _HIGHLIGHT.match(line))
-        return text.rstrip()
-
-
-def read_fence(token: Token, dialect: Dialect) -> Code:
-    """Read a `fence` or `code_block` token."""
-    info = token.info.strip()
-    match = _LANGUAGE.match(info)
-    language = match.group(1) if match else ""
-    title = _TITLE.search(info, match.end()) if match else None
-    shown = next((group for group in title.groups() if group), "") if title else ""
-    return Code(
-        token.content,
-        language,
-        shown,
-        hides_lines=dialect.mdbook and language == "rust",
-        highlights=dialect.mdx,
-    )
-
-
 _CAPTION = re.compile(r"^(?:figure|fig\.|table|listing|image|diagram)\s*[\dA-Z]", re.IGNORECASE)
-
-
-class Includes(Protocol):
-    """Pulls other files' text into the one that is read; what is missing is a warning there."""
-
-    def blocks(self, mark: Markup) -> list[BlockDraft] | None:
-        """Return the blocks that an include directive or an imported partial stands for.
-
-        None if `mark` includes nothing; an empty list if what it includes is missing.
-        """
-        ...
-
-    def code(self, text: str, offset: int) -> tuple[str, str]:
-        """Expand include directives in a text whose first line is at `offset`.
-
-        Return the text and the first file that was included, "" if none was.
-        """
-        ...
-
-    def literal(self, directive: Directive, offset: int) -> tuple[str, str]:
-        """Return the text and the file that a `literalinclude` names."""
-        ...
 
 
 class LeafBlockReader:
@@ -111,7 +36,7 @@ class LeafBlockReader:
         inline: InlineReader,
         dialect: Dialect,
         slugger: Slugger,
-        includes: Includes,
+        includes: PageIncludes,
     ) -> None:
         self.source = source
         self.file: str = env["file"]
@@ -190,20 +115,18 @@ class LeafBlockReader:
     def verbatim(self, token: Token) -> list[BlockDraft]:
         """Make a block of code or display maths."""
         start, end = self.span(token)
-        if token.type == "math_block":
+        language, title = read_info(token.info)
+        if token.type == "math_block" or language == "math":
             return [BlockDraft(BlockKind.MATH, token.content.strip(), token.content, start, end)]
-        code = read_fence(token, self._dialect)
-        if code.language == "math":
-            return [BlockDraft(BlockKind.MATH, code.text.strip(), code.text, start, end)]
-        literal = token.meta.get("literalinclude")
-        if literal is not None:
-            text, included = self.includes.literal(literal, start)
+        file: FilePart | None = token.meta.get("file")
+        if file is not None:
+            text, included = self.includes.file(file, start)
         else:
             body = start if token.type == "code_block" else self.source.find("\n", start) + 1
-            text, included = self.includes.code(code.text, body)
-        text = code.visible(text)
+            text, included = self.includes.code(token.content, body)
+        text = self._visible(text, language)
         if not text:
-            empty = literal is None and not code.text.strip()
+            empty = file is None and not token.content.strip()
             self.marks.append((MarkupClass.RULE if empty else MarkupClass.INCLUDE, start, end))
             return []
         return [
@@ -214,12 +137,19 @@ class LeafBlockReader:
                 start,
                 end,
                 runs=text.replace("\n", RUN_BOUNDARY),
-                language=code.language,
-                title=code.title or str(token.meta.get("title", "")),
+                language=language,
+                title=title or str(token.meta.get("title", "")),
                 included=included,
                 author_id=str(token.meta.get("name", "")),
             )
         ]
+
+    def _visible(self, text: str, language: str) -> str:
+        """Drop the lines of a code block that the page does not show."""
+        text = text.strip("\n")
+        if self._dialect.visible_code is not None:
+            text = self._dialect.visible_code(text, language)
+        return text.rstrip()
 
     def raw(self, token: Token) -> list[BlockDraft]:
         """Make the blocks of an HTML element that was read whole."""
@@ -243,3 +173,13 @@ def _class_of(content: str) -> MarkupClass:
     if head.startswith("{"):
         return MarkupClass.EXPRESSION
     return MarkupClass.TAG
+
+
+def read_info(info: str) -> tuple[str, str]:
+    """Return the language and the title that a code block's info string gives."""
+    info = info.strip()
+    match = _LANGUAGE.match(info)
+    if match is None:
+        return "", ""
+    title = _TITLE.search(info, match.end())
+    return match.group(1), next((group for group in title.groups() if group), "") if title else ""

@@ -1,48 +1,30 @@
-"""The includes of one page: directives, and partials and raw files that MDX imports."""
+"""The includes of one page: directives, and the files that it imports."""
 
 from __future__ import annotations
 
-import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from markdown_it.token import Token
 
 from app.adapters.markdown.includes import (
     MAX_DEPTH,
-    MDBOOK,
-    SNIPPETS,
+    FilePart,
     Included,
     Library,
     TextIncludes,
     folder_of,
-    literal_lines,
     not_included,
 )
 from app.adapters.markdown.parser.anchors import SlugStyle
+from app.adapters.markdown.parser.dialect import Dialect, Imports
 from app.adapters.markdown.parser.drafts import BlockDraft
-from app.adapters.markdown.parser.markup import Dialect, Directive, Markup, MarkupClass
+from app.adapters.markdown.parser.markup import Markup, MarkupClass
 from app.adapters.markdown.source import SourceFile, line_breaks, make_source
 from app.domain.document import RUN_BOUNDARY, BlockKind, SourceWarning
-
-_IMPORT = re.compile(r"import\s+([A-Z]\w*)\s+from\s+[\"']([^\"']+)[\"']")
-_RAW_IMPORT = re.compile(r"import\s+(\w+)\s+from\s+[\"']!!raw-loader!([^\"']+)[\"']")
-_IMPORTED = re.compile(r"from\s+[\"']((?:\.\.?|@site)/[^\"']+)[\"']")
-_CODE_SUFFIXES = (
-    "",
-    ".js",
-    ".jsx",
-    ".ts",
-    ".tsx",
-    ".mdx",
-    ".md",
-    ".json",
-    "/index.js",
-    "/index.tsx",
-)
 
 
 @dataclass(slots=True)
@@ -53,7 +35,7 @@ class FileContext:
     dialect: Dialect
     style: SlugStyle
     site_root: str = ""
-    snippet_bases: tuple[str, ...] = ("",)
+    include_bases: tuple[str, ...] = ()
     references: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Link targets that every page may use, as markdown-it keeps them."""
     warnings: list[SourceWarning] = field(default_factory=list)
@@ -88,13 +70,15 @@ class PageIncludes:
         self._context = context
         self._source = source
         self._chain = chain
-        self._imports: dict[str, str] = {}
-        self._raw_imports: dict[str, str] = {}
-        style = MDBOOK
-        if context.dialect.mkdocs:
-            style = replace(SNIPPETS, bases=context.snippet_bases)
         self._included = included
-        self._text = TextIncludes(context.library, style, included)
+        dialect = context.dialect
+        self._begins = dialect.includes.begins
+        self._text = TextIncludes(
+            context.library, dialect.includes, context.include_bases, included
+        )
+        self._imports: Imports | None = None
+        if dialect.imports is not None:
+            self._imports = dialect.imports(context.library, source, context.site_root, self._warn)
 
     def _warn(self, message: str, offset: int) -> None:
         self._warn_at(message, self._source.line(offset))
@@ -106,57 +90,15 @@ class PageIncludes:
         """Look through a whole file, of which the page may include a part."""
         self._reader.watch(self._context.library.text(path) or "", path)
 
-    def read_imports(self, tokens: list[Token]) -> None:
-        """Note which Markdown files the page imports, by component name."""
-        if not self._context.dialect.mdx:
-            return
-        for token in tokens:
-            if token.type != "mark" or token.meta["found"].kind is not MarkupClass.ESM:
-                continue
-            mark: Markup = token.meta["found"]
-            text = self._source.flat[mark.start : mark.end]
-            for match in _RAW_IMPORT.finditer(text):
-                path = self._locate(match.group(2))
-                if path:
-                    self._raw_imports[match.group(1)] = path
-            for match in _IMPORTED.finditer(text):
-                target = match.group(1)
-                if not self._locate(target):
-                    refusal = self._refusal(target)
-                    problem = (
-                        f"import {target} {refusal}" if refusal else f"import not found: {target}"
-                    )
-                    self._warn(problem, mark.start + match.start())
-            for match in _IMPORT.finditer(text):
-                path = self._locate(match.group(2))
-                if path and path.endswith((".md", ".mdx")):
-                    self._imports[match.group(1)] = path
-
-    def _based(self, target: str) -> tuple[str, str]:
-        """Return the folder that an import starts from, and the path from there."""
-        if target.startswith("@site/"):
-            return self._context.site_root, target[6:]
-        return folder_of(self._source.file), target
-
-    def _refusal(self, target: str) -> str:
-        base, target = self._based(target)
-        refusals = (self._context.library.refusal(base, target + one) for one in _CODE_SUFFIXES)
-        return next(filter(None, refusals), "")
-
-    def _locate(self, target: str) -> str | None:
-        base, target = self._based(target)
-        for suffix in _CODE_SUFFIXES:
-            path = self._context.library.locate(base, target + suffix)
-            if path:
-                return path
-        return None
+    def read_imports(self, tokens: Sequence[Token]) -> None:
+        """Note which files the page imports."""
+        if self._imports is not None:
+            self._imports.read(tokens)
 
     def code(self, text: str, offset: int) -> tuple[str, str]:
         """Expand include directives in a text whose first line is at `offset`."""
-        dialect = self._context.dialect
-        if not (dialect.mdbook and "{{" in text) and not (dialect.mkdocs and "8<" in text):
+        if not self._begins or self._begins not in text:
             return text, ""
-
         breaks: array[int] | None = None
 
         def warn(message: str, position: int) -> None:
@@ -171,14 +113,8 @@ class PageIncludes:
 
     def blocks(self, mark: Markup) -> list[BlockDraft] | None:
         """Return the blocks that an include directive or an imported partial stands for."""
-        if mark.tag is not None:
-            path = self._imports.get(mark.tag.name, "")
-            return self._read(mark, path, self._whole(path)) if path else None
-        if mark.kind is MarkupClass.EXPRESSION:
-            path = self._raw_imports.get(mark.name, "")
-            return self._as_code(mark, path, self._whole(path)) if path else None
         if mark.kind is not MarkupClass.INCLUDE:
-            return None
+            return self._imported(mark, self._imports) if self._imports is not None else None
         if mark.name not in ("include", "rustdoc_include", "playground", "snippet"):
             return []
         drafts: list[BlockDraft] = []
@@ -191,6 +127,16 @@ class PageIncludes:
             elif path:
                 self._extend(drafts, mark, self._read(mark, path, text))
         return drafts
+
+    def _imported(self, mark: Markup, imports: Imports) -> list[BlockDraft] | None:
+        """Return the blocks of the file that a component or an expression shows."""
+        if mark.tag is not None:
+            path = imports.pages.get(mark.tag.name, "")
+            return self._read(mark, path, self._whole(path)) if path else None
+        if mark.kind is MarkupClass.EXPRESSION:
+            path = imports.texts.get(mark.name, "")
+            return self._as_code(mark, path, self._whole(path)) if path else None
+        return None
 
     def _whole(self, path: str) -> str | None:
         text = self._context.library.text(path)
@@ -238,18 +184,16 @@ class PageIncludes:
             draft.parts, draft.children, draft.included = (), (), path
         return drafts
 
-    def literal(self, directive: Directive, offset: int) -> tuple[str, str]:
-        """Return the text and the file that a `literalinclude` names."""
-        library, base, target = (
-            self._context.library, folder_of(self._source.file), directive.argument
-        )  # fmt: skip
-        path = library.locate(base, target)
+    def file(self, part: FilePart, offset: int) -> tuple[str, str]:
+        """Return the text and the file that a code block at `offset` shows; ("", "") if missing."""
+        library, base = self._context.library, folder_of(self._source.file)
+        path = library.locate(base, part.target)
         text = library.text(path) if path else None
         if path is None or text is None:
-            refusal = "" if path else library.refusal(base, target)
-            self._warn(not_included(target, refusal), offset)
+            refusal = "" if path else library.refusal(base, part.target)
+            self._warn(not_included(part.target, refusal), offset)
             return "", ""
-        chosen = "\n".join(literal_lines(text.splitlines(), directive.options))
+        chosen = "\n".join(part.choose(text.splitlines()))
         self._included.add(chosen, path)
         self._context.partials.add(path)
         self._watch(path)

@@ -16,7 +16,6 @@ GLUED_BOUNDARY = f"{RUN_GLUE}{BOUNDARY}{RUN_GLUE}"
 # A search for the boundary itself is fast, so the letter before it is looked at afterwards.
 _WITHIN_WORD = re.compile(rf"{BOUNDARY}(?<=\w{BOUNDARY}){BOUNDARY}*+(?=\w)")
 _ATTRIBUTE_ID = re.compile(r"#([\w:.-]+)")
-_TERM_ROLES = frozenset({"term", "dfn", "index"})
 
 MAX_TERM_WORDS = 6
 """An emphasised phrase of more words is a stressed sentence, not a term."""
@@ -151,13 +150,11 @@ class Collector:
         if match:
             self.anchor = match.group(1)
 
-    def role(self, name: str, content: str) -> None:
-        if name in ("math", "eq") or name.startswith("cite"):
-            self.unquoted(content)
-            return
+    def span(self, content: str, *, defines: bool) -> None:
+        """Marked text; `defines` if it is a term that is defined here."""
         self.out.append(content)
         self.marked += (BOUNDARY, content, BOUNDARY)
-        if name in _TERM_ROLES:
+        if defines:
             self.explicit.append(content)
 
     def finish(self, explicit_terms: bool) -> Text:

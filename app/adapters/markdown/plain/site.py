@@ -3,75 +3,87 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import PurePosixPath
 
+from markdown_it.rules_block import StateBlock
+
 from app.adapters.markdown.includes import Library, folder_of
-from app.adapters.markdown.parser.anchors import GITHUB
-from app.adapters.markdown.parser.markup import Dialect
+from app.adapters.markdown.parser.anchors import BRACKET_ID, COMMENT_ID, GITHUB
+from app.adapters.markdown.parser.block_rules import attribute_list, emit
+from app.adapters.markdown.parser.dialect import Dialect
+from app.adapters.markdown.parser.markup import Markup, MarkupClass
 from app.adapters.markdown.site_map import (
-    Layout,
     Page,
     SiteGenerator,
+    SiteSettings,
+    TableOfContents,
     TocEntry,
     join_url,
     markdown_files,
-    pages_of,
+    summary_entries,
+    under,
     walk,
 )
 from app.adapters.markdown.yaml_source import UNREADABLE, load_yaml
 from app.domain.document import Site, SourceWarning
 
+_SUMMARIES = ("summary.md", "src/summary.md", "docs/summary.md")
+_LANGUAGE_FOLDER = re.compile(r"^[a-z]{2}(?:[-_][A-Za-z]{2,4})?$")
+_TEMPLATE = re.compile(
+    r"\{(?:[#:/@][a-z][^}\n]*\}|%[^\n]*?%\}|\{[<%#][^\n]*?[>%]?\}\})[ \t]*$", re.MULTILINE
+)
+
+
+def _template(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    """Read `{#if}`, `{% tag %}` or `{{< shortcode >}}` alone on a line, else an attribute list."""
+    match = _TEMPLATE.match(state.src, position)
+    if match is None:
+        return attribute_list(state, position, start, end, silent)
+    return silent or emit(state, Markup(MarkupClass.DIRECTIVE, position, match.end()), start, end)
+
+
+def _end_of_block(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    """Read kramdown's `^` on a line of its own."""
+    if state.src[position : state.eMarks[start]].strip() != "^":
+        return False
+    return silent or emit(state, Markup(MarkupClass.DIRECTIVE, position, position + 1), start, end)
+
+
 DIALECT = Dialect(
-    kramdown=True,
     attribute_lists=True,
-    foreign_ids=True,
-    templates=True,
+    inline_attributes=True,
     directives=True,
     math=True,
     definition_lists=True,
+    marked_terms=True,
+    heading_ids=(COMMENT_ID, BRACKET_ID),
+    block_rules=(("{", _template), ("^", _end_of_block)),
 )
-STYLE = GITHUB
-_LINK = re.compile(r"\[(?P<title>(?:[^\[\]\\]|\\.)*)\]\((?P<target>[^()\s]*)(?:\s+\"[^\"]*\")?\)")
-_ITEM = re.compile(r"^(?P<indent>[ \t]*)(?:[-*+]|\d+[.)])?[ \t]*(?:\{:[^}]*\}[ \t]*)?(?P<rest>.*)$")
-_LANGUAGE_FOLDER = re.compile(r"^[a-z]{2}(?:[-_][A-Za-z]{2,4})?$")
 
 
-def open_plain(library: Library, base_url: str) -> Layout:
-    """Read the folder by `SUMMARY.md` or `_toctree.yml` where there is one, else sorted paths."""
-    files = markdown_files(library)
+def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
+    """Read `_config.yml` and the table of contents: `_toctree.yml` or `SUMMARY.md`, if any."""
     config = _config(library)
-    toctrees = sorted(file for file in walk(library) if file.rpartition("/")[2] == "_toctree.yml")
-    warnings: list[SourceWarning] = []
-    language = str(config.get("lang") or config.get("locale") or "").split("-")[0]
     title = str(config.get("title") or "")
+    toctrees = sorted(file for file in walk(library) if file.rpartition("/")[2] == "_toctree.yml")
     if toctrees:
         pages, language = _by_toctree(library, toctrees, base_url, warnings)
-        toc_files: set[str] = set()
-    else:
-        summary = next((file for file in files if file.lower() in _SUMMARIES), "")
-        toc_files = {summary} if summary else set()
-        pretty = "permalink" in config and "pretty" in str(config["permalink"])
-        pages = (
-            _by_summary(library, summary, base_url, pretty, warnings)
-            if summary
-            else [Page(file, _url(base_url, file, pretty)) for file in files]
+        return SiteSettings(
+            base_url.rstrip("/"), title, language, path_of=partial(_path, pretty=False), pages=pages
         )
-    taken = {page.file for page in pages} | toc_files
-    orphans = [Page(file, _url(base_url, file, False)) for file in files if file not in taken]
-    return Layout(
-        Site.PLAIN,
-        DIALECT,
-        STYLE,
-        tuple(pages),
-        tuple(orphans),
-        title,
+    summary = next((file for file in markdown_files(library) if file.lower() in _SUMMARIES), "")
+    contents = None
+    if summary:
+        contents = TableOfContents(summary_entries(library.settings(summary)), summary)
+    pretty = "permalink" in config and "pretty" in str(config["permalink"])
+    return SiteSettings(
         base_url.rstrip("/"),
-        language,
-        tuple(warnings),
+        title,
+        str(config.get("lang") or config.get("locale") or "").split("-")[0],
+        path_of=partial(_path, pretty=pretty),
+        contents=contents,
     )
-
-
-_SUMMARIES = ("summary.md", "src/summary.md", "docs/summary.md")
 
 
 def _config(library: Library) -> dict[str, object]:
@@ -83,55 +95,21 @@ def _config(library: Library) -> dict[str, object]:
     return loaded if isinstance(loaded, dict) else {}
 
 
-def _url(base_url: str, file: str, pretty: bool) -> str:
+def _path(file: str, pretty: bool) -> str:
     path = PurePosixPath(file)
     if path.stem.lower() in ("index", "readme"):
         folder = folder_of(file)
-        return join_url(base_url, f"{folder}/" if folder else "")
+        return f"{folder}/" if folder else ""
     stem = str(path.with_suffix(""))
-    return join_url(base_url, f"{stem}/" if pretty else f"{stem}.html")
-
-
-def summary_entries(text: str) -> list[TocEntry]:
-    """Read a SUMMARY.md: links by indentation, and headings or bare items as parts."""
-    entries: list[TocEntry] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        match = _ITEM.match(line)
-        rest = match["rest"] if match else ""
-        if not match or not rest:
-            continue
-        depth = len(match["indent"].expandtabs(4)) + 1
-        link = _LINK.search(rest)
-        if link:
-            title = re.sub(r"\\(.)|[`*_]", r"\1", link["title"])
-            entries.append(TocEntry(link["target"], title.strip(), depth, number))
-        elif line.startswith("#"):
-            part = line.lstrip("# ").strip()
-            if number > 1 and part.lower() != "summary":
-                entries.append(TocEntry("", part, 0, number))
-        elif re.match(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]", line):
-            name = re.sub(r"[\[\]*_`]|\(\)", "", rest).strip()
-            entries.append(TocEntry("", name, depth, number))
-    return entries
-
-
-def _by_summary(
-    library: Library, summary: str, base_url: str, pretty: bool, warnings: list[SourceWarning]
-) -> list[Page]:
-    entries = summary_entries(library.settings(summary))
-    return pages_of(entries, library, summary, lambda file: _url(base_url, file, pretty), warnings)
+    return f"{stem}/" if pretty else f"{stem}.html"
 
 
 def _by_toctree(
     library: Library, toctrees: list[str], base_url: str, warnings: list[SourceWarning]
 ) -> tuple[list[Page], str]:
-    """Read doc-builder's `_toctree.yml`; of several languages English, else the first."""
-    names = {PurePosixPath(toctree).parent.name: toctree for toctree in toctrees}
-    languages = [name for name in names if _LANGUAGE_FOLDER.match(name)]
-    chosen = "en" if "en" in languages else languages[0] if languages else next(iter(names))
-    toctree = names[chosen]
-    language = chosen.split("-")[0].split("_")[0] if chosen in languages else ""
-    folder = folder_of(toctree)
+    """Return the pages of doc-builder's `_toctree.yml`, and their language."""
+    toctree, language_folder = _chosen(toctrees)
+    language = re.split("[-_]", language_folder)[0]
     try:
         loaded = load_yaml(library.settings(toctree), toctree)
     except UNREADABLE as error:
@@ -139,21 +117,25 @@ def _by_toctree(
         return [], language
     pages: list[Page] = []
     for entry, chapter in _toctree_entries(loaded, ""):
-        file = next(
-            (
-                found
-                for suffix in (".mdx", ".md")
-                if (found := library.locate(folder, entry.target + suffix))
-            ),
-            None,
-        )
+        paths = (library.locate(folder_of(toctree), entry.target + end) for end in (".mdx", ".md"))
+        file = next(filter(None, paths), None)
         if file is None:
             message = f"listed in the table of contents but missing: {entry.target}"
             warnings.append(SourceWarning(message, toctree, 1))
-            continue
-        path = f"{chosen}/{entry.target}" if chosen in languages else entry.target
-        pages.append(Page(file, join_url(base_url, path), entry.title, chapter, language))
+        else:
+            url = join_url(base_url, under(language_folder, entry.target))
+            pages.append(Page(file, url, entry.title, chapter, language))
     return pages, language
+
+
+def _chosen(toctrees: list[str]) -> tuple[str, str]:
+    """Return a table of contents and its language's folder: of several English, else the first."""
+    names = {PurePosixPath(toctree).parent.name: toctree for toctree in toctrees}
+    languages = [name for name in names if _LANGUAGE_FOLDER.match(name)]
+    if languages:
+        name = "en" if "en" in languages else languages[0]
+        return names[name], name
+    return next(iter(names.values())), ""
 
 
 def _toctree_entries(items: object, chapter: str) -> list[tuple[TocEntry, str]]:
@@ -169,4 +151,4 @@ def _toctree_entries(items: object, chapter: str) -> list[tuple[TocEntry, str]]:
     return found
 
 
-GENERATOR = SiteGenerator(open_plain, lambda _: True, DIALECT, STYLE)
+GENERATOR = SiteGenerator(Site.PLAIN, DIALECT, GITHUB, lambda _: True, read_settings)

@@ -69,16 +69,15 @@ class BlockRuleDispatcher:
         terminators: Mapping[str, RuleFuncBlockType],
         own: frozenset[str],
     ) -> None:
-        """Sort `rules` by name, and those of them that may end a paragraph.
+        """Index `rules`, and those that may end a paragraph, by first character.
 
-        `own` are the characters that the dialect's own blocks begin with.
+        `own` are the characters and words that the dialect's own blocks begin with.
         """
-        self._esm = "i" in own
-        # Words that begin ESM are looked at closer.
-        others = own - {"i", "e"}
-        self._rules = _by_first_character(rules, others)
-        self._terminators = _by_first_character(terminators, others)
-        self._special = _COMMONMARK | others
+        characters = frozenset(begin for begin in own if len(begin) == 1)
+        self._words = tuple(own - characters)
+        self._rules = _by_first_character(rules, characters)
+        self._terminators = _by_first_character(terminators, characters)
+        self._special = _COMMONMARK | characters
         self._definitions = rules.get("deflist")
         self._underlined = "lheading" in rules
         self._two_line_blocks = not {"table", "lheading", "deflist"}.isdisjoint(rules)
@@ -94,7 +93,7 @@ class BlockRuleDispatcher:
             return False
         rules = self._rules.get(source[first])
         if rules is None:
-            unsure = self._esm and source.startswith(("import", "export"), first)
+            unsure = bool(self._words) and source.startswith(self._words, first)
         else:
             unsure = self._two_line_blocks and self._may_divide(state, start + 1, end)
         if unsure:

@@ -8,7 +8,7 @@ them character by character.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,6 +16,7 @@ from markdown_it import helpers
 from markdown_it.parser_inline import ParserInline, RuleFuncInlineType
 from markdown_it.rules_inline import StateInline
 
+from app.adapters.markdown.parser.dialect import InlineRule
 from app.domain.errors import FileRefused
 
 _FIRST_CHARACTERS: Mapping[str, str] = {
@@ -30,13 +31,8 @@ _FIRST_CHARACTERS: Mapping[str, str] = {
     "html_inline": "<",
     "entity": "&",
     "math": "$\\",
-    "expression": "{",
     "attributes": "{",
-    "role": "{",
     "footnote_ref": "[",
-    "pair": "=^~",
-    "emoji": ":",
-    "keys": "+",
 }
 
 
@@ -62,17 +58,21 @@ class DispatchingInline(ParserInline):
         self._by_character: dict[str, Sequence[RuleFuncInlineType]] = {}
         self._text: RuleFuncInlineType | None = None
 
-    def prepare(self) -> None:
-        """Sort the active rules by first character. ValueError for a rule that is not known."""
+    def prepare(self, own: Iterable[InlineRule] = ()) -> None:
+        """Index the active rules by first character; `own` are the dialect's among them.
+
+        ValueError for a rule whose characters are not known.
+        """
+        characters = {**_FIRST_CHARACTERS, **{rule.name: rule.characters for rule in own}}
         names = self.ruler.get_active_rules()
         rules = dict(zip(names, self.ruler.getRules(""), strict=True))
         self._text = rules.pop("text")
         table: dict[str, list[RuleFuncInlineType]] = {}
         for name, rule in rules.items():
-            if name not in _FIRST_CHARACTERS:
+            if name not in characters:
                 message = f"inline rule {name} has no first characters"
                 raise ValueError(message)
-            for character in _FIRST_CHARACTERS[name]:
+            for character in characters[name]:
                 table.setdefault(character, []).append(rule)
         self._by_character = {character: tuple(found) for character, found in table.items()}
 

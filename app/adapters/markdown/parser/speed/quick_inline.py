@@ -22,8 +22,8 @@ from markdown_it.common.utils import (
     unescapeAll,
 )
 
+from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.inline_rules import RAW_INLINE, attribute_list
-from app.adapters.markdown.parser.markup import Dialect
 from app.adapters.markdown.parser.running_text import Collector
 from app.adapters.markdown.parser.tags import BLOCK_NAMES, SIMPLE_TAG, HtmlTag
 
@@ -54,10 +54,12 @@ class QuickInline:
     """Reads the running text of one dialect."""
 
     def __init__(self, dialect: Dialect) -> None:
-        self._attribute_lists = dialect.kramdown or (dialect.attribute_lists and not dialect.mdbook)
-        self._braces = dialect.mdx or dialect.myst
+        own = {character for rule in dialect.inline_rules for character in rule.characters}
+        braces = "{" in own
+        self._reads = own <= {"{"}
+        self._attribute_lists = dialect.inline_attributes and not braces
         special = r"\\`*_\[<&~!\n"
-        if self._attribute_lists or self._braces:
+        if dialect.inline_attributes or braces:
             special += "{"
         if dialect.math:
             special += "$"
@@ -70,7 +72,9 @@ class QuickInline:
         `references` are the file's link definitions by normalised label. There must be no hard
         line break by blanks in `content`.
         """
-        scan = _Scan(content, self._special, references, self._attribute_lists and not self._braces)
+        if not self._reads:
+            return None
+        scan = _Scan(content, self._special, references, self._attribute_lists)
         return scan.out if scan.read(0, len(content)) else None
 
 

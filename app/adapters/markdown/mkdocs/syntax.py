@@ -1,13 +1,22 @@
-"""Block rules for MkDocs: admonitions, tabs, snippets, abbreviations."""
+"""Markdown of MkDocs and Material: admonitions, tabs, snippets, PyMdown's inline marks, anchors."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache, partial
 
 from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
 
-from app.adapters.markdown.parser.block_rules import emit, stray_definition
-from app.adapters.markdown.parser.markup import BlockRule, Markup, MarkupClass
+from app.adapters.markdown.includes import IncludeStyle
+from app.adapters.markdown.parser.anchors import SlugPolicy, SlugStyle
+from app.adapters.markdown.parser.block_rules import emit, html_block, line_of, stray_definition
+from app.adapters.markdown.parser.dialect import BlockRule, Dialect, InlineRule
+from app.adapters.markdown.parser.markup import Markup, MarkupClass
+from app.adapters.markdown.parser.tags import HtmlTag
 from app.adapters.markdown.yaml_source import UNREADABLE, load_yaml
 
 _OPENING = re.compile(
@@ -95,8 +104,7 @@ def autodoc(state: StateBlock, position: int, start: int, end: int, silent: bool
     """Read `::: package.module` with its indented options: documentation made from code."""
     match = _AUTODOC.match(state.src, position)
     if match is None:
-        stray = not silent and state.src[position + 1 : position + 2] in (" ", "\t")
-        return stray and stray_definition(state, start, end)
+        return stray_definition(state, position, start, end, silent)
     if silent:
         return True
     indent, line, last = state.blkIndent + 4, start + 1, start
@@ -199,7 +207,31 @@ def _contents(state: StateBlock, position: int, start: int, end: int, silent: bo
     return silent or emit(state, Markup(MarkupClass.DIRECTIVE, position, match.end()), start, end)
 
 
-BLOCK_RULES: dict[str, BlockRule] = {
+def _dedent_element(state: StateBlock, tag: HtmlTag, start: int, end: int) -> None:
+    """Move the lines inside `<tag markdown>` to the left, as their common indentation allows."""
+    if "markdown" not in tag.attributes:
+        return
+    close, _ = state.env["scanner"].element_end(tag, state.eMarks[end - 1])
+    if close < 0:
+        return
+    first, last = line_of(state, tag.end, start, end) + 1, line_of(state, close, start, end)
+    inside = [line for line in range(first, last) if not state.isEmpty(line)]
+    indent = min((state.sCount[line] - state.blkIndent for line in inside), default=0)
+    blanks = (state.src[state.bMarks[line] :][: state.tShift[line]] for line in inside)
+    if indent <= 0 or any("\t" in blank for blank in blanks):
+        return
+    for line in inside:
+        state.bMarks[line] += indent
+        state.tShift[line] -= indent
+        state.sCount[line] -= indent
+
+
+def _element(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    return html_block(state, position, start, end, silent, _dedent_element)
+
+
+_BLOCK_RULES: dict[str, BlockRule] = {
+    "<": _element,
     "!": _admonition,
     "?": _admonition,
     "=": _tab,
@@ -210,3 +242,160 @@ BLOCK_RULES: dict[str, BlockRule] = {
     "/": slash_block,
     ":": autodoc,
 }
+
+
+# --- inline marks -------------------------------------------------------------------------------
+
+_INLINE_EXTENSIONS = frozenset({"caret", "emoji", "keys", "mark", "tilde"})
+_PAIRS = (("==", "mark"), ("^^", "caret"), ("^", "caret"), ("~", "tilde"))
+_SHORT_NAME = re.compile(r":(?P<name>[a-z0-9+][\w+-]*):(?!\w)")
+_ICON = re.compile(r"(?:material|fontawesome|octicons|simple|lucide)-")
+_KEYS = re.compile(r"\+\+(?P<keys>[\w-]+(?:\+[\w-]+)*|\"[^\"\n]+\")\+\+")
+_HIGHLIGHTED = re.compile(r"(?<!`)(`+)[ ]?[#:]![\w+-]+[ ]+")
+_KEY_NAMES = {"ctrl": "Ctrl", "cmd": "Cmd", "del": "Del", "esc": "Esc", "ins": "Ins"}
+
+
+@cache
+def inline_rules(extensions: frozenset[str]) -> tuple[InlineRule, ...]:
+    """Return the rules for these extensions, each once: parsers are cached by their rules."""
+    rules: list[InlineRule] = []
+    marks = tuple(mark for mark, extension in _PAIRS if extension in extensions)
+    if marks:
+        characters = "".join(dict.fromkeys(mark[0] for mark in marks))
+        rules.append(InlineRule("pair", characters, partial(_pair, marks), "strikethrough"))
+    if "emoji" in extensions:
+        rules.append(InlineRule("emoji", ":", _emoji))
+    if "keys" in extensions:
+        rules.append(InlineRule("keys", "+", _keys))
+    return tuple(rules)
+
+
+def _pair(marks: Sequence[str], state: StateInline, silent: bool) -> bool:
+    """Read `==marked==`, `^^inserted^^`, `^super^` and `~sub~`: their marks are not shown."""
+    closers: dict[int, int] = state.env["inline_closers"]
+    width = closers.get(state.pos) or _opening_width(marks, state, closers)
+    if not width:
+        return False
+    if not silent:
+        state.push("boundary", "", 0)
+    state.pos += width
+    return True
+
+
+def _opening_width(marks: Sequence[str], state: StateInline, closers: dict[int, int]) -> int:
+    """Return the width of the mark that opens a pair here, and note where the pair closes."""
+    source, position = state.src, state.pos
+    mark = next((mark for mark in marks if source.startswith(mark, position)), "")
+    width = len(mark)
+    after = position + width
+    if not mark or source[after : after + 1] in (mark[0], "", " ", "\n"):
+        return 0
+    close = state.env["inline_scanner"].find(mark, after + 1)
+    if close < 0 or source[close - 1].isspace() or (width == 1 and " " in source[after:close]):
+        return 0
+    closers[close] = width
+    return width
+
+
+def _emoji(state: StateInline, silent: bool) -> bool:
+    """Read `:name:`; an icon's name is not shown, and no anchor is made of either."""
+    source, position = state.src, state.pos
+    match = _SHORT_NAME.match(source, position)
+    if match is None or (
+        position and (source[position - 1].isalnum() or source[position - 1] == ":")
+    ):
+        return False
+    if not silent:
+        token = state.push("unquoted", "", 0)
+        token.content = "" if _ICON.match(match["name"]) else match.group()
+    state.pos = match.end()
+    return True
+
+
+def _keys(state: StateInline, silent: bool) -> bool:
+    """Read `++ctrl+alt+del++`."""
+    match = _KEYS.match(state.src, state.pos)
+    if match is None:
+        return False
+    if not silent:
+        names = match["keys"].strip('"').split("+")
+        token = state.push("unquoted", "", 0)
+        token.content = token.markup = "+".join(
+            _KEY_NAMES.get(name, name.replace("-", " ").title()) for name in names
+        )
+    state.pos = match.end()
+    return True
+
+
+def without_languages(content: str) -> str:
+    """Drop the languages of highlighted code spans: `#!python x` shows `x`."""
+    return _HIGHLIGHTED.sub(r"\1", content)
+
+
+# --- anchors ------------------------------------------------------------------------------------
+
+_NOT_MKDOCS = re.compile(r"[^\w\s-]")
+_COUNTED = re.compile(r"^(.*)_([0-9]{1,18})$")
+_HTML_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+
+
+def mkdocs_slug(text: str) -> str:
+    """`markdown.extensions.toc.slugify`: folded to ASCII."""
+    folded = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
+    return re.sub(r"[-\s]+", "-", _NOT_MKDOCS.sub("", folded).strip().lower())
+
+
+def pymdownx_slug(text: str) -> str:
+    """`pymdownx.slugs.slugify(case="lower")`: Unicode kept."""
+    collapsed = " ".join(text.split())
+    plain = _HTML_TAG.sub("", unicodedata.normalize("NFC", collapsed)).strip().lower()
+    return re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+
+
+def _unique_mkdocs(base: str, used: dict[str, int]) -> str:
+    if base and base not in used:
+        used[base] = 0
+        return base
+    match = _COUNTED.match(base)
+    stem, first = (match[1], int(match[2])) if match else (base, 0)
+    reached = f"\0{base}"
+    number = used.get(reached, first) + 1
+    while f"{stem}_{number}" in used:
+        number += 1
+    used[f"{stem}_{number}"], used[reached] = 0, number
+    return f"{stem}_{number}"
+
+
+DIALECT = Dialect(
+    attribute_lists=True,
+    inline_attributes=True,
+    math=True,
+    definition_lists=True,
+    closing_hashes=True,  # so does Python-Markdown's attr_list
+    block_rules=tuple(_BLOCK_RULES.items()),
+    includes=IncludeStyle(
+        begins="8<",
+        directive=re.compile(
+            r"^[ \t]*(?P<escape>;?)-+8<-+[ \t]+\"(?P<argument>[^\"\n]+)\"[ \t]*$", re.M
+        ),
+        several=re.compile(
+            r"^[ \t]*-+8<-+[ \t]*\n(?P<paths>(?:[^\n]*\n)*?)[ \t]*-+8<-+[ \t]*$", re.M
+        ),
+        sections=(
+            re.compile(r"-+8<-+[ \t]*\[start:[ \t]*(?P<name>[\w-]+)"),
+            re.compile(r"-+8<-+[ \t]*\[end:[ \t]*(?P<name>[\w-]+)"),
+        ),
+        bases=("",),
+    ),
+)
+STYLE = SlugStyle(mkdocs_slug, _unique_mkdocs, SlugPolicy(raw_math=True), registers_explicit=True)
+PYMDOWNX = replace(STYLE, slug=pymdownx_slug)
+
+
+def dialect_with(extensions: frozenset[str]) -> Dialect:
+    """Return the dialect of a site that switches on these of PyMdown's extensions."""
+    return replace(
+        DIALECT,
+        inline_rules=inline_rules(extensions & _INLINE_EXTENSIONS),
+        rewrite_code_spans=without_languages if "inlinehilite" in extensions else None,
+    )

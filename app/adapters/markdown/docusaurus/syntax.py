@@ -1,0 +1,146 @@
+"""MDX: ES modules, JSX expressions, imported files, heading ids and highlighted code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+from app.adapters.markdown.includes import Library, Warn, folder_of
+from app.adapters.markdown.parser.anchors import BRACE_ID, COMMENT_ID, GITHUB, SlugPolicy
+from app.adapters.markdown.parser.block_rules import emit, line_end
+from app.adapters.markdown.parser.dialect import BlockRule, Dialect, InlineRule
+from app.adapters.markdown.parser.markup import Markup, MarkupClass
+from app.adapters.markdown.parser.tags import TagScanner, string_literal
+from app.adapters.markdown.source import SourceFile
+
+_ESM = re.compile(
+    r"(?:import\s*(?:[\"'{*]|[\w$]+\s*(?:,|\s+from\b))"
+    r"|export\s+(?:const|let|var|function|default|class|async|type|interface|\{|\*))"
+)
+_HIGHLIGHT = re.compile(
+    r"^[ \t]*(?://|#|--|%|;|\{?/\*|<!--)\s*"
+    r"(?:highlight-next-line|highlight-start|highlight-end|prettier-ignore)"
+    r"\s*(?:\*/\}?|-->)?[ \t]*$"
+)
+_COMPONENT_IMPORT = re.compile(r"import\s+([A-Z]\w*)\s+from\s+[\"']([^\"']+)[\"']")
+_RAW_IMPORT = re.compile(r"import\s+(\w+)\s+from\s+[\"']!!raw-loader!([^\"']+)[\"']")
+_IMPORTED = re.compile(r"from\s+[\"']((?:\.\.?|@site)/[^\"']+)[\"']")
+_SUFFIXES = ("", ".js", ".jsx", ".ts", ".tsx", ".mdx", ".md", ".json", "/index.js", "/index.tsx")
+"""What an import may leave out."""
+
+
+def _esm(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    """Read an `import` or `export` to the next blank line, and to its last closing brace."""
+    if silent or state.level or not _ESM.match(state.src, position):
+        return False
+    line = start + 1
+    while line < end and not state.isEmpty(line):
+        line += 1
+    brace = state.src.find("{", position, state.eMarks[line - 1])
+    if brace >= 0:
+        closed = state.env["scanner"].brace_end(brace)
+        while line < end and state.eMarks[line - 1] < closed:
+            line += 1
+    return emit(state, Markup(MarkupClass.ESM, position, state.eMarks[line - 1]), start, end)
+
+
+def _expression(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    """Read an expression or a comment that stands alone."""
+    stop = state.env["scanner"].brace_end(position)
+    if stop < 0 or stop > state.eMarks[end - 1]:
+        return False
+    if state.src[stop : line_end(state, stop)].strip():
+        return False
+    raw = state.src[position:stop]
+    comment = raw[1:].lstrip().startswith("/*")
+    kind = MarkupClass.COMMENT if comment else MarkupClass.EXPRESSION
+    mark = Markup(kind, position, stop, name=raw[1:-1].strip(), argument=string_literal(raw))
+    return silent or emit(state, mark, start, end)
+
+
+def _inline_expression(state: StateInline, silent: bool) -> bool:
+    scanner: TagScanner = state.env["inline_scanner"]
+    end = scanner.brace_end(state.pos)
+    if end < 0:
+        return False
+    if not silent:
+        raw = state.src[state.pos : end]
+        token = state.push("unquoted", "", 0)
+        token.content = string_literal(raw)
+        token.markup = raw[1:-1]
+    state.pos = end
+    return True
+
+
+def _without_highlights(text: str, language: str) -> str:  # noqa: ARG001 - one signature for all
+    """Drop the comments that only say which lines to highlight."""
+    if "highlight-" not in text:
+        return text
+    return "\n".join(line for line in text.split("\n") if not _HIGHLIGHT.match(line))
+
+
+class _Imports:
+    """The Markdown files and raw texts that one page imports."""
+
+    def __init__(self, library: Library, source: SourceFile, site_root: str, warn: Warn) -> None:
+        self._library = library
+        self._source = source
+        self._site_root = site_root
+        self._warn = warn
+        self.pages: dict[str, str] = {}
+        self.texts: dict[str, str] = {}
+
+    def read(self, tokens: Sequence[Token]) -> None:
+        """Note the imports among these block tokens; warn of files that are missing."""
+        for token in tokens:
+            if token.type == "mark" and token.meta["found"].kind is MarkupClass.ESM:
+                self._read_statements(token.meta["found"])
+
+    def _read_statements(self, mark: Markup) -> None:
+        text = self._source.flat[mark.start : mark.end]
+        for match in _RAW_IMPORT.finditer(text):
+            path = self._locate(match.group(2))
+            if path:
+                self.texts[match.group(1)] = path
+        for match in _IMPORTED.finditer(text):
+            if not self._locate(match.group(1)):
+                self._warn(self._problem(match.group(1)), mark.start + match.start())
+        for match in _COMPONENT_IMPORT.finditer(text):
+            path = self._locate(match.group(2))
+            if path and path.endswith((".md", ".mdx")):
+                self.pages[match.group(1)] = path
+
+    def _based(self, target: str) -> tuple[str, str]:
+        """Return the folder that an import starts from, and the path from there."""
+        if target.startswith("@site/"):
+            return self._site_root, target[6:]
+        return folder_of(self._source.file), target
+
+    def _locate(self, target: str) -> str | None:
+        base, path = self._based(target)
+        found = (self._library.locate(base, path + suffix) for suffix in _SUFFIXES)
+        return next(filter(None, found), None)
+
+    def _problem(self, target: str) -> str:
+        base, path = self._based(target)
+        refusals = (self._library.refusal(base, path + suffix) for suffix in _SUFFIXES)
+        refusal = next(filter(None, refusals), "")
+        return f"import {target} {refusal}" if refusal else f"import not found: {target}"
+
+
+_BLOCK_RULES: dict[str, BlockRule] = {"import": _esm, "export": _esm, "{": _expression}
+DIALECT = Dialect(
+    directives=True,
+    indented_code=False,
+    heading_ids=(BRACE_ID, COMMENT_ID),
+    block_rules=tuple(_BLOCK_RULES.items()),
+    inline_rules=(InlineRule("expression", "{", _inline_expression),),
+    visible_code=_without_highlights,
+    imports=_Imports,
+)
+STYLE = replace(GITHUB, policy=SlugPolicy(images=True, strip=False), title_has_none=True)

@@ -1,0 +1,142 @@
+"""MyST's Markdown: directives, labels, comments, cell breaks, roles, docutils' anchors."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+from app.adapters.markdown.myst.directives import directive, dotted_directive
+from app.adapters.markdown.parser.anchors import SlugStyle
+from app.adapters.markdown.parser.block_rules import emit, environment
+from app.adapters.markdown.parser.dialect import BlockRule, Dialect, InlineRule
+from app.adapters.markdown.parser.markup import Markup, MarkupClass
+
+_LABEL = re.compile(r"\((?P<label>[^()\n]+)\)=[ \t]*$", re.M)
+_COMMENT = re.compile(r"%[^\n]*$", re.M)
+_CELL_BREAK = re.compile(r"\+{3,}[^\n]*$|\^{3,}[ \t]*$", re.M)
+_ROLE = re.compile(r"\{([A-Za-z][\w:+-]*)\}(`+)([^`]|[^`].*?[^`])\2(?!`)", re.DOTALL)
+_TERM_ROLES = frozenset({"term", "dfn", "index"})
+_TARGET_NAME = re.compile(r"([^/#:?]+?)(?:\.md)?$")
+"""What a link without text shows: its target's title is not known here."""
+
+
+def _label(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    match = _LABEL.match(state.src, position)
+    if match is None:
+        return False
+    name = match["label"].strip()
+    anchor = docutils_slug(name)
+    mark = Markup(MarkupClass.LABEL, position, match.end(), name=name, argument=anchor)
+    return silent or emit(state, mark, start, end)
+
+
+def _comment(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    match = _COMMENT.match(state.src, position)
+    if match is None:
+        return False
+    return silent or emit(state, Markup(MarkupClass.COMMENT, position, match.end()), start, end)
+
+
+def _cell_break(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    match = _CELL_BREAK.match(state.src, position)
+    if match is None:
+        return False
+    return silent or emit(state, Markup(MarkupClass.RULE, position, match.end()), start, end)
+
+
+_BLOCK_RULES: dict[str, BlockRule] = {
+    "`": directive,
+    "~": directive,
+    ":": directive,
+    "(": _label,
+    "%": _comment,
+    "+": _cell_break,
+    "^": _cell_break,
+    ".": dotted_directive,
+    "\\": environment,
+}
+
+
+def _role(state: StateInline, silent: bool) -> bool:
+    match = _ROLE.match(state.src, state.pos)
+    if match is None:
+        return False
+    if not silent:
+        name = match.group(1)
+        content = _shown(name, match.group(3).strip())
+        token = state.push("span", "", 0)
+        token.content = token.markup = f"${content}$" if name == "math" else content
+        if name in ("math", "eq") or name.startswith("cite"):
+            token.type = "unquoted"
+        elif name in _TERM_ROLES:
+            token.info = "term"
+    state.pos = match.end()
+    return True
+
+
+def _shown(role: str, content: str) -> str:
+    """Return what a role shows: of `title <target>` the title, of an abbreviation its letters."""
+    at = content.rfind("<")
+    title = content[:at].rstrip() if at >= 0 and content.find(">", at) == len(content) - 1 else ""
+    if title:
+        return title
+    return content.partition(" (")[0] if role == "abbr" else content
+
+
+def _name_targets(content: str, tokens: Sequence[Token]) -> Sequence[Token]:
+    """Give each link without text its target's name."""
+    if "[](" not in content:
+        return tokens
+    named: list[Token] = []
+    for index, token in enumerate(tokens):
+        named.append(token)
+        following = tokens[index + 1].type if index + 1 < len(tokens) else ""
+        if token.type == "link_open" and following == "link_close":
+            name = _TARGET_NAME.search(str(token.attrs.get("href", "")))
+            if name:
+                named.append(Token("text", "", 0, content=name.group(1)))
+    return named
+
+
+_DIGRAPHS = {0xDF: "sz", 0xE6: "ae", 0x153: "oe", 0x238: "db", 0x239: "qp"}
+_STROKED = dict(
+    zip(
+        (ord(char) for char in "øđħıłŧƀƃƈƌƒƙƚƞƥƫƭƴƶǥȥȴȵȶȷȼȿɀɇɉɋɍɏ"),
+        "odhiltbbcdfklnpttyzgzlntjcszejqry",
+        strict=True,
+    )
+)
+
+
+def docutils_slug(text: str) -> str:
+    """`docutils.nodes.make_id`."""
+    lowered = text.lower().translate(_DIGRAPHS).translate(_STROKED)
+    folded = unicodedata.normalize("NFKD", lowered).encode("ascii", "ignore").decode("ascii")
+    dashed = re.sub(r"[^a-z0-9]+", "-", " ".join(folded.split()))
+    return re.sub(r"^[-0-9]+|-+$", "", dashed)
+
+
+def _unique_docutils(base: str, used: dict[str, int]) -> str:
+    slug = base
+    while not slug or slug in used:
+        used["\0id"] = used.get("\0id", 0) + 1
+        slug = f"id{used[chr(0) + 'id']}"
+    used[slug] = 0
+    return slug
+
+
+DIALECT = Dialect(
+    attribute_lists=True,
+    inline_attributes=True,
+    math=True,
+    definition_lists=True,
+    block_rules=tuple(_BLOCK_RULES.items()),
+    inline_rules=(InlineRule("role", "{", _role),),
+    adapt_tokens=_name_targets,
+)
+STYLE = SlugStyle(docutils_slug, _unique_docutils)
