@@ -22,8 +22,8 @@ from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.file_reader import inline_reader
 from app.adapters.markdown.parser.inline import InlineReader, render
 from app.adapters.markdown.parser.running_text import Text
+from app.adapters.markdown.parser.speed.block_dispatch import block_state
 from app.adapters.markdown.parser.speed.inline_dispatch import DispatchingInline, LinkHelpers
-from app.adapters.markdown.parser.speed.line_index import block_state
 from app.adapters.markdown.parser.speed.quick_inline import QuickInline
 from app.adapters.markdown.plain import site as plain
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -65,43 +65,61 @@ def read_book(
         folder = folder.resolve()  # who names a link means the file that it leads to
     library, layout = _opened(folder, site, base_url)
     context = _context(library, layout)
-    reader = FileReader(context)
-
-    def drafted(pages: Iterable[Page]) -> Iterator[PageDraft]:
-        for page in pages:
-            try:
-                yield draft_page(page, make_source(library.require(page.file), page.file), reader)
-            except FileRefused as error:
-                if not skip_refused:
-                    raise
-                why = error.problem if error.file == page.file else str(error)
-                line = error.line if error.file == page.file else 0
-                context.warnings.append(SourceWarning(f"left out: {why}", page.file, line))
-            if advance is not None:
-                advance(1)
-
-    page_drafts = list(drafted(layout.pages))
+    pages = _Pages(library, FileReader(context), context.warnings, skip_refused, advance)
+    drafts = list(pages.read(layout.pages))
     left_out = [page for page in layout.orphans if page.file not in context.partials]
     if include_orphans:
-        page_drafts.extend(drafted(left_out))
+        drafts.extend(pages.read(left_out))
         left_out = []
-    if not any(page_draft.drafts for page_draft in page_drafts):
+    if not any(page_draft.drafts for page_draft in drafts):
         message = "no text found: not a book's folder, or its table of contents is empty"
         raise BookError(message, str(folder))
-    language = layout.settings.language or _language_of(page_drafts)
-    unresolved = check_references(page_drafts, library, layout)
-    documents = _documents(page_drafts, language)
+    settings = layout.settings
+    language = settings.language or _language_of(drafts)
+    unresolved = check_references(drafts, library, layout)
+    documents = _documents(drafts, language)
     return Book(
         book_id or book_id_of(folder.stem if folder.is_file() else folder.resolve().name),
-        layout.settings.title or documents[0].title,
+        settings.title or documents[0].title,
         layout.generator.site,
-        layout.settings.base_url,
+        settings.base_url,
         language,
         _version(library, {page.file for page in documents} | context.partials),
         documents,
         tuple(page.file for page in left_out),
-        _warnings(library, layout, context, unresolved),
+        (*layout.warnings, *context.warnings, *unresolved, *library.refusals()),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pages:
+    """Reads a book's pages one after the other."""
+
+    library: Library
+    reader: FileReader
+    warnings: list[SourceWarning]
+    skip_refused: bool
+    advance: Callable[[int], None] | None
+
+    def read(self, pages: Iterable[Page]) -> Iterator[PageDraft]:
+        """Yield the drafts of each page; a refused one is left out or raises FileRefused."""
+        for page in pages:
+            try:
+                source = make_source(self.library.require(page.file), page.file)
+                yield draft_page(page, source, self.reader)
+            except FileRefused as error:
+                if not self.skip_refused:
+                    raise
+                self.warnings.append(_left_out(page, error))
+            if self.advance is not None:
+                self.advance(1)
+
+
+def _left_out(page: Page, error: FileRefused) -> SourceWarning:
+    """Say why a page is left out: it, or a file that it includes, was refused."""
+    own = error.file == page.file
+    reason = error.problem if own else str(error)
+    return SourceWarning(f"left out: {reason}", page.file, error.line if own else 0)
 
 
 def _opened(folder: Path, site: Site | None, base_url: str) -> tuple[Library, Layout]:
@@ -141,12 +159,6 @@ def _well_formed_page(page: Page) -> Page:
         chapter=well_formed(page.chapter),
         language=well_formed(page.language),
     )
-
-
-def _warnings(
-    library: Library, layout: Layout, context: FileContext, unresolved: list[SourceWarning]
-) -> tuple[SourceWarning, ...]:
-    return (*layout.warnings, *context.warnings, *unresolved, *library.refusals())
 
 
 def _language_of(page_drafts: list[PageDraft]) -> str:

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from app.adapters.markdown.parser.drafts import BlockDraft
+from app.adapters.markdown.parser.drafts import BlockDraft, MarkupClass, MarkupSpan
 from app.adapters.markdown.parser.file_reader import FileReader
-from app.adapters.markdown.parser.markup import MarkupClass, MarkupSpan
 from app.adapters.markdown.parser.sections import classify
 from app.adapters.markdown.site_map import Page
 from app.adapters.markdown.source import SourceFile, front_text
@@ -94,38 +93,53 @@ def _title_of(page_draft: PageDraft) -> tuple[str, BlockDraft | None]:
     return _named(page_draft.page, page_draft.source), None
 
 
+class _Sections:
+    """The headings that the next block stands under."""
+
+    def __init__(self, title: str, title_heading: BlockDraft | None, url: str) -> None:
+        self._title = title
+        self._title_heading = title_heading
+        self._title_anchor = ""
+        self._page_url = url
+        self._open: list[BlockDraft] = []
+        self.path: tuple[str, ...] = (title,)
+        self.anchor, self.url = "", url
+
+    def enter(self, heading: BlockDraft) -> None:
+        """Open the section of a heading; close those of its level and below."""
+        if heading is self._title_heading:
+            self._open, self._title_anchor = [], heading.anchor
+        else:
+            while self._open and self._open[-1].level >= heading.level:
+                self._open.pop()
+            self._open.append(heading)
+        self.path = (self._title, *(section.text for section in self._open))
+        anchors = (section.anchor for section in reversed(self._open) if section.anchor)
+        self.anchor = next(anchors, self._title_anchor)
+        self.url = with_anchor(self._page_url, self.anchor)
+
+
 def _blocks(
     page_draft: PageDraft, title: str, title_heading: BlockDraft | None, ids: Iterator[str]
 ) -> Iterator[Block]:
     page = page_draft.page
-    sections: list[BlockDraft] = []
-    path: tuple[str, ...] = (title,)
-    anchor, title_anchor, url = "", "", page.url
+    sections = _Sections(title, title_heading, page.url)
     drafts = page_draft.drafts
     drafts.reverse()
     while drafts:
         draft, paragraph_id = drafts.pop(), next(ids)
         heading = draft.kind is BlockKind.HEADING
         if heading:
-            if draft is title_heading:
-                sections, title_anchor = [], draft.anchor
-            else:
-                while sections and sections[-1].level >= draft.level:
-                    sections.pop()
-                sections.append(draft)
-            path = (title, *(section.text for section in sections))
-            anchors = (section.anchor for section in reversed(sections) if section.anchor)
-            anchor = next(anchors, title_anchor)
-            url = with_anchor(page.url, anchor)
+            sections.enter(draft)
         yield Block(
             draft.kind,
             draft.text,
             page.file,
             draft.start,
             draft.end,
-            path,
-            anchor,
-            url,
+            sections.path,
+            sections.anchor,
+            sections.url,
             paragraph_id,
             draft.level if heading else 0,
             draft.language,

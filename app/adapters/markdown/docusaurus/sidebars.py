@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from app.adapters.markdown.docusaurus.javascript import Value, read_literal
 from app.adapters.markdown.includes import Library
 from app.adapters.markdown.site_map import TocEntry, chapters
-from app.adapters.markdown.yaml_source import UNREADABLE, load_yaml
+from app.adapters.markdown.source import UNREADABLE, load_yaml
 from app.domain.document import SourceWarning
 
 _DATE_LIKE = re.compile(r"^(?:\d{2}|\d{4})[-_.]\d{2}(?:[-_.](?:\d{2}|\d{4}))?.*$")

@@ -14,7 +14,7 @@ from app.adapters.markdown.includes import Library, Warn, folder_of
 from app.adapters.markdown.parser.anchors import BRACE_ID, COMMENT_ID, GITHUB, SlugPolicy
 from app.adapters.markdown.parser.block_rules import emit, line_end
 from app.adapters.markdown.parser.dialect import BlockRule, Dialect, InlineRule
-from app.adapters.markdown.parser.markup import Markup, MarkupClass
+from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 from app.adapters.markdown.parser.tags import TagScanner, string_literal
 from app.adapters.markdown.source import SourceFile
 

@@ -14,7 +14,7 @@ from app.adapters.markdown.includes import IncludeStyle, Library, folder_of
 from app.adapters.markdown.parser.anchors import SlugStyle
 from app.adapters.markdown.parser.block_rules import attribute_list, emit
 from app.adapters.markdown.parser.dialect import Dialect
-from app.adapters.markdown.parser.markup import Markup, MarkupClass
+from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 from app.adapters.markdown.site_map import (
     SiteGenerator,
     SiteSettings,

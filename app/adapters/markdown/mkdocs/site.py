@@ -22,7 +22,7 @@ from app.adapters.markdown.site_map import (
     table,
     under,
 )
-from app.adapters.markdown.yaml_source import LOADER, load_settings
+from app.adapters.markdown.source import LOADER, load_settings
 from app.domain.document import Site, SourceWarning
 
 CONFIG_NAMES = ("mkdocs.yml", "mkdocs.yaml")

@@ -15,9 +15,9 @@ from app.adapters.markdown.includes import IncludeStyle
 from app.adapters.markdown.parser.anchors import SlugPolicy, SlugStyle
 from app.adapters.markdown.parser.block_rules import emit, html_block, line_of, stray_definition
 from app.adapters.markdown.parser.dialect import BlockRule, Dialect, InlineRule
-from app.adapters.markdown.parser.markup import Markup, MarkupClass
+from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 from app.adapters.markdown.parser.tags import HtmlTag
-from app.adapters.markdown.yaml_source import UNREADABLE, load_yaml
+from app.adapters.markdown.source import UNREADABLE, load_yaml
 
 _OPENING = re.compile(
     r"(?P<slashes>/{3,})[ \t]*(?P<name>[\w-]+)[ \t]*(?:\|[ \t]*(?P<argument>[^\n]*))?$", re.M

@@ -23,7 +23,7 @@ from app.adapters.markdown.site_map import (
     table,
     under,
 )
-from app.adapters.markdown.yaml_source import load_settings
+from app.adapters.markdown.source import load_settings
 from app.domain.document import Site, SourceWarning
 
 MAX_DEPTH = 60

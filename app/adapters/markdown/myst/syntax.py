@@ -14,7 +14,7 @@ from app.adapters.markdown.myst.directives import directive, dotted_directive
 from app.adapters.markdown.parser.anchors import SlugStyle
 from app.adapters.markdown.parser.block_rules import emit, environment
 from app.adapters.markdown.parser.dialect import BlockRule, Dialect, InlineRule
-from app.adapters.markdown.parser.markup import Markup, MarkupClass
+from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 
 _LABEL = re.compile(r"\((?P<label>[^()\n]+)\)=[ \t]*$", re.M)
 _COMMENT = re.compile(r"%[^\n]*$", re.M)

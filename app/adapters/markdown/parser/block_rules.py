@@ -16,7 +16,7 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
 from app.adapters.markdown.parser.dialect import BlockRule, Dialect
-from app.adapters.markdown.parser.markup import Markup, MarkupClass, RawElement
+from app.adapters.markdown.parser.drafts import Markup, MarkupClass, RawElement
 from app.adapters.markdown.parser.tags import (
     BLOCK_NAMES,
     INLINE_NAMES,

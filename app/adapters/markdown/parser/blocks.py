@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from markdown_it.token import Token
 
-from app.adapters.markdown.parser.components import component_draft, literal_draft
 from app.adapters.markdown.parser.containers import Containers
-from app.adapters.markdown.parser.drafts import BlockDraft, RawDirective, merge, show_box
+from app.adapters.markdown.parser.drafts import (
+    BlockDraft,
+    Markup,
+    MarkupClass,
+    MarkupSpan,
+    RawDirective,
+    merge,
+    show_box,
+)
+from app.adapters.markdown.parser.html_blocks import component_draft, literal_draft
 from app.adapters.markdown.parser.leaf_blocks import LeafBlockReader
-from app.adapters.markdown.parser.markup import Markup, MarkupClass, MarkupSpan
 from app.adapters.markdown.parser.open_containers import container_of, titled_kind
 from app.adapters.markdown.parser.running_text import Text
 from app.adapters.markdown.parser.tags import BLOCK_NAMES, VOID_NAMES, HtmlTag
@@ -122,12 +129,6 @@ class BlockReader:
         single = _SINGLES.get(token.type)
         return single(self, token) if single else [], index + 1
 
-    def _verbatim(self, token: Token) -> list[BlockDraft]:
-        return self._leaf_blocks.verbatim(token)
-
-    def _raw(self, token: Token) -> list[BlockDraft]:
-        return self._leaf_blocks.raw(token)
-
     def _directive(self, token: Token) -> list[BlockDraft]:
         directive: RawDirective = token.meta["found"]
         lines = self._leaf_blocks.lines
@@ -211,30 +212,33 @@ class BlockReader:
             drafts.extend(found)
         return drafts
 
+    def _children(self, index: int, close: int) -> Iterator[tuple[Token, int, int]]:
+        """Yield each child of the token at `index` with its own index and its closing token's."""
+        position = index + 1
+        while position < close:
+            inner_close = self._close_index(position)
+            yield self._tokens[position], position, inner_close
+            position = inner_close + 1
+
     def _list(self, index: int) -> tuple[list[BlockDraft], int]:
         token = self._tokens[index]
         close = self._close_index(index)
         start, end = self._leaf_blocks.span(token)
         items: list[tuple[Token, list[BlockDraft]]] = []
-        position = index + 1
-        while position < close:
-            item_close = self._close_index(position)
-            items.append((self._tokens[position], self._inside(position + 1, item_close)))
-            position = item_close + 1
-        for _, drafts in items:
-            show_box(drafts)
-        markers = _markers([item for item, _ in items], token)
+        for item, position, item_close in self._children(index, close):
+            items.append((item, self._inside(position + 1, item_close)))
+            show_box(items[-1][1])
+        everything = [draft for _, drafts in items for draft in drafts]
+        if not everything:
+            self._marks.append((MarkupClass.RULE, start, end))
+            return [], close + 1
         parts: list[Part] = []
-        for marker, (item, drafts) in zip(markers, items, strict=True):
+        for marker, (item, drafts) in zip(_markers(items, token), items, strict=True):
             text = "\n".join(draft.text for draft in drafts)
             item_start, item_end = self._leaf_blocks.span(item)
             parts.append(
                 Part(BlockKind.LIST, item_start, item_end, marker + text.replace("\n", "\n  "))
             )
-        everything = [draft for _, drafts in items for draft in drafts]
-        if not everything:
-            self._marks.append((MarkupClass.RULE, start, end))
-            return [], close + 1
         draft = merge(BlockKind.LIST, everything)
         draft.text = "\n".join(part.text for part in parts)
         draft.parts, draft.start, draft.end = tuple(parts), start, end
@@ -265,23 +269,13 @@ class BlockReader:
         close = self._close_index(index)
         start, end = self._leaf_blocks.span(self._tokens[index])
         rows: list[Part] = []
-        cells: list[Text] = []
         everything: list[Text] = []
-        header = False
-        row_span = (start, end)
-        for token in self._tokens[index + 1 : close]:
-            if token.type == "thead_open":
-                header = True
-            elif token.type == "tbody_open":
-                header = False
-            elif token.type == "tr_open":
-                cells, row_span = [], self._leaf_blocks.span(token) if token.map else (start, end)
-            elif token.type == "inline":
-                cells.append(self._leaf_blocks.text(token.content))
-            elif token.type == "tr_close":
-                row = " | ".join(cell.text for cell in cells)
-                rows.append(Part(BlockKind.TABLE, *row_span, row, header))
-                everything.extend(cells)
+        for opening, cells, header in self._rows(self._tokens[index + 1 : close]):
+            span = self._leaf_blocks.span(opening) if opening.map else (start, end)
+            rows.append(
+                Part(BlockKind.TABLE, *span, " | ".join(cell.text for cell in cells), header)
+            )
+            everything.extend(cells)
         text = "\n".join(row.text for row in rows)
         return [
             BlockDraft(
@@ -296,55 +290,55 @@ class BlockReader:
             )
         ], close + 1
 
+    def _rows(self, tokens: Iterable[Token]) -> Iterator[tuple[Token, list[Text], bool]]:
+        """Yield each row's opening token, its cells, and whether it stands in the head."""
+        header = False
+        for token in tokens:
+            if token.type in ("thead_open", "tbody_open"):
+                header = token.type == "thead_open"
+            elif token.type == "tr_open":
+                opening, cells = token, []
+            elif token.type == "inline":
+                cells.append(self._leaf_blocks.text(token.content))
+            elif token.type == "tr_close":
+                yield opening, cells, header
+
     def _definitions(self, index: int) -> tuple[list[BlockDraft], int]:
+        """Make an entry of the terms that stand together and the definitions behind them."""
         close = self._close_index(index)
-        entries: list[BlockDraft] = []
-        bodies: list[list[BlockDraft]] = []
+        entries: list[tuple[BlockDraft, list[BlockDraft]]] = []
         terms: list[tuple[Text, int]] = []
-        position = index + 1
-        while position < close:
-            inner_close = self._close_index(position)
-            token = self._tokens[position]
+        for token, position, inner_close in self._children(index, close):
+            start, end = self._leaf_blocks.span(token)
             if token.type == "dt_open":
-                text = self._leaf_blocks.text(self._tokens[position + 1].content)
-                terms.append((text, self._leaf_blocks.span(token)[0]))
-            else:
-                body = self._definition(entries, terms, position, inner_close)
-                if len(entries) > len(bodies):
-                    bodies.append([])
-                if bodies:
-                    bodies[-1].extend(body)
-            position = inner_close + 1
-        for entry, body in zip(entries, bodies, strict=True):
+                terms.append((self._leaf_blocks.text(self._tokens[position + 1].content), start))
+                continue
+            if terms:
+                entries.append((self._defined(terms, end), []))
+                terms = []
+            body = self._inside(position + 1, inner_close)
+            if entries:
+                entries[-1][0].end = max(entries[-1][0].end, end)
+                entries[-1][1].extend(body)
+        for entry, body in entries:
             entry.text = "\n".join([entry.text, *(draft.text for draft in body)])
             entry.id_text = " ".join([entry.id_text, *(draft.id_text for draft in body)])
             entry.runs = RUN_BOUNDARY.join([entry.runs, *(draft.runs for draft in body)])
             entry.parts = tuple(part for draft in body for part in draft.as_parts())
-        return entries, close + 1
+        return [entry for entry, _ in entries], close + 1
 
-    def _definition(
-        self, entries: list[BlockDraft], terms: list[tuple[Text, int]], index: int, close: int
-    ) -> list[BlockDraft]:
-        """Return what the definition says; the terms before it, if any, begin a new entry."""
-        drafts = self._inside(index + 1, close)
-        _, end = self._leaf_blocks.span(self._tokens[index])
-        if terms:
-            shown = "\n".join(text.text for text, _ in terms)
-            start, _ = self._leaf_blocks.trim(terms[0][1], end)
-            entry = BlockDraft(
-                BlockKind.GLOSSARY_ENTRY,
-                shown,
-                " ".join(text.id_text for text, _ in terms),
-                start,
-                end,
-                runs=RUN_BOUNDARY.join(text.runs for text, _ in terms),
-                terms=tuple(text.text for text, _ in terms if text.text),
-            )
-            entries.append(entry)
-            terms.clear()
-        if entries:
-            entries[-1].end = max(entries[-1].end, end)
-        return drafts
+    def _defined(self, terms: Sequence[tuple[Text, int]], end: int) -> BlockDraft:
+        """Make an entry of its terms, each with its offset; `end` is its first definition's."""
+        start, _ = self._leaf_blocks.trim(terms[0][1], end)
+        return BlockDraft(
+            BlockKind.GLOSSARY_ENTRY,
+            "\n".join(text.text for text, _ in terms),
+            " ".join(text.id_text for text, _ in terms),
+            start,
+            end,
+            runs=RUN_BOUNDARY.join(text.runs for text, _ in terms),
+            terms=tuple(text.text for text, _ in terms if text.text),
+        )
 
     def _stray_definition(self, index: int) -> tuple[list[BlockDraft], int]:
         """Join a definition to the paragraph before it, whose lines are its terms."""
@@ -385,10 +379,10 @@ _COMPOSITES: dict[str, Callable[[BlockReader, int], tuple[list[BlockDraft], int]
     "definition_open": BlockReader._stray_definition,
 }
 _SINGLES: dict[str, Callable[[BlockReader, Token], list[BlockDraft]]] = {
-    "fence": BlockReader._verbatim,
-    "code_block": BlockReader._verbatim,
-    "math_block": BlockReader._verbatim,
-    "raw": BlockReader._raw,
+    "fence": lambda reader, token: reader._leaf_blocks.verbatim(token),
+    "code_block": lambda reader, token: reader._leaf_blocks.verbatim(token),
+    "math_block": lambda reader, token: reader._leaf_blocks.verbatim(token),
+    "raw": lambda reader, token: reader._leaf_blocks.raw(token),
     "directive": BlockReader._directive,
     "mark": BlockReader._nested,
     "entry": BlockReader._entry,
@@ -397,12 +391,13 @@ _SINGLES: dict[str, Callable[[BlockReader, Token], list[BlockDraft]]] = {
 }
 
 
-def _markers(items: Sequence[Token], listing: Token) -> list[str]:
+def _markers(items: Sequence[tuple[Token, object]], listing: Token) -> list[str]:
     """Numbers as the reader sees them where the author wrote those numbers, else dashes."""
     if listing.type == "ordered_list_open" and items:
-        first = items[0].info
+        numbers = [item.info for item, _ in items]
+        first = numbers[0]
         if first.isdigit() and all(
-            item.info == str(int(first) + offset) for offset, item in enumerate(items)
+            number == str(int(first) + offset) for offset, number in enumerate(numbers)
         ):
-            return [f"{item.info}. " for item in items]
+            return [f"{number}. " for number in numbers]
     return ["- "] * len(items)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from app.adapters.markdown.parser.drafts import BlockDraft, merge, split_list
-from app.adapters.markdown.parser.markup import Markup
+from app.adapters.markdown.parser.drafts import BlockDraft, Markup, merge, split_list
 from app.adapters.markdown.parser.open_containers import SOLUTION_TITLE, Container, container_of
 from app.adapters.markdown.parser.running_text import Text
 from app.adapters.markdown.parser.tags import HtmlTag
@@ -132,11 +131,8 @@ class Containers:
 
     def place(self, draft: BlockDraft) -> None:
         """Take a block that stands directly in the innermost container."""
-        if self._label is not None and self._label.name:
-            draft.author_id = draft.author_id or self._label.name
-            if draft.kind is BlockKind.HEADING:
-                draft.anchor = self._label.argument or draft.anchor
-            self._label = None
+        if self._label is not None:
+            self._give_label(draft, self._label)
         if not self._open:
             self.emit(draft)
             return
@@ -152,6 +148,14 @@ class Containers:
         else:
             for made in _in_role(draft, container):
                 self.emit(made)
+
+    def _give_label(self, draft: BlockDraft, label: Markup) -> None:
+        self._label = None
+        if not label.name:
+            return
+        draft.author_id = draft.author_id or label.name
+        if draft.kind is BlockKind.HEADING:
+            draft.anchor = label.argument or draft.anchor
 
     def _takes_title(self) -> bool:
         """True unless the innermost block to be has text already: its title is shown first."""
@@ -232,21 +236,51 @@ class Containers:
 
 def _in_role(draft: BlockDraft, container: Container) -> list[BlockDraft]:
     """Return the block as the container directly round it makes it."""
-    if container.role == "heading" and draft.kind is BlockKind.PARAGRAPH:
+    if container.kind is BlockKind.FOOTNOTE:
+        return _as_footnotes(draft)
+    adapt = _ROLES.get(container.role)
+    return [adapt(draft, container) if adapt else draft]
+
+
+def _as_footnotes(draft: BlockDraft) -> list[BlockDraft]:
+    if draft.kind is BlockKind.LIST:
+        return split_list(draft, BlockKind.FOOTNOTE)
+    if draft.kind is not BlockKind.HEADING:
+        draft.kind = BlockKind.FOOTNOTE
+    return [draft]
+
+
+def _as_heading(draft: BlockDraft, container: Container) -> BlockDraft:
+    if draft.kind is BlockKind.PARAGRAPH:
         draft.kind, draft.level = BlockKind.HEADING, container.level
         draft.anchor = draft.author_id = container.author_id
-    elif container.role == "caption":
-        draft.caption = draft.kind is BlockKind.PARAGRAPH
-    elif container.role == "listing" and draft.kind is BlockKind.CODE:
+    return draft
+
+
+def _as_caption(draft: BlockDraft, _container: Container) -> BlockDraft:
+    draft.caption = draft.kind is BlockKind.PARAGRAPH
+    return draft
+
+
+def _as_listing(draft: BlockDraft, container: Container) -> BlockDraft:
+    if draft.kind is BlockKind.CODE:
         draft.title = draft.title or container.title
-    elif container.kind is BlockKind.FOOTNOTE and draft.kind is BlockKind.LIST:
-        return split_list(draft, BlockKind.FOOTNOTE)
-    elif container.kind is BlockKind.FOOTNOTE and draft.kind is not BlockKind.HEADING:
-        draft.kind = BlockKind.FOOTNOTE
-    elif container.role == "table":
-        draft = _table_of_list(draft) if draft.kind is BlockKind.LIST else draft
-        draft.title = draft.title or container.title
-    return [draft]
+    return draft
+
+
+def _as_table(draft: BlockDraft, container: Container) -> BlockDraft:
+    if draft.kind is BlockKind.LIST:
+        draft = _table_of_list(draft)
+    draft.title = draft.title or container.title
+    return draft
+
+
+_ROLES: dict[str, Callable[[BlockDraft, Container], BlockDraft]] = {
+    "heading": _as_heading,
+    "caption": _as_caption,
+    "listing": _as_listing,
+    "table": _as_table,
+}
 
 
 def _table_of_list(draft: BlockDraft) -> BlockDraft:

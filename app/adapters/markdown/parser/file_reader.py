@@ -20,14 +20,16 @@ from app.adapters.markdown.parser.anchors import Slugger, SlugStyle, heading_sou
 from app.adapters.markdown.parser.blocks import BlockReader, ParsedFile
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.drafts import BlockDraft
-from app.adapters.markdown.parser.hidden import hidden_elements, without
+from app.adapters.markdown.parser.hidden import hidden_elements, speech_to_models, without
 from app.adapters.markdown.parser.inline import InlineReader
 from app.adapters.markdown.parser.leaf_blocks import LeafBlockReader
-from app.adapters.markdown.parser.model_speech import speech_to_models
 from app.adapters.markdown.parser.page_includes import FileContext, PageIncludes
-from app.adapters.markdown.parser.speed.block_dispatch import BlockRuleDispatcher, Section
+from app.adapters.markdown.parser.speed.block_dispatch import (
+    BlockRuleDispatcher,
+    Section,
+    block_state,
+)
 from app.adapters.markdown.parser.speed.inline_dispatch import DispatchingInline, LinkHelpers
-from app.adapters.markdown.parser.speed.line_index import block_state
 from app.adapters.markdown.parser.tags import TagScanner
 from app.adapters.markdown.source import SourceFile
 from app.domain.document import SourceWarning, Span

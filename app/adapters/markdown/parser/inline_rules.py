@@ -21,15 +21,11 @@ _INVISIBLE = (("<!--", "-->"), ("<?", ">"), ("<!", ">"))
 def tag_rule(state: StateInline, silent: bool) -> bool:
     """HTML and JSX tags, comments, declarations, MathML and other raw inline elements."""
     source, start = state.src, state.pos
-    if source[start] != "<":
-        return False
     scanner: TagScanner = state.env["inline_scanner"]
-    for opening, closing in _INVISIBLE:
-        if source.startswith(opening, start):
-            close = scanner.find(closing, start + len(opening))
-            if close >= 0:
-                state.pos = close + len(closing)
-            return close >= 0
+    if source[start + 1 : start + 2] in ("!", "?"):
+        stop = _invisible_end(source, start, scanner)
+        state.pos = max(stop, start)
+        return stop >= 0
     tag = scanner.tag_at(start)
     if tag is None:
         return False
@@ -45,6 +41,13 @@ def tag_rule(state: StateInline, silent: bool) -> bool:
         token.meta = {"alt": tag.get("alt"), "title": tag.get("title")}
     state.pos = tag.end
     return True
+
+
+def _invisible_end(source: str, start: int, scanner: TagScanner) -> int:
+    """Return where a comment, a declaration or a processing instruction ends, or -1."""
+    opening, closing = next(pair for pair in _INVISIBLE if source.startswith(pair[0], start))
+    close = scanner.find(closing, start + len(opening))
+    return close + len(closing) if close >= 0 else -1
 
 
 def _push_raw(state: StateInline, tag: HtmlTag, inner_end: int) -> None:

@@ -11,11 +11,10 @@ from markdown_it.utils import EnvType
 from app.adapters.markdown.includes import FilePart
 from app.adapters.markdown.parser.anchors import Slugger, heading_source
 from app.adapters.markdown.parser.dialect import Dialect
-from app.adapters.markdown.parser.drafts import BlockDraft
+from app.adapters.markdown.parser.drafts import BlockDraft, MarkupClass, MarkupSpan, RawElement
+from app.adapters.markdown.parser.html_blocks import read_raw
 from app.adapters.markdown.parser.inline import InlineReader
-from app.adapters.markdown.parser.markup import MarkupClass, MarkupSpan, RawElement
 from app.adapters.markdown.parser.page_includes import PageIncludes
-from app.adapters.markdown.parser.raw_html import read_raw
 from app.adapters.markdown.parser.running_text import Text
 from app.domain.document import RUN_BOUNDARY, BlockKind, Span
 

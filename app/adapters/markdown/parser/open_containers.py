@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
 
-from app.adapters.markdown.parser.drafts import BlockDraft
-from app.adapters.markdown.parser.markup import Markup
+from app.adapters.markdown.parser.drafts import BlockDraft, Markup
 from app.adapters.markdown.parser.tags import HtmlTag
 from app.domain.document import BlockKind
 

@@ -21,8 +21,7 @@ from app.adapters.markdown.includes import (
 )
 from app.adapters.markdown.parser.anchors import SlugStyle
 from app.adapters.markdown.parser.dialect import Dialect, Imports
-from app.adapters.markdown.parser.drafts import BlockDraft
-from app.adapters.markdown.parser.markup import Markup, MarkupClass
+from app.adapters.markdown.parser.drafts import BlockDraft, Markup, MarkupClass
 from app.adapters.markdown.source import SourceFile, line_breaks, make_source
 from app.domain.document import RUN_BOUNDARY, BlockKind, SourceWarning
 

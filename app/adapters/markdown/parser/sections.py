@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from app.adapters.markdown.parser.drafts import BlockDraft, merge, split_list
@@ -93,42 +93,44 @@ def _with_captions(drafts: Iterable[BlockDraft]) -> list[BlockDraft]:
     return joined
 
 
+_ROLES = (
+    (_EXERCISES, "exercises"),
+    (_GLOSSARY, "glossary"),
+    (_REFERENCES, "references"),
+    (_SOLUTIONS, "solutions"),
+)
+
+
 def _role_of(heading: str) -> str:
-    if _EXERCISES.match(heading):
-        return "exercises"
-    if _GLOSSARY.match(heading):
-        return "glossary"
-    if _REFERENCES.match(heading):
-        return "references"
-    return "solutions" if _SOLUTIONS.match(heading) else ""
+    return next((role for pattern, role in _ROLES if pattern.match(heading)), "")
 
 
 def _open_section(heading: BlockDraft, parent: _Section) -> _Section:
     text = heading.text
-    role = _role_of(text)
-    section = _Section(heading.level, role or (parent.role if parent.level or parent.role else ""))
+    own_role = _role_of(text)
+    section = _Section(heading.level, own_role or parent.role)
     if _EXERCISE.match(text):
         section.item = BlockKind.EXERCISE
     elif _SOLUTION.match(text):
         section.item = BlockKind.SOLUTION
-    elif not role and parent.role == "exercises":
+    elif not own_role and parent.role == "exercises":
         section.item = BlockKind.EXERCISE
-    elif not role and parent.role == "glossary" and len(text) > 1 and parent.item is None:
+    elif not own_role and _may_be_term(text, parent):
         section.item, section.term = BlockKind.GLOSSARY_ENTRY, text
     return section
+
+
+def _may_be_term(heading: str, parent: _Section) -> bool:
+    """True if a heading in a glossary is a term; a letter of the alphabet is none."""
+    return parent.role == "glossary" and len(heading) > 1 and parent.item is None
 
 
 def _settle(run: list[BlockDraft], section: _Section) -> list[BlockDraft]:
     """Return the blocks between two headings in the kinds that their section calls for."""
     if section.item is not None:
         return _as_items(run, section.item, section.term)
-    if section.role == "references":
-        return [item for draft in run for item in _as_references(draft)]
-    if section.role == "exercises":
-        return [item for draft in run for item in _as_exercises(draft)]
-    if section.role == "glossary":
-        return [item for draft in run for item in _as_entries(draft)]
-    return run
+    convert = _BY_ROLE.get(section.role)
+    return [item for draft in run for item in convert(draft)] if convert else run
 
 
 def _as_items(run: list[BlockDraft], kind: BlockKind, term: str) -> list[BlockDraft]:
@@ -191,3 +193,11 @@ def _as_entry(draft: BlockDraft) -> None:
         draft.kind, draft.terms = BlockKind.GLOSSARY_ENTRY, (match["term"].strip(),)
     elif draft.text.startswith(draft.terms[0]) and len(draft.text) > len(draft.terms[0]) + 2:
         draft.kind, draft.terms = BlockKind.GLOSSARY_ENTRY, draft.terms[:1]
+
+
+_BY_ROLE: dict[str, Callable[[BlockDraft], list[BlockDraft]]] = {
+    "exercises": _as_exercises,
+    "glossary": _as_entries,
+    "references": _as_references,
+}
+"""What the blocks become that stand directly in a section of each role."""

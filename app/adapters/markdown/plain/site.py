@@ -12,7 +12,7 @@ from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.parser.anchors import BRACKET_ID, COMMENT_ID, GITHUB
 from app.adapters.markdown.parser.block_rules import attribute_list, emit
 from app.adapters.markdown.parser.dialect import Dialect
-from app.adapters.markdown.parser.markup import Markup, MarkupClass
+from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 from app.adapters.markdown.site_map import (
     Page,
     SiteGenerator,
@@ -25,7 +25,7 @@ from app.adapters.markdown.site_map import (
     under,
     walk,
 )
-from app.adapters.markdown.yaml_source import UNREADABLE, load_yaml
+from app.adapters.markdown.source import UNREADABLE, load_yaml
 from app.domain.document import Site, SourceWarning
 
 _SUMMARIES = ("summary.md", "src/summary.md", "docs/summary.md")

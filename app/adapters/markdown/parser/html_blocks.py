@@ -1,4 +1,4 @@
-"""HTML elements read whole: tables, lists, preformatted text, MathML."""
+"""Blocks made of tags: HTML elements read whole, and what components show of their attributes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import html
 import re
 from collections.abc import Iterator
 
-from app.adapters.markdown.parser.drafts import BlockDraft
-from app.adapters.markdown.parser.markup import RawElement
-from app.adapters.markdown.parser.tags import plain_text
+from app.adapters.markdown.parser.drafts import BlockDraft, Markup, RawElement
+from app.adapters.markdown.parser.tags import HtmlTag, plain_text, unescape_string
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
 
 # What is never closed is taken to the end as `open`: else each would be sought to the end again.
@@ -57,16 +56,12 @@ def _table(source: str, element: RawElement) -> list[BlockDraft]:
     head_end = inner.lower().find("</thead")
     for match in _closed(_ROW, inner):
         cells = [_cell_text(cell) for cell in _closed(_CELL, match.group(1))]
-        if not any(cells):
-            continue
-        first_tag = next(_closed(_CELL, match.group(1)), None)
-        header = match.start() < head_end or (
-            head_end < 0 and not rows and bool(first_tag) and "<td" not in match.group(1).lower()
-        )
-        start = element.inner_start + match.start()
-        end = element.inner_start + match.end()
-        rows.append(Part(BlockKind.TABLE, start, end, " | ".join(cells), header))
-        runs.extend(cell for cell in cells if cell)
+        if any(cells):
+            first = head_end < 0 and not rows
+            header = match.start() < head_end or (first and "<td" not in match.group(1).lower())
+            start, end = (element.inner_start + offset for offset in match.span())
+            rows.append(Part(BlockKind.TABLE, start, end, " | ".join(cells), header))
+            runs.extend(filter(None, cells))
     if not rows:
         return []
     text = "\n".join(row.text for row in rows)
@@ -100,15 +95,14 @@ def _caption(inner: str) -> str:
 
 
 def _cell_text(match: re.Match[str]) -> str:
-    inner = match.group(2) or ""
-    return plain_text(_ALT.sub(lambda alt: f" {alt.group(1) or alt.group(2) or ''} ", inner))
+    return _text_with_images(match.group(2) or "")
 
 
 def _list(source: str, element: RawElement) -> list[BlockDraft]:
     inner = source[element.inner_start : element.inner_end]
     parts: list[Part] = []
     for match in _closed(_ITEM, inner):
-        text = _cell_text_of(match.group(1))
+        text = _text_with_images(match.group(1))
         if text:
             start = element.inner_start + match.start()
             parts.append(
@@ -125,7 +119,7 @@ def _list(source: str, element: RawElement) -> list[BlockDraft]:
     ]
 
 
-def _cell_text_of(inner: str) -> str:
+def _text_with_images(inner: str) -> str:
     return plain_text(_ALT.sub(lambda alt: f" {alt.group(1) or alt.group(2) or ''} ", inner))
 
 
@@ -177,3 +171,65 @@ def _preformatted(source: str, element: RawElement) -> list[BlockDraft]:
 
 def _uncommented(match: re.Match[str]) -> str:
     return "" if match["open"] is None else match.group()
+
+
+_QUIZ = re.compile(r"question|quiz|exercise|choices", re.I)
+_QUIZ_TEXT = re.compile(
+    r"(?:^|[\s,{\[])[\"']?(text|explain|question|answer|label|title|prompt|explanation|hint)[\"']?"
+    r"\s*:\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`)",
+    re.S,
+)
+_PICTURE = re.compile(r"figure|image|img|picture|photo|diagram|illustration", re.I)
+_FURNITURE = re.compile(
+    r"youtube|vimeo|video|audio|embed|player|tweet|iframe|badge|icon|notebook|banner|switch|button"
+    r"|toc|tabs?$|tabitem|link$|head$|listing|codeblock|playground|sandbox",
+    re.I,
+)
+_PICTURE_TEXTS = ("alt", "title", "caption")
+_TEXTS = ("title", "heading", "subtitle", "description", "caption", "summary", "text", "content",
+          "message", "question", "answer", "term", "definition", "prompt")  # fmt: skip
+
+
+def component_draft(source: str, tag: HtmlTag) -> BlockDraft | None:
+    """Return what a component shows of its attributes.
+
+    Of a quiz its question, choices and explanations; of a component without content its texts.
+    """
+    if not tag.is_component or tag.closing:
+        return None
+    if _QUIZ.search(tag.name):
+        return _quiz(source, tag)
+    if not tag.void or _FURNITURE.search(tag.name):
+        return None
+    picture = _PICTURE.search(tag.name) is not None
+    wanted = _PICTURE_TEXTS if picture else _TEXTS
+    texts = (plain_text(tag.get(name)) for name in tag.attributes if name in wanted)
+    kind = BlockKind.FIGURE if picture else BlockKind.PARAGRAPH
+    return _piece(kind, tag, list(dict.fromkeys(texts)))
+
+
+def _quiz(source: str, tag: HtmlTag) -> BlockDraft | None:
+    texts: list[tuple[int, str]] = []
+    raw = source[tag.start : tag.end]
+    for match in _QUIZ_TEXT.finditer(raw):
+        body = next(group for group in match.groups()[1:] if group is not None)
+        texts.append((match.start(), unescape_string(body)))
+    names = ("question", "prompt", "title")
+    texts.extend((raw.find(f"{name}="), tag.get(name)) for name in names if tag.get(name))
+    return _piece(BlockKind.EXERCISE, tag, [plain_text(text) for _, text in sorted(texts)])
+
+
+def _piece(kind: BlockKind, tag: HtmlTag, texts: list[str]) -> BlockDraft | None:
+    shown = [text for text in texts if text]
+    if not shown:
+        return None
+    text = "\n".join(shown)
+    return BlockDraft(kind, text, text, tag.start, tag.end, runs=RUN_BOUNDARY.join(shown))
+
+
+def literal_draft(mark: Markup) -> BlockDraft:
+    """Return the text of an expression that is a string: code where it has lines, else prose."""
+    text = mark.argument.strip("\n").rstrip()
+    kind = BlockKind.CODE if "\n" in text else BlockKind.PARAGRAPH
+    runs = text.replace("\n", RUN_BOUNDARY)
+    return BlockDraft(kind, text, text, mark.start, mark.end, runs=runs)
