@@ -25,7 +25,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document
 from app.domain.fast_dataclass import fast_dataclass
-from app.domain.repeated_words import repeated_places
+from app.domain.repeated_words import least_unique_sizes
 from app.domain.urls import with_anchor
 
 _MARKS = (
@@ -44,8 +44,6 @@ _FEW_WORDS = (3, 2, 1)
 _SUFFIX_WORDS = 4
 _SIZES = (4, 5, 6, 7, 8, 12)
 """All sizes looked up, except `_FEW_WORDS`: the usual ones and those with a suffix."""
-_NEVER = 255
-_NEXT_SIZES = (*_SIZES[1:], _NEVER)
 # Limit for each block: every check searches the block's text.
 _MAX_ADJACENCY_CHECKS = 32
 
@@ -138,6 +136,18 @@ class _Run:
         return self.text[: next(islice(_WORD.finditer(self.text), end - 1, None)).end()]
 
 
+class _WordNumbers(dict[str, int]):
+    """Word -> its number, equal for words that fold to the same."""
+
+    def __init__(self) -> None:
+        self._folded: dict[str, int] = {}
+
+    def __missing__(self, word: str) -> int:
+        number = self._folded.setdefault(_fold(word), len(self._folded))
+        self[word] = number
+        return number
+
+
 _WordRange: TypeAlias = tuple[int, int]
 """Half-open range of positions in a page's words."""
 
@@ -162,8 +172,7 @@ class _Page:
     @classmethod
     def of(cls, document: Document) -> _Page:
         page = cls(document.blocks)
-        numbers: dict[str, int] = {}
-        folded: dict[str, int] = {}
+        numbers = _WordNumbers()
         for block in document.blocks:
             page.first_runs.append(len(page.starts))
             for text in clean_runs(block):
@@ -171,13 +180,10 @@ class _Page:
                 if not words:
                     continue
                 page.starts.append(len(page.words))
-                for word in words:
-                    if word not in numbers:
-                        numbers[word] = folded.setdefault(_fold(word), len(folded))
                 page.words.extend(map(numbers.__getitem__, words))
         page.first_runs.append(len(page.starts))
         page.starts.append(len(page.words))
-        page.least = _least_sizes(page.words)
+        page.least = least_unique_sizes(page.words, _SIZES)
         return page
 
     def runs_of(self, index: int) -> range:
@@ -240,12 +246,15 @@ class _Page:
 
     def _unique_positions(self, positions: Sequence[int], size: int) -> set[int]:
         """Return the positions whose `size` words, fewer than `_SIZES`, are unique on the page."""
-        asked = [tuple(self.words[position : position + size]) for position in positions]
-        every = zip(*(islice(self.words, shift, None) for shift in range(size)), strict=False)
-        counts = Counter(filter(set(asked).__contains__, every)) if asked else {}
-        return {
-            position for position, words in zip(positions, asked, strict=True) if counts[words] == 1
+        # Words that are repeated together with the next ones are repeated.
+        asked = {
+            position: tuple(self.words[position : position + size])
+            for position in positions
+            if self.least[position] == _SIZES[0]
         }
+        every = zip(*(islice(self.words, shift, None) for shift in range(size)), strict=False)
+        counts = Counter(filter(set(asked.values()).__contains__, every)) if asked else {}
+        return {position for position, words in asked.items() if counts[words] == 1}
 
     def runs_with_suffix(self, pending: Sequence[int]) -> dict[int, FragmentText]:
         """Map blocks to words at the end of a run with a suffix that makes them unique, if any."""
@@ -293,25 +302,6 @@ class _Page:
         start, end = words
         few = unique.get(end - start)
         return start in few if few is not None else self.least[start] <= end - start
-
-
-def _least_sizes(words: array[int]) -> bytearray:
-    """Return `_Page.least`, with `_NEVER` where even the largest size is not unique."""
-    least = bytearray(_SIZES[:1]) * len(words)
-    _raise_repeated(least, words.tobytes(), range(len(words)), 0)
-    return least
-
-
-def _raise_repeated(least: bytearray, text: bytes, positions: Sequence[int], level: int) -> None:
-    """Raise `least` where `_SIZES[level]` words or more occur again at another of the positions.
-
-    Equal sequences go on to the next size at once, while they are in the processor's cache.
-    """
-    for again in repeated_places(text, positions, _SIZES[level]):
-        for position in again:
-            least[position] = _NEXT_SIZES[level]
-        if level + 1 < len(_SIZES):
-            _raise_repeated(least, text, again, level + 1)
 
 
 def _are_adjacent(text: str, run: _Run, after: _Run, inside: bool) -> bool:

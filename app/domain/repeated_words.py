@@ -1,24 +1,54 @@
-"""Which sequences of words a long page has more than once."""
+"""How many words, from each position of a long page, make a sequence that is unique on it."""
 
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
+NEVER = 255
 _WIDTH = array("I").itemsize
-_LONG, _BUCKET = 50_000, 1000
-"""Places that are looked at in buckets, and those of a bucket: a small one stays in the cache."""
+_MANY, _BUCKET = 50_000, 1000
+"""Positions that are grouped into buckets first, and those of a bucket: it stays in the cache."""
 
 
-def repeated_places(text: bytes, places: Sequence[int], size: int) -> Iterator[array[int]]:
+def least_unique_sizes(words: array[int], sizes: Sequence[int]) -> bytearray:
+    """Return, for each position, the smallest size whose words from there are unique on the page.
+
+    `words` is an `array("I")` with one number for each distinct word, `sizes` is ascending. `NEVER`
+    stands where even the largest size is not unique. Memory is linear in the number of words.
+    """
+    least = bytearray(sizes[:1]) * len(words)
+    _raise_repeated(least, words.tobytes(), range(len(words)), sizes)
+    return least
+
+
+def _raise_repeated(
+    least: bytearray, text: bytes, places: Sequence[int], sizes: Sequence[int]
+) -> None:
+    """Raise `least` where `sizes[0]` words occur again at another of the places.
+
+    The repeated ones of a bucket are sorted; too many for that go on to the next size.
+    """
+    for again in _repeated(text, places, sizes[0]):
+        if len(again) <= _MANY:
+            _sort_repeated(least, text, again, sizes)
+            continue
+        for place in again:
+            least[place] = sizes[1] if sizes[1:] else NEVER
+        if sizes[1:]:
+            _raise_repeated(least, text, again, sizes[1:])
+
+
+def _repeated(text: bytes, places: Sequence[int], size: int) -> Iterator[array[int]]:
     """Yield those of the places where `size` words begin that begin at another of them too.
 
-    `text` are the page's words, each as a number of `array("I")`. Equal sequences come in the same
-    array. Many places are looked at a bucket at a time: all sequences of a book at once would fill
-    gigabytes. Memory is linear in the number of places, whatever the words are.
+    Equal sequences come in the same array. Many places are looked at a bucket at a time: all
+    sequences of a book at once would fill gigabytes.
     """
     length = size * _WIDTH
-    buckets = _buckets(text, places, length) if len(places) > _LONG else [places]
+    buckets = _buckets(text, places, length) if len(places) > _MANY else [places]
     while buckets:
         first_places: dict[bytes, int] = {}
         firsts: set[int] = set()
@@ -42,3 +72,28 @@ def _buckets(text: bytes, places: Sequence[int], length: int) -> list[Sequence[i
         start = place * _WIDTH
         appends[hash(text[start : start + length]) % len(appends)](place)
     return list(buckets)
+
+
+def _sort_repeated(
+    least: bytearray, text: bytes, places: Sequence[int], sizes: Sequence[int]
+) -> None:
+    """Set `least` of places whose `sizes[0]` words are repeated.
+
+    Of sorted sequences, each shares most words with the one before or after it.
+    """
+    *lengths, length = (size * _WIDTH for size in sizes)
+    sequences = [text[place * _WIDTH : place * _WIDTH + length] for place in places]
+    counts = Counter(sequences)
+    least_of = dict.fromkeys(counts, NEVER)
+    before, last, shared = 0, b"", 0
+    for sequence in [*sorted(counts), b""]:
+        shared = sizes[-1]
+        for size, end in zip(sizes[1:-1], lengths[1:], strict=True):
+            if last[:end] != sequence[:end]:
+                shared = size
+                break
+        if counts[last] == 1:
+            least_of[last] = max(before, shared)
+        before, last = shared, sequence
+    for place, sequence in zip(places, sequences, strict=True):
+        least[place] = least_of[sequence]

@@ -14,7 +14,7 @@ import pytest
 from app.adapters.markdown import read_book, read_text
 from app.domain.document import BlockKind, Document, Site
 from app.domain.links import PageText, clean_runs, deep_link, encode_fragment, page_links
-from app.domain.repeated_words import repeated_places
+from app.domain.repeated_words import NEVER, least_unique_sizes
 from tests.conftest import ROOT
 
 BOOKS = ROOT / "tests/fixtures/books"
@@ -149,20 +149,20 @@ def test_a_page_of_equal_paragraphs_is_linked_in_linear_steps() -> None:
     assert len(set(page_links(page))) == 1
 
 
-@pytest.mark.parametrize("number", [1000, 60_000], ids=["at once", "in buckets"])
-@pytest.mark.parametrize("size", [4, 7])
-def test_repeated_words_are_those_that_a_plain_count_finds(number: int, size: int) -> None:
-    numbers = array(
-        "I", (choice * choice % 61 for choice in Random(7).choices(range(90), k=number))
-    )
-    every = [tuple(numbers[place : place + size]) for place in range(number)]
-    counts = Counter(every)
-    found = [set(places) for places in repeated_places(numbers.tobytes(), range(number), size)]
-    assert set().union(*found) == {at for at, key in enumerate(every) if counts[key] > 1}
-    assert sum(map(len, found)) == len(set().union(*found))
-    for key in every[:100]:
-        alike = {other for other in range(number) if every[other] == key}
-        assert len(alike) == 1 or any(alike <= places for places in found)
+@pytest.mark.parametrize("kinds", [2, 90], ids=["many repeats", "few repeats"])
+@pytest.mark.parametrize("number", [1000, 120_000], ids=["at once", "in buckets"])
+def test_unique_sizes_are_those_that_a_plain_count_finds(number: int, kinds: int) -> None:
+    choices = Random(7).choices(range(kinds), k=number)
+    numbers = array("I", (choice * choice % 61 for choice in choices))
+    sizes = (4, 5, 7, 12)
+    expected = [NEVER] * number
+    for size in reversed(sizes):
+        every = [tuple(numbers[place : place + size]) for place in range(number)]
+        counts = Counter(every)
+        expected = [
+            size if counts[key] == 1 else least for key, least in zip(every, expected, strict=True)
+        ]
+    assert list(least_unique_sizes(numbers, sizes)) == expected
 
 
 @pytest.mark.parametrize("pattern", ["the same ", "one two three {} "], ids=["equal", "alike"])
