@@ -12,6 +12,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import httpx
@@ -20,16 +21,12 @@ from app.domain.answer import AnswerMode, Usage
 from app.domain.citation_markers import AnswerText, MarkerParser, ParsedText
 from app.domain.errors import (
     ConfigError,
-    ProviderAuthError,
     ProviderError,
-    ProviderRateLimited,
-    ProviderRejected,
     ProviderUnavailable,
 )
 from app.domain.prompting import (
     ANSWER_FROM_NUMBERED_SOURCES,
     MAX_QUESTION_TOKENS,
-    NO_ANSWER,
     Message,
     NoAnswerDetector,
     answer_messages,
@@ -39,9 +36,9 @@ from app.domain.prompting import (
     sources_message,
 )
 from app.domain.retrieval.query import ContextPassage, Turn
+from app.services.answer_stream import generated_end, read_stream, refused_call
 from app.services.generators import (
     GeneratedCitation,
-    GeneratedEnd,
     GeneratedText,
     GenerationRequest,
     GeneratorEvent,
@@ -55,7 +52,7 @@ _LONGEST_LINE = 1_048_576
 # fail.
 _CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
 _CHECK_SECONDS = 2.0
-_ENDED_EARLY = "the model server could not answer: the stream ended before the answer did"
+_NAME = "the model server"
 
 
 @asynccontextmanager
@@ -96,19 +93,10 @@ class OpenAIGenerator:
         """Yield text and citations, then one end; `finish_reason` NO_ANSWER and no text when the
         model finds no answer in `context`.
         """
-        answer = _Answer(request.context)
-        async with aclosing(self._events(self._answering(request))) as events:
-            while True:
-                with _server_errors(self.timeout_seconds):
-                    async with asyncio.timeout(self.timeout_seconds):
-                        event = await anext(events, None)
-                    if event is None:
-                        break
-                    produced = list(answer.feed(event))
-                for item in produced:
-                    yield item
-        for item in answer.close():
-            yield item
+        answer = self._stream(self._answering(request), _Answer(request.context))
+        async with aclosing(answer):
+            async for item in answer:
+                yield item
 
     async def check(self) -> None:
         """Ask for the list of models. ProviderError if the server does not answer with it, or
@@ -129,14 +117,21 @@ class OpenAIGenerator:
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
         """Return the standalone question. ProviderError if there is none in time."""
         body = self._request(rewrite_messages(question, history), MAX_QUESTION_TOKENS)
-        text = ""
-        async with aclosing(self._events(body)) as events:
-            with _server_errors(self.timeout_seconds):
-                async with asyncio.timeout(self.timeout_seconds):
-                    async for event in events:
-                        for choice in (event.get("choices") or [])[:1]:
-                            text += (choice.get("delta") or {}).get("content") or ""
-        return rewritten(text)
+        with _server_errors(self.timeout_seconds):
+            async with (
+                asyncio.timeout(self.timeout_seconds),
+                aclosing(self._stream(body, _Answer(()))) as events,
+            ):
+                said = [one.text async for one in events if isinstance(one, GeneratedText)]
+        return rewritten("".join(said))
+
+    def _stream(
+        self, body: Mapping[str, object], answer: _Answer
+    ) -> AsyncGenerator[GeneratorEvent, None]:
+        seconds = self.timeout_seconds
+        return read_stream(
+            self._events(body), answer, partial(_server_errors, seconds), lambda: seconds
+        )
 
     async def _events(self, body: Mapping[str, object]) -> AsyncGenerator[Mapping[str, Any], None]:
         async with self.client.stream("POST", "chat/completions", json=body) as response:
@@ -200,11 +195,10 @@ class _Answer:
             self._reason = choice.get("finish_reason") or self._reason
 
     def close(self) -> Iterator[GeneratorEvent]:
-        if self._reason is None:
-            raise ProviderUnavailable(_ENDED_EARLY)
+        end = generated_end(_NAME, self._usage, self._reason, self._detector)
         yield from self._events(self._parser.feed(self._detector.close()))
         yield from self._events(self._parser.close())
-        yield GeneratedEnd(self._usage, NO_ANSWER if self._detector.refused else self._reason)
+        yield end
 
     def _events(self, pieces: Iterator[ParsedText]) -> Iterator[GeneratorEvent]:
         for piece in pieces:
@@ -253,14 +247,5 @@ def _server_errors(seconds: float) -> Iterator[None]:
 
 
 def _refusal(response: httpx.Response) -> ProviderError:
-    status = response.status_code
-    if status in {401, 403}:
-        return ProviderAuthError("the model server refused the key: set RAG_OPENAI_API_KEY")
-    if status == 402:
-        return ProviderAuthError("the model server refused to answer: the account must be paid")
-    if status == 429:
-        return ProviderRateLimited("the model server allows no more calls now")
-    if status in {408, 409} or status >= 500:
-        return ProviderUnavailable(f"the model server could not answer (HTTP {status})")
     said = " ".join(response.text.split())[:200]
-    return ProviderRejected(f"the model server refused to answer (HTTP {status}): {said}")
+    return refused_call(_NAME, "answer", response.status_code, said, "RAG_OPENAI_API_KEY")

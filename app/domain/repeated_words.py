@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 NEVER = 255
 _WIDTH = array("I").itemsize

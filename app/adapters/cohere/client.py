@@ -22,23 +22,18 @@ import httpx
 from app.adapters.cohere.limiter import RateLimiter, Slot
 from app.domain.errors import (
     ConfigError,
-    ProviderAuthError,
     ProviderError,
-    ProviderRateLimited,
     ProviderRejected,
     ProviderUnavailable,
 )
+from app.services.answer_stream import refused_call
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2
     from cohere.core import ApiError, ParsingError, RequestOptions
 
-# 408, 409 and 5xx pass by themselves; 499 is Cohere's own "request cancelled".
-_TRANSIENT = frozenset({408, 409, 499})
-_REFUSED_KEY = frozenset({401, 403})
-_TOO_MANY_REQUESTS = 429
-_PAYMENT_REQUIRED = 402
 _ENTITY_TOO_LARGE = 413
+_TOO_MANY_REQUESTS = 429
 # Each answer holds a connection while it is written: with httpx's limit of 100 the 101st reader,
 # and every search meanwhile, would wait for a free one and fail.
 _CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
@@ -133,26 +128,15 @@ def _transport_failure(error: Exception) -> str:
 
 
 def _from_response(action: str, error: ApiError) -> ProviderError:
-    status = error.status_code or 0
-    said = _message_of(error.body)
-    if status in _REFUSED_KEY:
-        return ProviderAuthError("Cohere refused the key: set CO_API_KEY to a valid one")
-    if status == _PAYMENT_REQUIRED:
-        return ProviderAuthError(
-            f"Cohere refused to {action}: the account's spending limit ({said})"
-        )
+    status, said = error.status_code or 0, _message_of(error.body)
+    wait = retry_after(error.headers)
     if status == _TOO_MANY_REQUESTS:
-        return ProviderRateLimited(
-            f"Cohere allows no more calls now ({said})", _wait_named_by(said, error.headers)
-        )
-    if status in _TRANSIENT or status >= 500 or status < 400:
-        # A status below 400 comes here when the body is no JSON: a proxy's page, a cut answer.
-        message = f"Cohere could not {action} (HTTP {status})"
-        return ProviderUnavailable(message, retry_after(error.headers))
-    message = f"Cohere refused to {action} (HTTP {status}): {said}"
-    if status == _ENTITY_TOO_LARGE or _ABOUT_THE_TEXTS.search(said):
-        return TextsRefused(message)
-    return ProviderRejected(message)
+        wait = _wait_named_by(said, error.headers)
+    failure = refused_call("Cohere", action, status, said, "CO_API_KEY", wait)
+    about_texts = status == _ENTITY_TOO_LARGE or _ABOUT_THE_TEXTS.search(said)
+    if isinstance(failure, ProviderRejected) and about_texts:
+        return TextsRefused(str(failure))
+    return failure
 
 
 def _message_of(body: Any) -> str:  # noqa: ANN401 - whatever JSON the provider sent

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from app.adapters.cohere.client import READER, Calls, provider_errors, request_options
 from app.adapters.cohere.limiter import Slot
-from app.adapters.cohere.stream import DocumentSet, StreamReader
+from app.adapters.cohere.stream import ChatReader, DocumentSet
 from app.domain.answer import AnswerMode
-from app.domain.errors import ProviderUnavailable
 from app.domain.prompting import (
     ANSWER_FROM_DOCUMENTS,
     MAX_QUESTION_TOKENS,
@@ -22,6 +22,7 @@ from app.domain.prompting import (
     rewritten,
 )
 from app.domain.retrieval.query import Turn
+from app.services.answer_stream import read_stream
 from app.services.generators import GenerationRequest, GeneratorEvent
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 CitationMode: TypeAlias = Literal["FAST", "ACCURATE", "OFF"]
 _Events: TypeAlias = "AsyncGenerator[V2ChatStreamResponse, None]"
-
-_ENDED_EARLY = "Cohere could not answer: the stream ended before the answer did"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,29 +57,22 @@ class CohereGenerator:
         model finds no answer in `context`.
         """
         documents = DocumentSet(request.context)
-        reader = StreamReader(documents)
         messages = answer_messages(ANSWER_FROM_DOCUMENTS, request.question, request.history)
 
-        async def send(_slot: Slot) -> tuple[_Events, V2ChatStreamResponse]:
+        async def send(_slot: Slot) -> _Events:
             return await self._open(messages, documents)
 
-        events, event = await self.calls.run(send, READER)
-        async with aclosing(events):
-            while True:
-                with provider_errors(
-                    "answer"
-                ):  # an event that does not have the SDK's declared shape
-                    produced = list(reader.feed(event))
-                for item in produced:
-                    yield item
-                if reader.ended:
-                    return
-                event = await self._next(events)
+        events = await self.calls.run(send, READER)
+        reader = ChatReader(documents)
+        answer = read_stream(
+            events, reader, partial(provider_errors, "answer"), lambda: self.timeout_seconds
+        )
+        async with aclosing(answer):
+            async for item in answer:
+                yield item
 
-    async def _open(
-        self, messages: Sequence[Message], documents: DocumentSet
-    ) -> tuple[_Events, V2ChatStreamResponse]:
-        """Before the first event nothing has been shown, so the call can be retried."""
+    async def _open(self, messages: Sequence[Message], documents: DocumentSet) -> _Events:
+        """Wait for the first event: nothing has been shown before, so the call can be retried."""
         from cohere import CitationOptions  # noqa: PLC0415 - loaded by whoever opened the client
 
         events = cast(
@@ -96,10 +88,13 @@ class CohereGenerator:
             ),
         )
         try:
-            return events, await self._next(events)
+            with provider_errors("answer"):
+                async with asyncio.timeout(self.timeout_seconds):
+                    first = await anext(events, None)
         except BaseException:
             await events.aclose()
             raise
+        return _until_end(first, events)
 
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
         """Return the standalone question. ProviderError if there is none in time."""
@@ -120,13 +115,14 @@ class CohereGenerator:
             content = response.message.content or []
             return rewritten("".join(item.text for item in content if item.type == "text"))
 
-    async def _next(self, events: _Events) -> V2ChatStreamResponse:
-        with provider_errors("answer"):
-            async with asyncio.timeout(self.timeout_seconds):
-                event = await anext(events, None)
-        if event is None:
-            raise ProviderUnavailable(_ENDED_EARLY)
-        return event
+
+async def _until_end(first: V2ChatStreamResponse | None, events: _Events) -> _Events:
+    """Yield `first` and the events after it, up to the one that ends the message."""
+    async with aclosing(events):
+        event = first
+        while event is not None:
+            yield event
+            event = None if event.type == "message-end" else await anext(events, None)
 
 
 def chat_messages(messages: Sequence[Message]) -> list[ChatMessageV2]:

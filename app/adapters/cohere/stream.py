@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from app.domain.answer import Usage
 from app.domain.errors import ProviderError, ProviderUnavailable
-from app.domain.prompting import NO_ANSWER, NoAnswerDetector, visible
+from app.domain.prompting import NoAnswerDetector, visible
 from app.domain.retrieval.query import ContextPassage
-from app.services.generators import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
+from app.services.answer_stream import generated_end
+from app.services.generators import GeneratedCitation, GeneratedText, GeneratorEvent
 
 if TYPE_CHECKING:
     from cohere import Citation, Document, V2ChatStreamResponse
@@ -61,21 +62,22 @@ class _Claim:
     paragraph_ids: tuple[str, ...]
 
 
-class StreamReader:
-    """Converts events to those of the port. Feed each event, then check `ended`.
+class ChatReader:
+    """Converts events to those of the port. Implements the `StreamReader` of `answer_stream`.
 
     Citations are held back until their text has arrived: the order of the two depends on the model
     and the citation mode.
     """
 
     def __init__(self, documents: DocumentSet) -> None:
-        self.ended = False
         self._documents = documents
         self._detector = NoAnswerDetector()
         self._text = ""
         self._blocks: dict[int, int] = {}
         self._claims: list[_Claim] = []
         self._started = False
+        self._usage = Usage()
+        self._reason: str | None = None
 
     def feed(self, event: V2ChatStreamResponse) -> Iterator[GeneratorEvent]:
         """Raise ProviderError if the event reports that the generation failed."""
@@ -89,7 +91,7 @@ class StreamReader:
                 self._add_claim(message.citations)
                 yield from self._placed()
         elif event.type == "message-end":
-            yield from self._end(event.delta)
+            self._end(event.delta)
         elif event.type == "message-start":
             if self._started:
                 # The SDK presents an unreadable event as another start.
@@ -160,7 +162,7 @@ class StreamReader:
         place = min(places, key=lambda found: abs(found - start))
         return place, place + len(words)
 
-    def _end(self, delta: ChatMessageEndEventDelta | None) -> Iterator[GeneratorEvent]:
+    def _end(self, delta: ChatMessageEndEventDelta | None) -> None:
         reason = (delta and delta.finish_reason) or "COMPLETE"
         if reason == "TIMEOUT":
             message = "Cohere could not answer: the generation took too long"
@@ -169,16 +171,17 @@ class StreamReader:
             logger.warning("cohere.generation_failed", extra={"error": delta and delta.error})
             message = "Cohere could not answer: the generation failed"
             raise ProviderError(message)
+        self._usage, self._reason = usage_of(delta.usage if delta else None), reason
+
+    def close(self) -> Iterator[GeneratorEvent]:
+        end = generated_end("Cohere", self._usage, self._reason, self._detector)
         held = self._detector.close()
         if held:
             yield GeneratedText(held)
         yield from self._placed()
-        if self._detector.refused:
-            reason = NO_ANSWER
-        elif self._claims:
+        if self._claims and not self._detector.refused:
             logger.warning("cohere.citations_out_of_text", extra={"count": len(self._claims)})
-        self.ended = True
-        yield GeneratedEnd(usage_of(delta.usage if delta else None), reason)
+        yield end
 
 
 def usage_of(usage: CohereUsage | None) -> Usage:

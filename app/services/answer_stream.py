@@ -1,0 +1,99 @@
+"""What the generators of all providers share: a stream of events read in time and to its end, and
+what an HTTP status means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import AbstractContextManager, aclosing
+from typing import Protocol, TypeVar
+
+from app.domain.answer import Usage
+from app.domain.errors import (
+    ProviderAuthError,
+    ProviderError,
+    ProviderRateLimited,
+    ProviderRejected,
+    ProviderUnavailable,
+)
+from app.domain.prompting import NO_ANSWER, NoAnswerDetector
+from app.services.generators import GeneratedEnd, GeneratorEvent
+
+Event = TypeVar("Event")
+Event_contra = TypeVar("Event_contra", contravariant=True)
+
+# 408 and 409 pass by themselves; 499 is Cohere's "request cancelled".
+_TRANSIENT = frozenset({408, 409, 499})
+
+
+class StreamReader(Protocol[Event_contra]):
+    """Converts a provider's events to those of the port."""
+
+    def feed(self, event: Event_contra) -> Iterator[GeneratorEvent]:
+        """Raise ProviderError if the event reports that the generation failed."""
+        ...
+
+    def close(self) -> Iterator[GeneratorEvent]:
+        """What is left at the end of the stream. ProviderUnavailable if the answer has none."""
+        ...
+
+
+async def read_stream(
+    events: AsyncGenerator[Event, None],
+    reader: StreamReader[Event],
+    errors: Callable[[], AbstractContextManager[None]],
+    seconds: Callable[[], float],
+) -> AsyncGenerator[GeneratorEvent, None]:
+    """Yield what `reader` makes of the events, and close them.
+
+    `seconds` bounds the wait for the next event; `errors` raises this program's errors in place of
+    the provider's.
+    """
+    async with aclosing(events):
+        ended = False
+        while not ended:
+            with errors():
+                async with asyncio.timeout(seconds()):
+                    event = await anext(events, None)
+                ended = event is None
+                produced = list(reader.close() if event is None else reader.feed(event))
+            for item in produced:
+                yield item
+
+
+def generated_end(
+    provider: str, usage: Usage, reason: str | None, detector: NoAnswerDetector
+) -> GeneratedEnd:
+    """Return the end of an answer. ProviderUnavailable if the provider gave no reason to end."""
+    if reason is None:
+        message = f"{provider} could not answer: the stream ended before the answer did"
+        raise ProviderUnavailable(message)
+    return GeneratedEnd(usage, NO_ANSWER if detector.refused else reason)
+
+
+def refused_call(
+    provider: str,
+    action: str,
+    status: int,
+    said: str,
+    key_setting: str,
+    retry_after: float | None = None,
+) -> ProviderError:
+    """Return the error that an HTTP response without an answer means.
+
+    `action` completes "could not ...": "embed", "rerank", "answer". `said` is the provider's
+    message, on one line and short. `retry_after` in seconds.
+    """
+    if status in {401, 403}:
+        return ProviderAuthError(f"{provider} refused the key: set {key_setting} to a valid one")
+    if status == 402:
+        return ProviderAuthError(
+            f"{provider} refused to {action}: the account's spending limit ({said})"
+        )
+    if status == 429:
+        return ProviderRateLimited(f"{provider} allows no more calls now ({said})", retry_after)
+    if status in _TRANSIENT or status >= 500 or status < 400:
+        # A status below 400 comes with a body that is no JSON: a proxy's page, a cut answer.
+        return ProviderUnavailable(f"{provider} could not {action} (HTTP {status})", retry_after)
+    return ProviderRejected(f"{provider} refused to {action} (HTTP {status}): {said}")
