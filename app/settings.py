@@ -66,8 +66,14 @@ class Settings(BaseSettings):
     openai_base_url: str = "http://127.0.0.1:11434/v1"
     openai_api_key: SecretStr | None = None
     openai_model: str = "llama3.1"
-    openai_timeout_seconds: float = 60.0
-    """For each piece of an answer, the first included."""
+    openai_timeout_seconds: float = Field(60.0, gt=0)
+    """For each piece of an answer; a slow server may take longer for the first one."""
+    openai_first_token_seconds: float = Field(20.0, gt=0)
+    """Time to the first token that the context is shortened for, by the server's measured speed."""
+    openai_first_token_timeout_seconds: float = Field(120.0, gt=0)
+    """Longest wait for the first token of a slow server."""
+    openai_min_context_tokens: int = Field(400, ge=100)
+    """Token budget of the context for the slowest server."""
     openai_max_tokens: int = Field(1_000, ge=16)
     """Most tokens of an answer: a small model may go on and on."""
     openai_prompt: Literal["full", "short"] = "full"

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
@@ -43,6 +43,7 @@ from app.services.generators import (
     GenerationRequest,
     GeneratorEvent,
 )
+from app.services.server_speed import LESS_TO_READ, ServerSpeed
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +53,8 @@ _LONGEST_LINE = 1_048_576
 # fail.
 _CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
 _CHECK_SECONDS = 2.0
+CHARACTERS_PER_TOKEN = 4
+"""Of the rest of a prompt; the context's tokens are counted."""
 _NAME = "the model server"
 
 
@@ -65,7 +68,10 @@ async def open_server(
         message = "the key of the model server has invalid characters"
         raise ConfigError(message)
     async with httpx.AsyncClient(
-        base_url=base_url, headers=headers, timeout=timeout_seconds, limits=_CONNECTIONS
+        base_url=base_url,
+        headers=headers,
+        timeout=httpx.Timeout(timeout_seconds, read=None),  # whoever calls bounds each wait
+        limits=_CONNECTIONS,
     ) as client:
         yield client
 
@@ -74,8 +80,8 @@ async def open_server(
 class OpenAIGenerator:
     """Implements the `Generator` port.
 
-    `timeout_seconds` bounds the wait for each piece, not the whole answer. Closing the iterator
-    that `generate` returns closes the connection.
+    `timeout_seconds` bounds the wait for each piece after the first token, `speed` that for the
+    first one. Closing the iterator that `generate` returns closes the connection.
     """
 
     client: httpx.AsyncClient
@@ -84,6 +90,12 @@ class OpenAIGenerator:
     max_tokens: int = 1_000
     short_prompt: bool = False
     """For small models."""
+    speed: ServerSpeed = field(default_factory=ServerSpeed)
+    """Of the server: how much of the context it is given depends on it."""
+    min_context_tokens: int = 400
+    """That the slowest server is given."""
+    clock: Callable[[], float] = time.monotonic
+    """In seconds."""
 
     @property
     def mode(self) -> AnswerMode:
@@ -93,10 +105,21 @@ class OpenAIGenerator:
         """Yield text and citations, then one end; `finish_reason` NO_ANSWER and no text when the
         model finds no answer in `context`.
         """
-        answer = self._stream(self._answering(request), _Answer(request.context))
-        async with aclosing(answer):
-            async for item in answer:
-                yield item
+        context, messages, tokens = self._prompt(request)
+        answer = _Answer(context, self.clock)
+        limit, sent = self.speed.limit(tokens), self.clock()
+        body = self._request(messages, self.max_tokens)
+        try:
+            async with aclosing(self._stream(body, answer, limit)) as events:
+                async for event in events:
+                    yield event
+        except ProviderUnavailable as error:
+            if answer.began_at is None and isinstance(error.__cause__, TimeoutError):
+                self.speed.timed_out(tokens, limit)
+            raise
+        finally:
+            if answer.began_at is not None:
+                self.speed.measured(round(tokens * answer.uncached), answer.began_at - sent)
 
     async def check(self) -> None:
         """Ask for the list of models. ProviderError if the server does not answer with it, or
@@ -117,21 +140,22 @@ class OpenAIGenerator:
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
         """Return the standalone question. ProviderError if there is none in time."""
         body = self._request(rewrite_messages(question, history), MAX_QUESTION_TOKENS)
-        with _server_errors(self.timeout_seconds):
+        seconds = self.timeout_seconds
+        with _server_errors(seconds):
             async with (
-                asyncio.timeout(self.timeout_seconds),
-                aclosing(self._stream(body, _Answer(()))) as events,
+                asyncio.timeout(seconds),
+                aclosing(self._stream(body, _Answer((), self.clock), seconds)) as events,
             ):
                 said = [one.text async for one in events if isinstance(one, GeneratedText)]
         return rewritten("".join(said))
 
     def _stream(
-        self, body: Mapping[str, object], answer: _Answer
+        self, body: Mapping[str, object], answer: _Answer, first_seconds: float
     ) -> AsyncGenerator[GeneratorEvent, None]:
-        seconds = self.timeout_seconds
-        return read_stream(
-            self._events(body), answer, partial(_server_errors, seconds), lambda: seconds
-        )
+        def seconds() -> float:
+            return first_seconds if answer.began_at is None else self.timeout_seconds
+
+        return read_stream(self._events(body), answer, lambda: _server_errors(seconds()), seconds)
 
     async def _events(self, body: Mapping[str, object]) -> AsyncGenerator[Mapping[str, Any], None]:
         async with self.client.stream("POST", "chat/completions", json=body) as response:
@@ -146,17 +170,28 @@ class OpenAIGenerator:
                     return
                 yield json.loads(data)
 
-    def _answering(self, request: GenerationRequest) -> Mapping[str, object]:
-        sources = [
-            (" > ".join(item.passage.heading_path), item.passage.text) for item in request.context
-        ]
+    def _prompt(
+        self, request: GenerationRequest
+    ) -> tuple[Sequence[ContextPassage], Sequence[Message], int]:
+        """Return as much of the context as the server reads in time, the messages, their tokens."""
+        rest = sum(len(one.content) for one in self._messages(request, ())) // CHARACTERS_PER_TOKEN
+        whole = sum(one.tokens for one in request.context)
+        budget = max(self.speed.prompt_tokens - rest, self.min_context_tokens)
+        context = best_within(request.context, budget)
+        kept = sum(one.tokens for one in context)
+        self.speed.shortened(kept, whole)
+        return context, self._messages(request, context), rest + kept
+
+    def _messages(
+        self, request: GenerationRequest, context: Sequence[ContextPassage]
+    ) -> Sequence[Message]:
+        sources = [(" > ".join(one.passage.heading_path), one.passage.text) for one in context]
         if self.short_prompt:
-            messages = short_messages(request.question, request.history, sources)
-            return self._request(messages, self.max_tokens)
+            return short_messages(request.question, request.history, sources)
         system, *conversation = answer_messages(
             ANSWER_FROM_NUMBERED_SOURCES, request.question, request.history
         )
-        return self._request((system, sources_message(sources), *conversation), self.max_tokens)
+        return (system, sources_message(sources), *conversation)
 
     def _request(self, messages: Sequence[Message], max_tokens: int) -> Mapping[str, object]:
         return {
@@ -172,7 +207,12 @@ class OpenAIGenerator:
 class _Answer:
     """Converts the stream of an answer to events of the port."""
 
-    def __init__(self, context: Sequence[ContextPassage]) -> None:
+    def __init__(self, context: Sequence[ContextPassage], clock: Callable[[], float]) -> None:
+        self.began_at: float | None = None
+        """When the first token came, by the clock."""
+        self.uncached = 1.0
+        """Share of the prompt that the server had to read."""
+        self._clock = clock
         self._paragraph_ids = [item.passage.paragraph_id for item in context]
         self._detector = NoAnswerDetector()
         self._parser = MarkerParser(len(context))
@@ -186,11 +226,17 @@ class _Answer:
             raise ProviderError(message)
         usage = event.get("usage") or {}
         if usage:
-            self._usage = Usage(
-                int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
-            )
+            prompt = int(usage.get("prompt_tokens") or 0)
+            self._usage = Usage(prompt, int(usage.get("completion_tokens") or 0))
+            cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
+            self.uncached = 1 - min(cached / prompt, 1) if prompt else 1.0
         for choice in (event.get("choices") or [])[:1]:
-            text = (choice.get("delta") or {}).get("content") or ""
+            delta = choice.get("delta") or {}
+            text = delta.get("content") or ""
+            # A first event may hold the role alone, and come before the prompt is read.
+            begun = text or delta.get("reasoning_content") or delta.get("reasoning")
+            if begun and self.began_at is None:
+                self.began_at = self._clock()
             yield from self._events(self._parser.feed(self._detector.feed(text)))
             self._reason = choice.get("finish_reason") or self._reason
 
@@ -207,6 +253,17 @@ class _Answer:
             else:
                 ids = (self._paragraph_ids[number - 1] for number in piece.numbers)
                 yield GeneratedCitation(piece.start, piece.end, tuple(dict.fromkeys(ids)))
+
+
+def best_within(context: Sequence[ContextPassage], token_budget: int) -> Sequence[ContextPassage]:
+    """Return the best paragraphs that fit, in their order; the best one always."""
+    kept: set[int] = set()
+    left = token_budget
+    for at in sorted(range(len(context)), key=lambda one: -context[one].score):
+        if context[at].tokens <= left or not kept:
+            kept.add(at)
+            left -= context[at].tokens
+    return [one for at, one in enumerate(context) if at in kept]
 
 
 async def _lines(response: httpx.Response) -> AsyncIterator[str]:
@@ -230,8 +287,8 @@ def _server_errors(seconds: float) -> Iterator[None]:
     except (TimeoutError, httpx.TimeoutException) as error:
         message = (
             f"the model server could not answer: nothing came in time, {seconds:g} s. A slow one "
-            "needs more (RAG_OPENAI_TIMEOUT_SECONDS) or less to read (RAG_CONTEXT_TOKENS, "
-            "RAG_OPENAI_PROMPT=short)"
+            "needs more (RAG_OPENAI_FIRST_TOKEN_TIMEOUT_SECONDS, RAG_OPENAI_TIMEOUT_SECONDS) or "
+            f"less to read ({LESS_TO_READ})"
         )
         raise ProviderUnavailable(message) from error
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:

@@ -41,6 +41,7 @@ from app.services.resilience import (
     GuardedReranker,
     GuardedRewriter,
 )
+from app.services.server_speed import ServerSpeed
 from app.settings import Settings
 
 OwnEmbedder: TypeAlias = CohereEmbedder | LocalEmbedder | MiniLmEmbedder
@@ -213,11 +214,19 @@ async def pick_writer(
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
     timeout = settings.openai_timeout_seconds
     client = await stack.enter_async_context(open_server(settings.openai_base_url, key, timeout))
+    speed = ServerSpeed(
+        settings.openai_first_token_seconds,
+        timeout,
+        max(timeout, settings.openai_first_token_timeout_seconds),
+    )
     model = OpenAIGenerator(
         client,
         settings.openai_model,
         timeout,
         settings.openai_max_tokens,
         short_prompt=settings.openai_prompt == "short",
+        speed=speed,
+        min_context_tokens=settings.openai_min_context_tokens,
     )
-    return _writer(settings, model, "the model server", timeout)
+    # Longer than the adapter's limit, whose error names the settings that help.
+    return _writer(settings, model, "the model server", speed.most_limit + 1)

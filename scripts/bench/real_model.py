@@ -98,6 +98,8 @@ class Totals:
     markers: int = 0
     coverage: list[float] = field(default_factory=list)
     right: list[bool] = field(default_factory=list)
+    given: list[int] = field(default_factory=list)
+    """Tokens of each prompt, by the server's count."""
     first: list[float] = field(default_factory=list)
     shown: list[float] = field(default_factory=list)
     whole: list[float] = field(default_factory=list)
@@ -140,14 +142,16 @@ async def run(options: argparse.Namespace, home: Path) -> None:
         openai_base_url=options.url,
         openai_model=options.model,
         openai_timeout_seconds=options.timeout,
+        openai_first_token_seconds=options.first_token_seconds,
+        openai_first_token_timeout_seconds=max(120.0, options.timeout),
         openai_prompt=options.prompt,
         openai_max_tokens=options.max_tokens,
         context_tokens=options.context_tokens,
         answer_timeout_seconds=10 * options.timeout,
     )
     every = [one for one in read_questions(QUESTIONS) if not one.history]
-    step = max(1, len(every) // options.questions)
-    asked = every[::step][: options.questions]
+    count = min(options.questions, len(every))
+    asked = [every[at * len(every) // count] for at in range(count)]
     totals = Totals()
     async with application(settings) as app:
         await app.ingest.run(sample_request(settings), Silent())
@@ -162,6 +166,8 @@ async def run(options: argparse.Namespace, home: Path) -> None:
             totals.markers += overheard.cited
             if overheard.first is not None:
                 totals.first.append(overheard.first)
+            if answer.usage.input_tokens:
+                totals.given.append(answer.usage.input_tokens)
             if answer.mode is AnswerMode.GENERATED:
                 totals.coverage.append(answer.coverage)
                 totals.right += is_right(question, answer) if question.answerable else []
@@ -187,6 +193,9 @@ def report(options: argparse.Namespace, asked: int, totals: Totals) -> None:
     if totals.coverage:
         mean = sum(totals.coverage) / len(totals.coverage)
         print(f"{'coverage of generated answers':44}{mean:6.0%}")
+    if totals.given:
+        mean = sum(totals.given) / len(totals.given)
+        print(f"{'tokens of a prompt: mean, max':44}{mean:6.0f}{max(totals.given):7}")
     for name, times in (
         ("model's first text", totals.first),
         ("first text shown", totals.shown),
@@ -205,6 +214,9 @@ def main() -> None:
     parser.add_argument("--context-tokens", type=int, default=3_000)
     parser.add_argument("--max-tokens", type=int, default=1_000, help="of an answer")
     parser.add_argument("--timeout", type=float, default=180.0, help="seconds for each piece")
+    parser.add_argument(
+        "--first-token-seconds", type=float, default=20.0, help="that the context is shortened for"
+    )
     parser.add_argument("--verbose", action="store_true", help="print what the model wrote")
     options = parser.parse_args()
     with TemporaryDirectory() as home:

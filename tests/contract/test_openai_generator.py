@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from app.adapters.openai_generator import OpenAIGenerator, open_server
+from app.adapters.openai_generator import CHARACTERS_PER_TOKEN, OpenAIGenerator, open_server
 from app.domain.errors import (
     ConfigError,
     ProviderAuthError,
@@ -24,8 +28,9 @@ from app.domain.prompting import (
 )
 from app.domain.retrieval.query import Turn
 from app.services.generators import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
+from app.services.server_speed import ServerSpeed
 from tests.answer_fakes import generation_request
-from tests.contract.test_cohere_generator import CONTEXT, text_of
+from tests.contract.test_cohere_generator import CONTEXT, passage, text_of
 from tests.openai_double import DONE, OpenAIDouble, completion, event
 
 
@@ -41,7 +46,8 @@ def ask(
 
     async def run() -> None:
         async with open_server(double.url, key, 10.0) as client:
-            generator = OpenAIGenerator(client, "llama", timeout_seconds)
+            speed = ServerSpeed(1.0, timeout_seconds, timeout_seconds)
+            generator = OpenAIGenerator(client, "llama", timeout_seconds, speed=speed)
             async for item in generator.generate(generation_request("Question?", history, CONTEXT)):
                 seen.append(item)  # noqa: PERF401 - what came before an error counts as well
 
@@ -274,3 +280,118 @@ def test_short_prompt_puts_the_question_last() -> None:
     assert system["content"] == SHORT_ANSWER_FROM_NUMBERED_SOURCES
     assert user["content"].startswith("[1] A > B\n")
     assert user["content"].endswith("Question: Why?\nAnswer:")
+
+
+class TimedServer:
+    """Takes `seconds_per_token` by its own clock to read the prompt that is not cached."""
+
+    def __init__(self, seconds_per_token: float) -> None:
+        self.seconds_per_token = seconds_per_token
+        self.cached = 0.0
+        self.time = 1_000.0
+
+    def now(self) -> float:
+        return self.time
+
+    def answer(self, body: dict[str, Any]) -> list[str]:
+        letters = sum(len(message["content"]) for message in body["messages"])
+        tokens = letters // CHARACTERS_PER_TOKEN
+        read = round(tokens * (1 - self.cached))
+        self.time += read * self.seconds_per_token
+        details = {"cached_tokens": tokens - read}
+        usage = {"prompt_tokens": tokens, "prompt_tokens_details": details}
+        whole = [event("Plants store it [1]."), event(finish_reason="stop")]
+        return [*whole, f"data: {json.dumps({'choices': [], 'usage': usage})}\n\n", DONE]
+
+
+LONG = tuple(
+    replace(passage(f"p-{at}", f"{at:04}" + "word " * 159 + "."), score=1 / (at + 1), tokens=200)
+    for at in range(15)
+)
+
+
+def contexts_sent(double: OpenAIDouble) -> list[list[int]]:
+    """The passages, by their numbers in `LONG`, of each request."""
+    return [
+        [int(number) for number in re.findall(r"(\d{4})word", str(request["messages"]))]
+        for request in double.requests
+    ]
+
+
+def ask_in_turn(
+    double: OpenAIDouble, server: TimedServer, speed: ServerSpeed, times: int
+) -> list[GeneratorEvent]:
+    async def run() -> list[GeneratorEvent]:
+        async with open_server(double.url, None, 10.0) as client:
+            generator = OpenAIGenerator(
+                client, "llama", short_prompt=True, speed=speed, clock=server.now
+            )
+            request = generation_request("Question?", (), LONG)
+            events: list[GeneratorEvent] = []
+            for _ in range(times):
+                events = [one async for one in generator.generate(request)]
+            return events
+
+    return asyncio.run(run())
+
+
+def test_context_follows_the_speed_of_the_server(caplog: pytest.LogCaptureFixture) -> None:
+    server, speed = TimedServer(seconds_per_token=1 / 25), ServerSpeed(first_token_seconds=20.0)
+    with OpenAIDouble(answering=server.answer) as double:
+        ask_in_turn(double, server, speed, 2)
+        server.seconds_per_token = 1 / 1_000
+        ask_in_turn(double, server, speed, 6)
+    first, second, *_, last = map(len, contexts_sent(double))
+    assert first == 6  # 20 s * 75 tokens a second, less the rest of the prompt
+    assert second == 2  # 20 s * 25 tokens a second, but no less than 400 tokens
+    assert last == len(LONG)
+    (record,) = caplog.records
+    assert record.message == "openai.slow_server"
+
+
+def test_best_paragraphs_are_kept_in_their_order_and_cited_by_their_new_numbers() -> None:
+    server, speed = TimedServer(1.0), ServerSpeed()
+    context = LONG[::-1]
+    with OpenAIDouble(answering=server.answer) as double:
+
+        async def run() -> list[GeneratorEvent]:
+            async with open_server(double.url, None, 10.0) as client:
+                generator = OpenAIGenerator(client, "llama", speed=speed, clock=server.now)
+                request = generation_request("Question?", (), context)
+                _ = [one async for one in generator.generate(request)]
+                return [one async for one in generator.generate(request)]
+
+        events = asyncio.run(run())
+    assert contexts_sent(double)[-1] == [1, 0]
+    (citation,) = [one for one in events if isinstance(one, GeneratedCitation)]
+    assert citation.paragraph_ids == ("p-1",)
+
+
+def test_cached_part_of_a_prompt_does_not_count_as_read() -> None:
+    speeds = []
+    for cached in (0.0, 0.5):
+        server, speed = TimedServer(1 / 25), ServerSpeed()
+        server.cached = cached
+        with OpenAIDouble(answering=server.answer) as double:
+            ask_in_turn(double, server, speed, 1)
+        speeds.append(speed.prompt_tokens)
+    assert speeds[0] == pytest.approx(speeds[1], rel=0.02)
+
+
+def test_prompt_after_a_timeout_is_shorter() -> None:
+    speed = ServerSpeed(least_limit=0.2, most_limit=0.2)
+    speed.measured(1_000, 0.01)
+    before = speed.prompt_tokens
+    with OpenAIDouble(stall=True) as double, pytest.raises(ProviderUnavailable):
+        ask_in_turn(double, TimedServer(1.0), speed, 1)
+    assert speed.prompt_tokens < before
+
+
+def test_server_that_is_not_there_is_not_a_slow_one() -> None:
+    speed = ServerSpeed()
+    double = OpenAIDouble()
+    with double:
+        pass
+    with pytest.raises(ProviderUnavailable):
+        ask_in_turn(double, TimedServer(1.0), speed, 1)
+    assert speed.prompt_tokens == ServerSpeed().prompt_tokens

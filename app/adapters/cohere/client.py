@@ -23,6 +23,7 @@ from app.adapters.cohere.limiter import RateLimiter, Slot
 from app.domain.errors import (
     ConfigError,
     ProviderError,
+    ProviderRateLimited,
     ProviderRejected,
     ProviderUnavailable,
 )

@@ -1,0 +1,86 @@
+"""How fast a model server reads its prompts, and what follows for the next one.
+
+A small machine reads tens of tokens a second, a large one thousands: the same context is there at
+once or runs into the time limit. So the time to the first token of each answer is measured, and
+
+    seconds a token = EWMA of (seconds to the first token / prompt tokens read)
+    prompt tokens   = first_token_seconds / seconds a token, at first
+                      first_token_seconds * ASSUMED_TOKENS_PER_SECOND
+    time limit      = SLACK * prompt tokens * seconds a token,
+                      from `least_limit` to `most_limit`; `most_limit` before the first measurement
+
+The waiting of a busy server counts as reading, so that its prompts become shorter.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+
+_log = logging.getLogger(__name__)
+
+ASSUMED_TOKENS_PER_SECOND = 75.0
+"""Before the first measurement: a third of what a model of 135 million parameters reads on two busy
+cores."""
+MIN_MEASURED = 100
+"""Tokens of a prompt, of which fewer tell the latency and not the speed: the rest was cached."""
+WEIGHT = 0.5
+"""Of a measurement in the EWMA: a server that loads its model for the first call recovers in two or
+three."""
+SLACK = 3.0
+LESS_TO_READ = "RAG_OPENAI_FIRST_TOKEN_SECONDS, RAG_CONTEXT_TOKENS, RAG_OPENAI_PROMPT=short"
+
+
+@dataclass(slots=True)
+class ServerSpeed:
+    """The estimate for one server; times in seconds, tokens by this program's count."""
+
+    first_token_seconds: float = 20.0
+    """Time to the first token that prompts are cut for."""
+    least_limit: float = 60.0
+    most_limit: float = 120.0
+    _seconds_per_token: float | None = field(default=None, init=False)
+    _slow: bool = field(default=False, init=False)
+
+    @property
+    def _pace(self) -> float:
+        """Seconds a token, measured or assumed."""
+        return self._seconds_per_token or 1 / ASSUMED_TOKENS_PER_SECOND
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Tokens that are read within `first_token_seconds`."""
+        return round(self.first_token_seconds / self._pace)
+
+    def limit(self, tokens: int) -> float:
+        """Seconds to wait for the first token after a prompt of `tokens`."""
+        if self._seconds_per_token is None:
+            return self.most_limit
+        wanted = SLACK * tokens * self._pace
+        return min(max(wanted, self.least_limit), self.most_limit)
+
+    def measured(self, tokens: int, seconds: float) -> None:
+        """Note that the first token came `seconds` after a prompt of which `tokens` were read."""
+        if tokens < MIN_MEASURED:
+            return
+        pace = max(seconds, 1e-6) / tokens
+        last = self._seconds_per_token
+        self._seconds_per_token = pace if last is None else WEIGHT * pace + (1 - WEIGHT) * last
+
+    def timed_out(self, tokens: int, seconds: float) -> None:
+        """Note that no token came within `seconds`: the server is at least as slow as that."""
+        if seconds > tokens * self._pace:
+            self.measured(tokens, seconds)
+
+    def shortened(self, kept: int, whole: int) -> None:
+        """Note that `kept` of the context's `whole` tokens are sent; log it when that begins."""
+        slow = kept < whole and self._seconds_per_token is not None
+        if slow and not self._slow:
+            fields = {
+                "prompt_tokens_per_second": round(1 / self._pace, 1),
+                "context_tokens": kept,
+                "instead_of": whole,
+                "settings": LESS_TO_READ,
+            }
+            _log.warning("openai.slow_server", extra=fields)
+        self._slow = slow
