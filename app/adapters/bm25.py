@@ -24,7 +24,7 @@ import sys
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 
@@ -139,12 +139,8 @@ class Analyzer:
 
     def _word_terms(self, word: str) -> list[str]:
         """Terms of an identifier, a hyphenated word or a plain word."""
-        pieces = [part for piece in _JOINT.split(word) if (part := self._elide(piece))]
-        parts = [part for piece in pieces for part in _camel_parts(piece)]
-        forms = ["".join(pieces)]
-        if len(parts) > 1:
-            # Single letters of camel case say nothing: the p of pH, the s of RNAs.
-            forms += parts if len(pieces) > 1 else [part for part in parts if len(part) > 1]
+        pieces = list(filter(None, map(self._elide, _JOINT.split(word))))
+        forms = ["".join(pieces), *_parts(pieces)]
         terms = [term for form in forms if (term := self._term(form))]
         if len(pieces) == 1 and word.startswith("_"):
             terms.append(word.casefold())
@@ -176,6 +172,15 @@ class Analyzer:
         return _fold(self._stem(folded))
 
 
+def _parts(pieces: Sequence[str]) -> list[str]:
+    """The words that an identifier of these pieces is made of; empty if it is one word."""
+    parts = list(chain.from_iterable(map(_camel_parts, pieces)))
+    if len(parts) < 2:
+        return []
+    # Single letters of camel case say nothing: the p of pH, the s of RNAs.
+    return parts if len(pieces) > 1 else [part for part in parts if len(part) > 1]
+
+
 def _camel_parts(word: str) -> list[str]:
     if _HUMP.search(word) and not _PLURAL_ACRONYM.fullmatch(word):
         return _CAMEL.findall(word)
@@ -199,15 +204,16 @@ def _fold(word: str) -> str:
 
 def _symbols(run: str, *, alone: bool) -> list[str]:
     """Operators of two or more characters; of one character only if the run has nothing else."""
-    found = [
-        operator
-        for operator in _OPERATOR.findall(run)
-        if operator not in ("--", "://") and not (len(operator) > 2 and len(set(operator)) == 1)
-    ]
+    found = [operator for operator in _OPERATOR.findall(run) if not _is_decoration(operator)]
     if alone and not found:
         found = [char for char in run if char in _ALONE or unicodedata.category(char) == "Sm"]
         return found if len(found) == 1 else []
     return found
+
+
+def _is_decoration(operator: str) -> bool:
+    """A dash, the middle of an address, or a rule such as `====`."""
+    return operator in ("--", "://") or (len(operator) > 2 and len(set(operator)) == 1)
 
 
 @cache

@@ -52,29 +52,13 @@ async def evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 async def _evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
-    if arguments.half:
-        message = (
-            "eval --half chooses questions of the set's own books: with --helpful or --calibrate"
-        )
-        raise InputError(message)
-    chosen = arguments.rerank or arguments.rewrite or arguments.mode is not SearchMode.HYBRID
-    if arguments.answers and chosen:
-        message = (
-            "eval --answers measures answers as readers get them: leave out --mode, --rerank, "
-            "--rewrite"
-        )
-        raise InputError(message)
+    _require_fitting_options(arguments)
     questions = read_questions(arguments.questions)
     if arguments.report:
         require_folder(arguments.report)
         require_plots()
     async with application(settings) as app:
-        if arguments.rerank and app.retrieve.reranker is None:
-            message = "--rerank needs a reranker: set CO_API_KEY, or leave it out"
-            raise ConfigError(message)
-        if arguments.rewrite and app.retrieve.rewriter is None:
-            message = "--rewrite needs a model that writes: set CO_API_KEY or RAG_GENERATOR=openai"
-            raise ConfigError(message)
+        _require_models(arguments, app)
         with TerminalProgress() as progress:
             progress.start("ask", len(questions), "questions")
             measure = _answers if arguments.answers else _retrieval
@@ -89,6 +73,30 @@ async def _evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
         _print(found.summary(), found.refusal())
     if arguments.report:
         write_report(arguments.report, arguments.questions, found, run)
+
+
+def _require_fitting_options(arguments: argparse.Namespace) -> None:
+    if arguments.half:
+        message = (
+            "eval --half chooses questions of the set's own books: with --helpful or --calibrate"
+        )
+        raise InputError(message)
+    chosen = arguments.rerank or arguments.rewrite or arguments.mode is not SearchMode.HYBRID
+    if arguments.answers and chosen:
+        message = (
+            "eval --answers measures answers as readers get them: leave out --mode, --rerank, "
+            "--rewrite"
+        )
+        raise InputError(message)
+
+
+def _require_models(arguments: argparse.Namespace, app: Application) -> None:
+    if arguments.rerank and app.retrieve.reranker is None:
+        message = "--rerank needs a reranker: set CO_API_KEY, or leave it out"
+        raise ConfigError(message)
+    if arguments.rewrite and app.retrieve.rewriter is None:
+        message = "--rewrite needs a model that writes: set CO_API_KEY or RAG_GENERATOR=openai"
+        raise ConfigError(message)
 
 
 def _warn_of(missing: Sequence[str]) -> None:

@@ -101,21 +101,26 @@ def _retrieval(found: Evaluation, pictures: _Pictures) -> Iterator[str]:
         f"search takes {summary['p50_ms']:.1f} ms (median; 95 % of them at most "
         f"{summary['p95_ms']:.1f} ms); {summary['degraded']:.0f} were degraded."
     )
-    ranks = {
-        "chunks": _ranks(found.results, "mrr"),
-        "paragraphs": _ranks(found.results, PARAGRAPHS + "mrr"),
-    }
     if any(one.question.answerable for one in found.results):
-        lines = {name: _depths(of_all) for name, of_all in ranks.items()}
-        curves(pictures.at("ranks"), "k", "hit@k", lines)
-        yield pictures.link("ranks", "Share of questions answered within the first k")
-    times = sorted(one.milliseconds for one in found.results)
-    shares = [(time, rank / len(times)) for rank, time in enumerate(times, 1)]
-    curves(pictures.at("times"), "ms", "share of searches", {"within": shares})
-    yield pictures.link("times", "Share of searches done within so many milliseconds")
+        yield _ranks_picture(found.results, pictures)
+    yield _times_picture(found.results, pictures)
     columns = [f"recall@{STANDARD_DEPTH}", "hit@1", f"hit@{STANDARD_DEPTH}", "mrr"]
     measured = {kind: summary for kind, summary in found.by_kind().items() if summary["n"]}
     yield from _by_kind(measured, ["n", *columns, f"ndcg@{NDCG_DEPTH}"])
+
+
+def _ranks_picture(results: Sequence[QuestionResult], pictures: _Pictures) -> str:
+    ranks = {"chunks": _ranks(results, "mrr"), "paragraphs": _ranks(results, PARAGRAPHS + "mrr")}
+    lines = {name: _depths(of_all) for name, of_all in ranks.items()}
+    curves(pictures.at("ranks"), "k", "hit@k", lines)
+    return pictures.link("ranks", "Share of questions answered within the first k")
+
+
+def _times_picture(results: Sequence[QuestionResult], pictures: _Pictures) -> str:
+    times = sorted(one.milliseconds for one in results)
+    shares = [(time, rank / len(times)) for rank, time in enumerate(times, 1)]
+    curves(pictures.at("times"), "ms", "share of searches", {"within": shares})
+    return pictures.link("times", "Share of searches done within so many milliseconds")
 
 
 def _ranks(results: Sequence[QuestionResult], measure: str) -> list[float]:
@@ -191,21 +196,30 @@ def _refusal(curve: RefusalCurve, pictures: _Pictures) -> Iterator[str]:
 
 
 def _misses(found: Evaluation | AnswerEvaluation) -> Iterator[str]:
-    if isinstance(found, Evaluation):
-        lost = [
-            one
-            for one in found.results
-            if one.question.answerable and not 0 < one.first_hit <= found.k
-        ]
-        yield from _listed(f"Not within the first {found.k}", lost)
-        return
+    return _missed_answers(found) if isinstance(found, AnswerEvaluation) else _missed_hits(found)
+
+
+def _missed_hits(found: Evaluation) -> Iterator[str]:
     answerable = [one for one in found.results if one.question.answerable]
-    refused = [one for one in answerable if one.refused]
-    yield from _listed("Answerable, but refused", refused)
-    beside = [one for one in answerable if not one.refused and not one.right]
-    yield from _listed("Answered from elsewhere", beside)
-    answered = [one for one in found.results if not (one.question.answerable or one.refused)]
-    yield from _listed("Unanswerable, but answered", answered)
+    lost = [one for one in answerable if not 0 < one.first_hit <= found.k]
+    yield from _listed(f"Not within the first {found.k}", lost)
+
+
+def _missed_answers(found: AnswerEvaluation) -> Iterator[str]:
+    groups: dict[str, list[AnsweredQuestion]] = {
+        "Answerable, but refused": [],
+        "Answered from elsewhere": [],
+        "Unanswerable, but answered": [],
+    }
+    for one in found.results:
+        if one.refused and one.question.answerable:
+            groups["Answerable, but refused"].append(one)
+        elif not one.refused and not one.question.answerable:
+            groups["Unanswerable, but answered"].append(one)
+        elif not one.refused and not one.right:
+            groups["Answered from elsewhere"].append(one)
+    for title, missed in groups.items():
+        yield from _listed(title, missed)
 
 
 def _listed(title: str, found: Sequence[QuestionResult] | Sequence[AnsweredQuestion]) -> list[str]:

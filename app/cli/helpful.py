@@ -62,6 +62,21 @@ async def evaluate_helpful(arguments: argparse.Namespace, settings: Settings) ->
 
 def chosen_questions(arguments: argparse.Namespace, option: str) -> Sequence[Question]:
     """The questions about the book, of the half. InputError with an option that `option` lacks."""
+    _require_readers_options(arguments, option)
+    book: BookId | None = arguments.book
+    chosen = [
+        one
+        for one in read_questions(arguments.questions)
+        if arguments.half in (None, one.half) and (None in (book, one.book) or book == one.book)
+    ]
+    if not chosen:
+        message = f"{arguments.questions}: no question of this book and half in it"
+        raise InputError(message)
+    return chosen
+
+
+def _require_readers_options(arguments: argparse.Namespace, option: str) -> None:
+    """InputError if an option makes answers other than readers get them."""
     other = (
         arguments.answers
         or arguments.k
@@ -76,16 +91,6 @@ def chosen_questions(arguments: argparse.Namespace, option: str) -> Sequence[Que
             "--mode, --rerank, --rewrite, --report"
         )
         raise InputError(message)
-    book: BookId | None = arguments.book
-    chosen = [
-        one
-        for one in read_questions(arguments.questions)
-        if arguments.half in (None, one.half) and (None in (book, one.book) or book == one.book)
-    ]
-    if not chosen:
-        message = f"{arguments.questions}: no question of this book and half in it"
-        raise InputError(message)
-    return chosen
 
 
 def _row(one: Helpfulness) -> Mapping[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, StorageError
@@ -17,16 +17,19 @@ async def books_asked(index: VectorIndex, books: Sequence[BookId] = ()) -> list[
     known = {manifest.book: manifest for manifest in await index.books()}
     asked = [known[book] for book in books or known if book in known]
     missing = [book for book in books if book not in known]
-    if asked and not missing:
-        return asked
-    damaged = await index.damaged()
-    absent = [book for book in missing if book not in damaged]
-    if absent:
-        raise _not_found(absent[0], sorted({*known, *damaged}))
-    if not asked and damaged:
-        first = next(iter(missing or damaged))
-        raise StorageError(damaged[first].reason)
+    if missing or not asked:
+        damaged = await index.damaged()
+        _require_indexed(missing, {*known, *damaged})
+        if not asked and damaged:
+            first = next(iter(missing or damaged))
+            raise StorageError(damaged[first].reason)
     return asked
+
+
+def _require_indexed(books: Sequence[BookId], indexed: Collection[BookId]) -> None:
+    for book in books:
+        if book not in indexed:
+            raise _not_found(book, sorted(indexed))
 
 
 def _not_found(book: BookId, there: Sequence[BookId]) -> BookNotFound:

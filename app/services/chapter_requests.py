@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 
 from cachetools import LRUCache
 
@@ -30,7 +31,7 @@ from app.domain.answering.excerpts import (
     whole_blocks,
 )
 from app.domain.answering.extractive import ExtractiveAnswer
-from app.domain.answering.intents import ChapterReference, Here, Intent, IntentKind
+from app.domain.answering.intents import Here, Intent, IntentKind
 from app.domain.answering.question_analysis import analyse
 from app.domain.answering.request import AskRequest, PageLocation
 from app.domain.answering.units import SplitSentences
@@ -83,11 +84,10 @@ class ConsultChapters:
         page, scope = await self.consult.locate(request)
         books = await books_asked(self.index, (page.book,) if page else scope.books)
         contents = [_within(await self._chapters_of(one), scope) for one in books]
-        every = [chapter for chapters in contents for chapter in chapters]
+        every = list(chain.from_iterable(contents))
         found = self._named(intent, every, page)
-        topic = intent.chapter.topic if intent.chapter else ""
-        if not found and topic and intent.kind is IntentKind.SUMMARY:
-            return replace(request, question=TERM_QUESTIONS[intent.language].format(topic))
+        if not found and (question := _about_topic(intent)):
+            return replace(request, question=question)
         if len({one.book for one in found or every}) > 1:
             titles = [one.title for one in books]
             return Clarification(clarifying_question(Asking.BOOK, intent.language, titles))
@@ -110,16 +110,14 @@ class ConsultChapters:
         self, intent: Intent, chapters: Sequence[Chapter], page: PageLocation | None
     ) -> list[Chapter]:
         """The chapters that the request may mean."""
-        reference = intent.chapter or ChapterReference(here=Here.CHAPTER if page else None)
+        reference = intent.chapter
+        if reference is None:
+            with_exercises = [one for one in chapters if one.exercises]
+            return _at(page, Here.CHAPTER, chapters) if page else with_exercises
         if reference.here:
-            found = [one for one in chapters if page and page.file in one.files]
-            if page and reference.here is Here.PAGE:
-                return [page_of(one, page.file) for one in found]
-            return found
+            return _at(page, reference.here, chapters)
         if reference.topic:
             return self._on(reference.topic, chapters)
-        if intent.chapter is None:
-            return [one for one in chapters if one.exercises]
         return [one for one in chapters if one.number == reference.number]
 
     def _on(self, topic: str, chapters: Sequence[Chapter]) -> list[Chapter]:
@@ -247,6 +245,21 @@ class ConsultChapters:
             context=context,
             prepared=prepared,
         )
+
+
+def _about_topic(intent: Intent) -> str:
+    """The ordinary question for "summarise X" where no chapter is on X; "" for other requests."""
+    topic = intent.chapter.topic if intent.chapter else ""
+    summary = intent.kind is IntentKind.SUMMARY
+    return TERM_QUESTIONS[intent.language].format(topic) if topic and summary else ""
+
+
+def _at(page: PageLocation | None, here: Here, chapters: Sequence[Chapter]) -> list[Chapter]:
+    """The chapter with the reader's page, or the page alone; none if the page is unknown."""
+    if page is None:
+        return []
+    found = [one for one in chapters if page.file in one.files]
+    return [page_of(one, page.file) for one in found] if here is Here.PAGE else found
 
 
 def _within(chapters: Iterable[Chapter], scope: SearchFilter) -> list[Chapter]:

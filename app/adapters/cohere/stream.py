@@ -15,7 +15,12 @@ from app.services.answer_stream import generated_end
 from app.services.generators import GeneratedCitation, GeneratedText, GeneratorEvent
 
 if TYPE_CHECKING:
-    from cohere import Citation, Document, V2ChatStreamResponse
+    from cohere import (
+        Citation,
+        ContentDeltaV2ChatStreamResponse,
+        Document,
+        V2ChatStreamResponse,
+    )
     from cohere import Usage as CohereUsage
     from cohere.types.chat_message_end_event_delta import ChatMessageEndEventDelta
 
@@ -82,9 +87,7 @@ class ChatReader:
     def feed(self, event: V2ChatStreamResponse) -> Iterator[GeneratorEvent]:
         """Raise ProviderError if the event reports that the generation failed."""
         if event.type == "content-delta":
-            content = event.delta and event.delta.message and event.delta.message.content
-            if content and content.text:
-                yield from self._add_text(event.index or 0, content.text)
+            yield from self._content(event)
         elif event.type == "citation-start":
             message = event.delta and event.delta.message
             if message and message.citations:
@@ -97,6 +100,11 @@ class ChatReader:
                 # The SDK presents an unreadable event as another start.
                 logger.warning("cohere.unreadable_event")
             self._started = True
+
+    def _content(self, event: ContentDeltaV2ChatStreamResponse) -> Iterator[GeneratorEvent]:
+        content = event.delta and event.delta.message and event.delta.message.content
+        if content and content.text:
+            yield from self._add_text(event.index or 0, content.text)
 
     def _add_text(self, block: int, text: str) -> Iterator[GeneratorEvent]:
         self._blocks.setdefault(block, len(self._text))

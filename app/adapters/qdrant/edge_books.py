@@ -192,24 +192,29 @@ class OpenBooks:
         if opened and wrong and opened.generation.is_cut():
             self._let_go(opened)
             opened = None
-        due = opened is None or opened.stamp != stamp or self._clock() >= opened.retry_at
-        if opened is None or due or wrong:
-            try:
-                opened = self._open(folder, opened)
-            except BookNotFound:
-                self._books.pop(book, None)
-                self._aside.pop(book, None)
-                raise
-            except StorageError as error:
-                if opened is None:
-                    raise self._set_aside(folder, stamp, error) from error
-                opened = self._instead(opened.generation, stamp, error, opened.damage)
-            self._books[book] = opened
-            self._aside.pop(book, None)
-            self._forget_list()
+        if opened is None or wrong or opened.stamp != stamp or self._clock() >= opened.retry_at:
+            opened = self._opened_anew(folder, opened, stamp)
         opened.checked = self._clock()
         if opened.checked - opened.opened > _REPLACED_SECONDS:
             opened.replaced, opened.opened = None, math.inf
+        return opened
+
+    def _opened_anew(self, folder: BookFolder, before: OpenBook | None, stamp: _Stamp) -> OpenBook:
+        """Open the published generation; if it cannot be read, go on with the one open before."""
+        book = folder.book
+        try:
+            opened = self._open(folder, before)
+        except BookNotFound:
+            self._books.pop(book, None)
+            self._aside.pop(book, None)
+            raise
+        except StorageError as error:
+            if before is None:
+                raise self._set_aside(folder, stamp, error) from error
+            opened = self._instead(before.generation, stamp, error, before.damage)
+        self._books[book] = opened
+        self._aside.pop(book, None)
+        self._forget_list()
         return opened
 
     def _open(

@@ -227,18 +227,22 @@ class Catalogue:
         self.look_again()
 
     async def _ask(self) -> dict[BookId, ServedBook]:
-        with server_errors(self.address):
-            answer = await self._client.get_aliases()
+        aliases = await self._aliases()
         now = self._clock()
         if now - self._remembered >= _REMEMBER_SECONDS:
             self._books, self._remembered = {}, now
         known = {served.collection: served for served in self._books.values()}
-        ours = [one for one in answer.aliases if one.alias_name.startswith(self.prefix + "_")]
-        books = await asyncio.gather(*(self._served(alias, known) for alias in ours))
+        books = await asyncio.gather(*(self._served(alias, known) for alias in aliases))
         found = dict(sorted(one for one in books if one))
         self._damaged = {book: one for book, one in found.items() if isinstance(one, _DamagedBook)}
         self._failed = {book: why for book, why in self._failed.items() if book in found}
         return {book: one for book, one in found.items() if isinstance(one, ServedBook)}
+
+    async def _aliases(self) -> list[models.AliasDescription]:
+        """Those of our prefix."""
+        with server_errors(self.address):
+            answer = await self._client.get_aliases()
+        return [one for one in answer.aliases if one.alias_name.startswith(self.prefix + "_")]
 
     async def _served(
         self, alias: models.AliasDescription, known: dict[str, ServedBook]

@@ -169,11 +169,10 @@ def exercise_numbered(
     """
     tasks = [one.passage for one in context if one.passage.kind is BlockKind.EXERCISE]
     labels = {task_label(one): one for one in reversed(tasks)}
-    qualified = () if chapter is None else (chapter, number)
-    found = (qualified and labels.get(qualified)) or labels.get((number,))
-    if found or any(labels) or chapter is None or not 0 < number <= len(tasks):
-        return found or None
-    return tasks[number - 1]
+    if any(labels) or chapter is None:
+        qualified = labels.get((chapter, number)) if chapter is not None else None
+        return qualified or labels.get((number,))
+    return tasks[number - 1] if 0 < number <= len(tasks) else None
 
 
 def task_label(task: Passage) -> tuple[int, ...]:

@@ -177,9 +177,14 @@ def places_that_define(
     places: list[int] = []
     for defining in (_in_glossary, _marked, _said, _named):
         found = [at for at, hit in enumerate(near) if defining(hit, asked, terms)]
-        matches = [_name_match(near[at], asked, terms, name) for at in found]
-        places += [at for at, match in zip(found, matches, strict=True) if match == max(matches)]
+        places += _greatest(found, lambda at: _name_match(near[at], asked, terms, name))
     return [replace(near[at], score=best) for at in [*dict.fromkeys(places)][:PLACES]]
+
+
+def _greatest(found: Sequence[int], score: Callable[[int], int]) -> list[int]:
+    """Those with the highest score."""
+    scores = [score(one) for one in found]
+    return [one for one, scored in zip(found, scores, strict=True) if scored == max(scores)]
 
 
 def _name_match(hit: Hit, asked: frozenset[int], terms: Terms, name: Name) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
 
 from app.domain.answer import AnswerPassage
 from app.domain.answering.extractive import ExtractiveAnswer, whole_unit
@@ -120,26 +121,30 @@ _TASKS = frozenset({BlockKind.EXERCISE, BlockKind.HEADING})
 def _leading(
     section: Sequence[ContextPassage], share: int, split_sentences: SplitSentences, language: str
 ) -> list[Unit]:
-    blocks = [whole_unit(at, one) for at, one in enumerate(section)]
-    chosen: list[Unit] = []
-    for block in blocks:
-        if block.size > share:
-            break
-        chosen.append(block)
-        share -= block.size
-    if len(chosen) == len(blocks):
+    """The section's beginning within `share` words: whole blocks, then sentences of the next."""
+    chosen = _within([whole_unit(at, one) for at, one in enumerate(section)], share)
+    if len(chosen) == len(section):
         return chosen
-    while chosen and chosen[-1].text.endswith(_COLONS):
-        share += chosen.pop().size
+    chosen = _without_lead_ins(chosen)
     whole = len(chosen)
-    for unit in units(section[whole:], split_sentences, language):
-        if chosen and unit.size > share:
-            break
-        chosen.append(_moved(unit, whole))
-        share -= unit.size
-    while len(chosen) > 1 and chosen[-1].text.endswith(_COLONS):
-        chosen.pop()
-    return chosen
+    left = share - sum(block.size for block in chosen)
+    rest = [_moved(unit, whole) for unit in units(section[whole:], split_sentences, language)]
+    chosen += _within(rest, left) or ([] if chosen else rest[:1])
+    return _without_lead_ins(chosen) or chosen[:1]
+
+
+def _within(found: Sequence[Unit], share: int) -> list[Unit]:
+    """The first units that have at most `share` words together."""
+    sizes = accumulate(unit.size for unit in found)
+    return [*found[: sum(1 for _ in takewhile(lambda size: size <= share, sizes))]]
+
+
+def _without_lead_ins(chosen: Sequence[Unit]) -> list[Unit]:
+    """Without the units at the end that introduce what is not chosen."""
+    end = len(chosen)
+    while end and chosen[end - 1].text.endswith(_COLONS):
+        end -= 1
+    return [*chosen[:end]]
 
 
 def _moved(unit: Unit, by: int) -> Unit:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from app.domain.answering.units import NEVER_QUOTED
 from app.domain.chunking.chunk import Passage
@@ -60,24 +60,22 @@ def solutions_by_place(passages: Iterable[Passage]) -> dict[str, tuple[str, ...]
     A solution belongs to the exercise before it; as many solutions as exercises before them, when
     the exercises come first, belong to them one by one.
     """
-    runs: list[tuple[BlockKind, list[str]]] = []
-    for one in passages:
-        if one.kind not in TASKS:
-            continue
-        if not runs or runs[-1][0] is not one.kind:
-            runs.append((one.kind, []))
-        if one.paragraph_id not in runs[-1][1]:
-            runs[-1][1].append(one.paragraph_id)
     solved: dict[str, tuple[str, ...]] = {}
-    for (kind, exercises), (_, solutions) in pairwise(runs):
-        if kind is BlockKind.EXERCISE and len(exercises) == len(solutions):
-            solved |= {
-                exercise: (solution,)
-                for exercise, solution in zip(exercises, solutions, strict=True)
-            }
-        elif kind is BlockKind.EXERCISE:
+    for (kind, exercises), (_, solutions) in pairwise(_runs(passages)):
+        if kind is BlockKind.SOLUTION:
+            continue
+        if len(exercises) == len(solutions):
+            solved.update(zip(exercises, ((one,) for one in solutions), strict=True))
+        else:
             solved[exercises[-1]] = tuple(solutions)
     return solved
+
+
+def _runs(passages: Iterable[Passage]) -> Iterator[tuple[BlockKind, list[str]]]:
+    """Exercises that follow each other, and solutions that do: kind and distinct ids."""
+    tasks = (one for one in passages if one.kind in TASKS)
+    for kind, run in groupby(tasks, key=lambda one: one.kind):
+        yield kind, [*dict.fromkeys(one.paragraph_id for one in run)]
 
 
 def explaining(hits: Sequence[Hit]) -> list[Hit]:

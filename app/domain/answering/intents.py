@@ -209,14 +209,21 @@ def _chapter(
         return [*before[:-1], *after], ChapterReference(here=here)
     if said[at] in known.page:
         return said, None
+    return _named_chapter(before, after, known) or (said, None)
+
+
+def _named_chapter(
+    before: Sequence[str], after: Sequence[str], known: _Vocabulary
+) -> tuple[Sequence[str], ChapterReference] | None:
+    """The chapter that the words around "chapter" name by number or topic, and the other words."""
     figures = _leading_numbers(after)
     if len(figures) == 1:
         return [*before, *after[1:]], ChapterReference(figures[0])
     if not figures and (ordinal := _leading_numbers(before[-1:])):
         return [*before[:-1], *after], ChapterReference(ordinal[0])
-    topic = _topic(after, known)
-    rest = [*before, *after[1 + len(topic) :]]
-    return (rest, ChapterReference(topic=" ".join(topic))) if topic else (said, None)
+    if topic := _topic(after, known):
+        return [*before, *after[1 + len(topic) :]], ChapterReference(topic=" ".join(topic))
+    return None
 
 
 def _topic(after: Sequence[str], known: _Vocabulary) -> Sequence[str]:

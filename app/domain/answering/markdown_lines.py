@@ -90,21 +90,32 @@ class Lines:
             return self._quote(line)
         certain = not self._paragraph or (bool(self._items) and self._items[-1] > indent)
         self._items = [column for column in self._items if column <= indent]
-        while marker := self._marker(rest, indent):
-            if not certain and marker[1] and int(marker[1]) != 1:
-                # An item after a heading or a table, not one in a paragraph. Make it none in both.
-                end = len(line) - len(line.lstrip(" \t")) + len(marker[1])
-                return LineStart(code=False, at=end, put="\\")
-            certain = True
-            blanks = len(marker[2])
-            self._items.append(indent + marker.end() + (blanks if blanks <= _CODE_INDENT else 1))
-            indent, rest = indent + marker.end() + blanks, rest[marker.end() + blanks :]
+        opened = self._open_items(rest, indent, certain=certain)
+        if opened is None:
+            # An item after a heading or a table, not one in a paragraph. Make it none in both.
+            number = len(line) - len(line.lstrip(" \t0123456789"))
+            return LineStart(code=False, at=number, put="\\")
+        rest, indent = opened
         fence = _FENCE.match(rest) if self._relative(indent) < _CODE_INDENT else None
         if fence:
             self._fence = _Fence(fence[1] or fence[2], indent)
             return _CODE
         self._paragraph = not (_HEADING.match(rest) or _THEMATIC.match(rest))
         return _no_fence(line)
+
+    def _open_items(self, rest: str, indent: int, *, certain: bool) -> tuple[str, int] | None:
+        """Open the list items that a line begins; return what follows their markers, its column.
+
+        None if it is not `certain` whether the first marker begins an item.
+        """
+        while marker := self._marker(rest, indent):
+            if not certain and marker[1] and int(marker[1]) != 1:
+                return None
+            certain = True
+            blanks = len(marker[2])
+            self._items.append(indent + marker.end() + (blanks if blanks <= _CODE_INDENT else 1))
+            indent, rest = indent + marker.end() + blanks, rest[marker.end() + blanks :]
+        return rest, indent
 
     def _marker(self, rest: str, indent: int) -> re.Match[str] | None:
         if self._relative(indent) >= _CODE_INDENT or _THEMATIC.match(rest):

@@ -223,14 +223,7 @@ class ProseScan:
         if not known and not self._complete:
             return None
         before = self._text[max(0, opener.start - 1) : opener.start]
-        apart = (
-            known
-            and not before.strip()
-            and (
-                not following[:1].strip()
-                or (following[0] in ".,;:!?)" and not following[1:].strip())
-            )
-        )
+        apart = known and not before.strip() and _ends_a_word(following)
         if apart and label[0].isalnum() and label[-1].isalnum() and not self.line.angle:
             self._put(opener.start, opener.label, "")
             return self._put(self._at, end, "")
@@ -259,11 +252,16 @@ class ProseScan:
         autolink = syntax.AUTOLINK.match(text, at, end)
         if autolink:
             return self._autolink(autolink.end())
-        tag = syntax.TAG.match(text, at, end)
+        return self._tag(after[0])
+
+    def _tag(self, first: str) -> int | None:
+        """Escape a tag, or what a renderer could take for one; `first` follows the bracket."""
+        at = self._at
+        tag = syntax.TAG.match(self._text, at, self._window)
         maybe = not tag and self._maybe_angle()
         if maybe and not self._complete:
             return None
-        letter = after[0].isascii() and after[0].isalpha()
+        letter = first.isascii() and first.isalpha()
         if tag or (letter and (maybe or self.line.empty)):
             return self._put(at, at, "\\") + 1
         self.line = replace(self.line, angle=self.line.angle or letter)
@@ -297,11 +295,9 @@ class ProseScan:
         stop = token.end() if token else head
         if stop == self._end and not self._complete:
             return None
-        whole = self._text[self._at : stop]
-        for length in range(len(whole), max(0, len(whole) - _MARKS), -1):
-            marks = syntax.AFTER.fullmatch(whole, length)
-            if marks and self._addresses.allow(whole[:length]):
-                return self._at + length
+        allowed = self._allowed_length(self._text[self._at : stop])
+        if allowed:
+            return self._at + allowed
         body = syntax.BODY.match(self._text, head, self._window)
         end = body.end() if body else head
         if end == self._window and not self._to_line_end:
@@ -313,6 +309,13 @@ class ProseScan:
             end, address = self._at + len(trimmed), trimmed
         return self._put(self._at, end, self._instead(address, end))
 
+    def _allowed_length(self, token: str) -> int:
+        """Characters of the allowed address that the token is, but for marks at its end; or 0."""
+        for length in range(len(token), max(0, len(token) - _MARKS), -1):
+            if syntax.AFTER.fullmatch(token, length) and self._addresses.allow(token[:length]):
+                return length
+        return 0
+
     def _reference(self) -> int | None:
         reference = syntax.REFERENCE.match(self._text, self._at, self._window)
         if not reference:
@@ -321,6 +324,12 @@ class ProseScan:
         if syntax.hides_an_address(reference[0]):
             self._put(self._at, self._at, "\\")
         return reference.end()
+
+
+def _ends_a_word(following: str) -> bool:
+    """Whether a blank follows, or a punctuation mark and a blank; or nothing."""
+    mark, after = following[:1], following[1:]
+    return not mark.strip() or (mark in ".,;:!?)" and not after.strip())
 
 
 _CONSTRUCTS: Mapping[str, Callable[[ProseScan], int | None]] = {

@@ -106,13 +106,22 @@ def _spans(
     elif passage.kind in WHOLE:
         yield passage.kind, 0, len(text)
     elif passage.kind is BlockKind.LIST:
-        yield from ((BlockKind.LIST, start, end) for start, end in list_items(text))
+        for start, end in list_items(text):
+            yield BlockKind.LIST, start, end
     else:
-        for is_list, first, last in _stretches(text):
-            part = text[first:last]
-            kind = BlockKind.LIST if is_list else passage.kind
-            found = list_items(part) if is_list else _sentences(part, split_sentences, language)
-            yield from ((kind, first + start, first + end) for start, end in found)
+        yield from _mixed_spans(passage, split_sentences, language)
+
+
+def _mixed_spans(
+    passage: Passage, split_sentences: SplitSentences, language: str
+) -> Iterator[tuple[BlockKind, int, int]]:
+    """Sentences and list items of a text that may have both, as an admonition's."""
+    for is_list, first, last in _stretches(passage.text):
+        part = passage.text[first:last]
+        kind = BlockKind.LIST if is_list else passage.kind
+        found = list_items(part) if is_list else _sentences(part, split_sentences, language)
+        for start, end in found:
+            yield kind, first + start, first + end
 
 
 def _sentences(text: str, split_sentences: SplitSentences, language: str) -> Iterator[Span]:

@@ -214,16 +214,12 @@ class ChunkBuilder:
     def _passages(self, draft: ChunkDraft, path: tuple[str, ...]) -> list[Passage]:
         if len(draft.pieces) == 1 and not draft.overlap and draft.head is None:
             return [self._passage(draft.pieces)]
-        passages: list[Passage] = []
-        has_body = any(piece.block.kind is not BlockKind.HEADING for piece in draft.pieces)
-        if draft.head is not None:
-            passages.append(self._passage([draft.head]))
         both = [*draft.overlap, *draft.pieces]
-        for group in (draft.overlap, draft.pieces) if self.exact_passages else (both,):
-            shown = group if not has_body else [each for each in group if not is_above(each, path)]
-            runs = groupby(shown, key=lambda piece: id(piece.block))
-            passages += [self._passage(list(run)) for _, run in runs]
-        return passages
+        groups = [draft.overlap, draft.pieces] if self.exact_passages else [both]
+        if any(piece.block.kind is not BlockKind.HEADING for piece in draft.pieces):
+            groups = [_without_path(group, path) for group in groups]
+        passages = [] if draft.head is None else [self._passage([draft.head])]
+        return passages + [self._passage(run) for group in groups for run in _by_block(group)]
 
     def _passage(self, run: Sequence[ChunkPiece]) -> Passage:
         """Make one passage of consecutive pieces of one block."""
@@ -253,6 +249,11 @@ class ChunkBuilder:
         )
 
 
+def _by_block(pieces: Sequence[ChunkPiece]) -> list[list[ChunkPiece]]:
+    """Runs of pieces of one block."""
+    return [list(run) for _, run in groupby(pieces, key=lambda piece: id(piece.block))]
+
+
 def _uuid5(name: bytes) -> str:
     """Return `str(uuid.uuid5(NAMESPACE, name))` without creating a UUID object."""
     digits = sha1(_NAMESPACE_BYTES + name, usedforsecurity=False).hexdigest()
@@ -264,6 +265,10 @@ def is_above(heading: ChunkPiece, path: tuple[str, ...]) -> bool:
     """Whether this is a heading that is part of the heading path."""
     own = heading.block.heading_path
     return heading.block.kind is BlockKind.HEADING and bool(own) and path[: len(own)] == own
+
+
+def _without_path(pieces: Sequence[ChunkPiece], path: tuple[str, ...]) -> list[ChunkPiece]:
+    return [piece for piece in pieces if not is_above(piece, path)]
 
 
 def _common_path(pieces: Sequence[ChunkPiece]) -> tuple[str, ...]:

@@ -273,8 +273,7 @@ def _with_headings(
     for block in blocks:
         if block.kind is BlockKind.HEADING:
             # Their sections end here unless this heading is below them.
-            for level in [level for level in emptied if level >= (block.level or 6)]:
-                del emptied[level]
+            emptied = {level: held for level, held in emptied.items() if level < (block.level or 6)}
             headings.append(block)
         elif block.kind in exclude:
             for heading in headings:

@@ -8,7 +8,7 @@ exercises of which a hit holds only a part.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeAlias
@@ -69,19 +69,24 @@ def assemble(
     token_budget = int(token_budget * script_scale(texts, count_tokens))
     context = _Context(token_budget, count_tokens, _part_boundaries(ordered))
     offers = [(passage, hit) for hit in ordered for passage in _body(hit.chunk.own_passages)]
-    # A repeated end of another section is a hit of its own chunk if it matters.
-    repeated = [
-        (passage, replace(hit, score=hit.score * REPEATED_WEIGHT))
-        for hit in ordered
-        for passage in _body(hit.chunk.passages[: -len(hit.chunk.own_passages)])
-    ]
     share = int(token_budget * SECTION_SHARE)
     left_out = [each for each in offers if not context.offer(*each, share)]
-    for passage, hit in (*left_out, *whole_blocks, *repeated):
+    for passage, hit in (*left_out, *whole_blocks, *_repeated(ordered)):
         context.offer(passage, hit, token_budget)
     return _in_reading_order(
         context.kept(), {hit.chunk.chunk_id: hit.chunk.chunk_index for hit in hits}
     )
+
+
+def _repeated(hits: Sequence[Hit]) -> Iterator[tuple[Passage, Hit]]:
+    """The passages that overlap repeats, with a lower score.
+
+    The repeated end of another section is a hit of its own chunk if it matters.
+    """
+    for hit in hits:
+        lower = replace(hit, score=hit.score * REPEATED_WEIGHT)
+        for passage in _body(hit.chunk.passages[: -len(hit.chunk.own_passages)]):
+            yield passage, lower
 
 
 def _body(passages: Iterable[Passage]) -> list[Passage]:
