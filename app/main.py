@@ -57,13 +57,7 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with open_application(settings) as rag:
             app.state.application = rag
-            app.state.answer_runs = AnswerRuns()
-            app.state.rate_limit = RateLimit(
-                settings.questions_per_minute, settings.questions_burst
-            )
-            app.state.capacity = Capacity(
-                Shares(settings.answers_at_once), Shares(settings.searches_at_once)
-            )
+            _set_state(app, settings)
             yield
 
     app = FastAPI(
@@ -85,6 +79,14 @@ def create_app(
     app.router.routes.extend(site)
     _extend_description(app)
     return app
+
+
+def _set_state(app: FastAPI, settings: Settings) -> None:
+    app.state.answer_runs = AnswerRuns()
+    app.state.rate_limit = RateLimit(settings.questions_per_minute, settings.questions_burst)
+    app.state.capacity = Capacity(
+        Shares(settings.answers_at_once), Shares(settings.searches_at_once)
+    )
 
 
 def _extend_description(app: FastAPI) -> None:

@@ -21,7 +21,9 @@ from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
 from app.bootstrap.chunking import chunk_book, embed_from_thread
 from app.bootstrap.providers import (
+    CohereParts,
     OwnEmbedder,
+    Writer,
     asked_in_time,
     local_embedder,
     open_cohere,
@@ -112,47 +114,15 @@ async def application(
         sparse = Bm25Encoder()
         count_tokens = await asyncio.to_thread(token_counter)
         ledgers = ledger_store(settings)
-        ceilings = TermUpperBounds(index, sparse)
+        bounds = TermUpperBounds(index, sparse)
         similarity = SimilarityEncoder(partial(local_embedder, embedder), FUNCTION_WORDS)
-        feature_reranker = FeatureReranker(ceilings, vectors=similarity)
-        retrieve = Retrieve(
-            embedder=asked_in_time(settings, embedder),
-            sparse=sparse,
-            index=index,
-            reranker=cohere.reranker if cohere else None,
-            rewriter=writer.rewriter if writer else None,
-            # Many questions lead to the same paragraphs.
-            count_tokens=lru_cache(maxsize=4_096)(count_tokens),
-            feature_reranker=feature_reranker,
-            fusion=settings.fusion,
-            dense_weight=settings.dense_weight,
-            # Longer than the reranker's limit, so that its circuit breaker counts the failure.
-            rerank_seconds=settings.rerank_timeout_seconds + 1,
+        feature_reranker = FeatureReranker(bounds, vectors=similarity)
+        retrieve = _retrieve(
+            settings, embedder, index, sparse, cohere, writer, feature_reranker, count_tokens
         )
-        judge = AnswerabilityScorer(similarity, ceilings, feature_reranker.terms_of)
-        extractive = ExtractiveGenerator(split_sentences, judge)
+        judge = AnswerabilityScorer(similarity, bounds, feature_reranker.terms_of)
         glossary = LookUpTerms(index)
-        consult = ConsultBook(
-            retrieve=retrieve,
-            ceilings=ceilings,
-            places=PageLocator(index),
-            judge=judge,
-            refusal=RefusalPolicy(settings.refusal_threshold, settings.answer_threshold),
-            vocabulary=BookVocabulary(index, ceilings, count_tokens),
-            context_tokens=settings.context_tokens,
-        )
-        answer = AnswerQuestion(
-            consult=consult,
-            chapters=ConsultChapters(index, consult, glossary, split_sentences, count_tokens),
-            generator=extractive,
-            extractive=extractive,
-            split_sentences=split_sentences,
-            links=LinkQuotes(index),
-            suggest=SuggestFollowUps(retrieve, ceilings),
-            count_tokens=count_tokens,
-            history_tokens=settings.history_tokens,
-            max_question_chars=settings.max_question_chars,
-        )
+        answer = _answer(settings, retrieve, bounds, judge, glossary, count_tokens)
         if writer:
             answer = answer.written_by(writer.generator)
         stack.enter_context(frozen_heap())
@@ -169,6 +139,66 @@ async def application(
             glossary=glossary,
             check_model=writer.check if writer else None,
         )
+
+
+def _retrieve(
+    settings: Settings,
+    embedder: OwnEmbedder,
+    index: BookStore,
+    sparse: Bm25Encoder,
+    cohere: CohereParts | None,
+    writer: Writer | None,
+    feature_reranker: FeatureReranker,
+    count_tokens: Callable[[str], int],
+) -> Retrieve:
+    return Retrieve(
+        embedder=asked_in_time(settings, embedder),
+        sparse=sparse,
+        index=index,
+        reranker=cohere.reranker if cohere else None,
+        rewriter=writer.rewriter if writer else None,
+        # Many questions lead to the same paragraphs.
+        count_tokens=lru_cache(maxsize=4_096)(count_tokens),
+        feature_reranker=feature_reranker,
+        fusion=settings.fusion,
+        dense_weight=settings.dense_weight,
+        # Longer than the reranker's limit, so that its circuit breaker counts the failure.
+        rerank_seconds=settings.rerank_timeout_seconds + 1,
+    )
+
+
+def _answer(
+    settings: Settings,
+    retrieve: Retrieve,
+    bounds: TermUpperBounds,
+    judge: AnswerabilityScorer,
+    glossary: LookUpTerms,
+    count_tokens: Callable[[str], int],
+) -> AnswerQuestion:
+    """The use case with extractive answers."""
+    index = retrieve.index
+    extractive = ExtractiveGenerator(split_sentences, judge)
+    consult = ConsultBook(
+        retrieve=retrieve,
+        ceilings=bounds,
+        places=PageLocator(index),
+        judge=judge,
+        refusal=RefusalPolicy(settings.refusal_threshold, settings.answer_threshold),
+        vocabulary=BookVocabulary(index, bounds, count_tokens),
+        context_tokens=settings.context_tokens,
+    )
+    return AnswerQuestion(
+        consult=consult,
+        chapters=ConsultChapters(index, consult, glossary, split_sentences, count_tokens),
+        generator=extractive,
+        extractive=extractive,
+        split_sentences=split_sentences,
+        links=LinkQuotes(index),
+        suggest=SuggestFollowUps(retrieve, bounds),
+        count_tokens=count_tokens,
+        history_tokens=settings.history_tokens,
+        max_question_chars=settings.max_question_chars,
+    )
 
 
 def _ingest(

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from app.adapters.cohere.client import Calls, open_client
 from app.adapters.cohere.embedder import CohereEmbedder
@@ -44,6 +44,9 @@ from app.services.resilience import (
 from app.services.server_speed import ServerSpeed
 from app.settings import Settings
 
+if TYPE_CHECKING:
+    from cohere import AsyncClientV2
+
 OwnEmbedder: TypeAlias = CohereEmbedder | LocalEmbedder | MiniLmEmbedder
 
 
@@ -58,7 +61,7 @@ class Writer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cohere:
+class CohereParts:
     """Cohere's adapters; None for a part that the settings turn off."""
 
     embedder: CohereEmbedder | None
@@ -66,7 +69,7 @@ class _Cohere:
     reranker: Reranker
 
 
-async def open_cohere(settings: Settings, stack: AsyncExitStack) -> _Cohere | None:
+async def open_cohere(settings: Settings, stack: AsyncExitStack) -> CohereParts | None:
     """Open the client when a key is set. ConfigError when a part is asked for without one."""
     wanted = {settings.embedder, settings.generator}
     if settings.cohere_api_key is None:
@@ -76,46 +79,50 @@ async def open_cohere(settings: Settings, stack: AsyncExitStack) -> _Cohere | No
         return None
     if not wanted & {"auto", "cohere"}:
         return None
-    timeout = settings.cohere_timeout_seconds
     client = await stack.enter_async_context(
-        open_client(settings.cohere_api_key.get_secret_value(), settings.cohere_base_url, timeout)
+        open_client(
+            settings.cohere_api_key.get_secret_value(),
+            settings.cohere_base_url,
+            settings.cohere_timeout_seconds,
+        )
     )
     months = FileCallLedger(settings.home)
 
     def calls(endpoint: Endpoint) -> Calls:
         return Calls(RateLimiter(_limits(settings, endpoint), months))
 
-    return _Cohere(
-        embedder=None
-        if settings.embedder in {"local", "minilm"}
-        else CohereEmbedder(
-            client,
-            calls("embed"),
-            token_counter(),
-            model=settings.cohere_embed_model,
-            dimension=settings.cohere_embed_dimension,
-            timeout_seconds=timeout,
-            batch_tokens=settings.cohere_batch_tokens,
-        ),
-        writer=None
-        if settings.generator not in {"auto", "cohere"}
-        else _writer(
-            settings,
-            CohereGenerator(client, calls("chat"), settings.cohere_chat_model, timeout),
-            "Cohere's chat",
-            settings.first_token_timeout_seconds,
-        ),
-        reranker=GuardedReranker(
-            CohereReranker(
-                client,
-                calls("rerank"),
-                settings.cohere_rerank_model,
-                settings.rerank_timeout_seconds,
-            ),
-            _breaker(settings, "Cohere's rerank"),
-            settings.rerank_timeout_seconds,
-        ),
+    local = settings.embedder in {"local", "minilm"}
+    writes = settings.generator in {"auto", "cohere"}
+    return CohereParts(
+        embedder=None if local else _cohere_embedder(settings, client, calls("embed")),
+        writer=_cohere_writer(settings, client, calls("chat")) if writes else None,
+        reranker=_cohere_reranker(settings, client, calls("rerank")),
     )
+
+
+def _cohere_embedder(settings: Settings, client: AsyncClientV2, calls: Calls) -> CohereEmbedder:
+    return CohereEmbedder(
+        client,
+        calls,
+        token_counter(),
+        model=settings.cohere_embed_model,
+        dimension=settings.cohere_embed_dimension,
+        timeout_seconds=settings.cohere_timeout_seconds,
+        batch_tokens=settings.cohere_batch_tokens,
+    )
+
+
+def _cohere_writer(settings: Settings, client: AsyncClientV2, calls: Calls) -> Writer:
+    model = CohereGenerator(
+        client, calls, settings.cohere_chat_model, settings.cohere_timeout_seconds
+    )
+    return _writer(settings, model, "Cohere's chat", settings.first_token_timeout_seconds)
+
+
+def _cohere_reranker(settings: Settings, client: AsyncClientV2, calls: Calls) -> Reranker:
+    seconds = settings.rerank_timeout_seconds
+    model = CohereReranker(client, calls, settings.cohere_rerank_model, seconds)
+    return GuardedReranker(model, _breaker(settings, "Cohere's rerank"), seconds)
 
 
 def _writer(
@@ -165,7 +172,7 @@ def tariff_of(settings: Settings, embedder: OwnEmbedder) -> Tariff:
 
 
 async def pick_embedder(
-    settings: Settings, cohere: _Cohere | None, index: BookStore, strategy: str | None
+    settings: Settings, cohere: CohereParts | None, index: BookStore, strategy: str | None
 ) -> OwnEmbedder:
     if cohere and cohere.embedder:
         return cohere.embedder
@@ -206,7 +213,7 @@ async def _is_late(index: BookStore, strategy: str | None) -> bool:
 
 
 async def pick_writer(
-    settings: Settings, cohere: _Cohere | None, stack: AsyncExitStack
+    settings: Settings, cohere: CohereParts | None, stack: AsyncExitStack
 ) -> Writer | None:
     """Return the model that writes answers; None if they are extractive."""
     if settings.generator != "openai":

@@ -107,14 +107,7 @@ def _measuring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         action="store_true",
         help="print the three answers over the thresholds, and the thresholds to set",
     )
-    command.add_argument("--k", type=_positive, help="chunks to retrieve (5; for answers 8)")
-    command.add_argument("--mode", type=SearchMode, default=SearchMode.HYBRID, choices=SearchMode)
-    command.add_argument("--rerank", action="store_true", help="by Cohere, when a key is set")
-    command.add_argument(
-        "--rewrite",
-        action="store_true",
-        help="let the model that writes answers make the questions of conversations stand alone",
-    )
+    _search_options(command)
     command.add_argument("--json", action="store_true", help="print means and rows as JSON")
     command.add_argument(
         "--report", type=Path, metavar="FILE.md", help="write a report, its plots beside it"
@@ -127,6 +120,17 @@ def _measuring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="compare two outputs of --json instead, with paired bootstrap intervals",
     )
     command.set_defaults(run=evaluating.evaluate)
+
+
+def _search_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--k", type=_positive, help="chunks to retrieve (5; for answers 8)")
+    command.add_argument("--mode", type=SearchMode, default=SearchMode.HYBRID, choices=SearchMode)
+    command.add_argument("--rerank", action="store_true", help="by Cohere, when a key is set")
+    command.add_argument(
+        "--rewrite",
+        action="store_true",
+        help="let the model that writes answers make the questions of conversations stand alone",
+    )
 
 
 def _compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -33,37 +33,24 @@ async def search_collection(
     options: ServerOptions,
 ) -> Candidates:
     """The best points for each given vector, in one request."""
-    condition = condition_of(filter)
-    requests = []
+    common = {"filter": condition_of(filter), "limit": limit, "with_payload": False}
+    requests = {}
     if dense is not None:
-        requests.append(
-            models.QueryRequest(
-                query=dense.tolist(),
-                using=DENSE,
-                filter=condition,
-                params=search_params(options),
-                limit=limit,
-                with_payload=False,
-            )
+        params = search_params(options)
+        requests[DENSE] = models.QueryRequest(
+            query=dense.tolist(), using=DENSE, params=params, **common
         )
     if sparse is not None:
         vector = models.SparseVector(indices=list(sparse.indices), values=list(sparse.values))
-        requests.append(
-            models.QueryRequest(
-                query=vector, using=SPARSE, filter=condition, limit=limit, with_payload=False
-            )
-        )
+        requests[SPARSE] = models.QueryRequest(query=vector, using=SPARSE, **common)
     if not requests:
         return Candidates()
-    answers = await client.query_batch_points(collection, requests)
-    lists = [
-        tuple(ScoredId(book, str(point.id), point.score) for point in answer.points)
-        for answer in answers
-    ]
-    return Candidates(
-        lists.pop(0) if dense is not None else (),
-        lists.pop(0) if sparse is not None else (),
-    )
+    answers = await client.query_batch_points(collection, [*requests.values()])
+    lists = {
+        name: tuple(ScoredId(book, str(point.id), point.score) for point in answer.points)
+        for name, answer in zip(requests, answers, strict=True)
+    }
+    return Candidates(lists.get(DENSE, ()), lists.get(SPARSE, ()))
 
 
 async def best_scores(
