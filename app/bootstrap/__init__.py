@@ -22,7 +22,6 @@ from app.bootstrap.reading import (
     read_source,
     sample_pages,
     sample_request,
-    source_stamp,
     strategy_of,
 )
 
@@ -45,7 +44,6 @@ __all__ = [
     "require_plots",
     "sample_pages",
     "sample_request",
-    "source_stamp",
     "storage_warnings",
     "strategy_of",
     "stream_book",

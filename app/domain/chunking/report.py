@@ -45,10 +45,6 @@ class Report:
     breaches: Mapping[str, Sequence[str]]
     """Breaches by guarantee, each `file:offset: what`."""
 
-    @property
-    def broken(self) -> int:
-        return sum(len(found) for found in self.breaches.values())
-
 
 def guarantee_report(
     book: Book,
