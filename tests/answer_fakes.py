@@ -197,7 +197,7 @@ def answering_over(
         ceilings,
         FeatureReranker(ceilings).terms_of,
     )
-    extractive = ExtractiveGenerator(split_sentences, judge)
+    extractive = ExtractiveGenerator(split_sentences, judge.vectors)
     consult = ConsultBook(
         retrieve=retriever,
         ceilings=ceilings,

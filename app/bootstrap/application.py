@@ -177,7 +177,7 @@ def _answer(
 ) -> AnswerQuestion:
     """The use case with extractive answers."""
     index = retrieve.index
-    extractive = ExtractiveGenerator(split_sentences, judge)
+    extractive = ExtractiveGenerator(split_sentences, judge.vectors)
     consult = ConsultBook(
         retrieve=retrieve,
         ceilings=bounds,

@@ -75,11 +75,6 @@ class AnswerabilityScorer:
             term for letter in letters for term in self.ceilings.terms(letter, language)
         )
 
-    async def likeness(self, question: str, texts: Sequence[str], language: str) -> list[float]:
-        """The cosine of the question and each of the texts, -1 to 1."""
-        cosines = await self.vectors.similarities(question, texts, language)
-        return [cosines[text] for text in texts]
-
     async def _similarities(
         self, question: str, chunks: Sequence[Chunk], language: str
     ) -> tuple[float, list[tuple[float, float]]]:

@@ -6,7 +6,7 @@ Adapters implement the port for Cohere and for servers of the OpenAI protocol.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
@@ -117,8 +117,10 @@ class Generator(Protocol):
 
 
 class Similarity(Protocol):
-    async def likeness(self, question: str, texts: Sequence[str], language: str) -> Sequence[float]:
-        """The cosine of the question and each of the texts."""
+    async def similarities(
+        self, question: str, texts: Sequence[str], language: str
+    ) -> Mapping[str, float]:
+        """Text to its cosine with the question."""
         ...
 
 
@@ -169,12 +171,9 @@ class ExtractiveGenerator:
         units = quotable(given, read=request.selected)
         # What has no word of the question is not quoted for its similarity alone.
         asked = analysis.weights.keys()
-        near = [at for at, unit in enumerate(units) if asked & analysis.terms(unit.text)]
-        cosines = await self.similarity.likeness(
-            analysis.standalone, [units[at].text for at in near], analysis.language
-        )
-        similar = dict(zip(near, cosines, strict=True))
-        return extract(given, units, [similar.get(at, 0.0) for at in range(len(units))])
+        near = [unit.text for unit in units if asked & analysis.terms(unit.text)]
+        cosines = await self.similarity.similarities(analysis.standalone, near, analysis.language)
+        return extract(given, units, [cosines.get(unit.text, 0.0) for unit in units])
 
 
 _log = logging.getLogger(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,11 +13,37 @@ from cachetools import LRUCache
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from app.domain.answering.spelling import SHORTEST, correctable, plain_words, replaced
 from app.domain.book_id import BookId
 from app.domain.languages import guess_language
 from app.services.ports import BookManifest, VectorIndex
 from app.services.term_upper_bounds import TermUpperBounds
+
+SHORTEST = 5
+"""Letters; a shorter word is within one edit of too many others."""
+MOST = 16
+"""Words of a question that are looked at: each may be compared with every word of a book."""
+
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def correctable(text: str) -> list[str]:
+    """The words that may be misspelled, each once, in order.
+
+    Names are left out: words with a capital at the beginning, though not "createAsyncThnk".
+    """
+    found = dict.fromkeys(word for word in _WORD.findall(text) if len(word) >= SHORTEST)
+    return [word for word in found if word[0].islower() or text.startswith(word)][:MOST]
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of the text as they are written, repeats kept."""
+    return _WORD.findall(text)
+
+
+def replaced(question: str, words: Mapping[str, str]) -> str:
+    """The question with each of these words replaced by the other, wherever it is a whole word."""
+    return _WORD.sub(lambda match: words.get(match[0], match[0]), question)
+
 
 LEAST_SIMILARITY = 0.84
 """1 - edits / length of the longer word: one letter in seven is wrong, missing, added or swapped

@@ -128,9 +128,10 @@ async def _asked(app: Application, request: AskRequest, record: Record, folder: 
         analysis.language,
     )
     found = quotable(given)
-    cosines = await consult.judge.likeness(
+    similar = await consult.judge.vectors.similarities(
         analysis.standalone, [unit.text for unit in found], analysis.language
     )
+    cosines = [similar[unit.text] for unit in found]
     chunks = [
         [one.text for one in hit.chunk.passages if one.kind not in NEVER_QUOTED]
         for hit in read.found.hits[:3]

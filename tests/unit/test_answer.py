@@ -31,9 +31,9 @@ from app.domain.errors import (
 from app.domain.prompting import NO_ANSWER
 from app.domain.retrieval.query import SearchFilter, SearchQuery, Turn
 from app.services.answer_question import SEARCHES_AT_ONCE, AnswerQuestion
-from app.services.answerability import AnswerabilityScorer
 from app.services.generators import ExtractiveGenerator
 from app.services.retrieve import SearchResult
+from app.services.similarity import SimilarityEncoder
 from tests.answer_fakes import FakeGenerator, Step, World, passage
 
 LIGHT = passage(
@@ -142,28 +142,27 @@ def test_follow_up_is_searched_together_with_the_question_before_it() -> None:
 
 @dataclass
 class Listening:
-    """A judge that keeps what is compared with what."""
+    """Keeps what is compared with what."""
 
-    judge: AnswerabilityScorer
+    vectors: SimilarityEncoder
     heard: list[tuple[str, Sequence[str]]] = field(default_factory=list)
 
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.judge, name)
-
-    async def likeness(self, question: str, texts: Sequence[str], language: str) -> list[float]:
+    async def similarities(
+        self, question: str, texts: Sequence[str], language: str
+    ) -> dict[str, float]:
         self.heard.append((question, texts))
-        return await self.judge.likeness(question, texts, language)
+        return await self.vectors.similarities(question, texts, language)
 
 
 def test_what_touches_a_follow_up_is_compared_with_it_as_it_was_searched_for() -> None:
     world = World((LIGHT, passage("Owls hunt at night.", "p-owls")))
     answering = world.answering()
-    judge = Listening(answering.consult.judge)
+    vectors = Listening(answering.consult.judge.vectors)
     history = (Turn("user", "What is photosynthesis?"), Turn("assistant", "A process."))
     request = AskRequest("And in chloroplasts?", history=history)
-    extractive = ExtractiveGenerator(answering.split_sentences, judge)
+    extractive = ExtractiveGenerator(answering.split_sentences, vectors)
     asyncio.run(replace(answering, generator=extractive).answer(request))
-    ((question, texts),) = judge.heard
+    ((question, texts),) = vectors.heard
     assert question == "What is photosynthesis?\nAnd in chloroplasts?"
     assert "It takes place in chloroplasts." in texts
     assert "Owls hunt at night." not in texts

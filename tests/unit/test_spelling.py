@@ -9,8 +9,7 @@ import pytest
 
 from app.domain.answer import Answer
 from app.domain.answering.request import AskRequest
-from app.domain.answering.spelling import correctable
-from app.services.vocabulary import closest
+from app.services.vocabulary import closest, correctable
 from tests.answer_fakes import World, passage
 
 BOOK = {
