@@ -19,7 +19,7 @@ import cohere.client_v2  # noqa: F401 - else every child would import it
 import httpcore  # noqa: F401
 
 from app.bootstrap import application, chunk_book, read_source
-from app.bootstrap.reading import source_stamp
+from app.bootstrap.books import source_stamp
 from app.domain.book_id import BookId
 from app.services.ingest import IngestRequest
 from app.settings import Settings

@@ -14,15 +14,17 @@ from app.bootstrap.application import (
     storage_warnings,
     verifying,
 )
-from app.bootstrap.chunking import chunk_book, chunk_report, stream_book
-from app.bootstrap.reading import (
+from app.bootstrap.books import (
     SAMPLE_BOOK,
     SAMPLE_BOOK_ID,
+    chunk_book,
+    chunk_report,
     read_identified,
     read_source,
     sample_pages,
     sample_request,
     strategy_of,
+    stream_book,
 )
 
 __all__ = [

@@ -19,7 +19,7 @@ from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
-from app.bootstrap.chunking import chunk_book, embed_from_thread
+from app.bootstrap.books import chunk_book, embed_from_thread, read_source, source_stamp
 from app.bootstrap.providers import (
     CohereParts,
     OwnEmbedder,
@@ -31,7 +31,6 @@ from app.bootstrap.providers import (
     pick_writer,
     tariff_of,
 )
-from app.bootstrap.reading import read_source, source_stamp
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.errors import ConfigError, ProviderError, StorageError
 from app.domain.languages import FUNCTION_WORDS

@@ -18,8 +18,7 @@ from app.domain.chunking.flat import (
     flatten,
     split_flat,
 )
-from app.domain.chunking.semantic import chunk_by_meaning
-from app.domain.chunking.sentence import chunk_by_sentences, group_sentences
+from app.domain.chunking.sentence import chunk_by_meaning, chunk_by_sentences, group_sentences
 from app.domain.chunking.structure import chunk_by_structure, chunk_late
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import BlockKind, Book, Document
