@@ -1,8 +1,7 @@
-"""Answers in the making: one task each, and its events as bytes, kept a while for who comes back.
+"""Running answers, and finished ones for a minute, as bytes of server-sent events.
 
-An answer is made for as long as somebody reads it: when the last reader leaves, it is cancelled at
-once and forgotten. What came to its end is kept for a minute, so that a reader whose connection
-broke gets the rest.
+An answer runs as long as it has a reader: when the last one leaves, it is cancelled and dropped. A
+finished answer is kept for a minute, so that a reader whose connection broke gets the rest.
 """
 
 from __future__ import annotations
@@ -24,29 +23,29 @@ from app.domain.errors import ShuttingDown
 
 KEPT_SECONDS = 60.0
 MAX_KEPT_BYTES = 16 * 2**20
-"""Of all answers together, some 2,000; beyond that the oldest is forgotten early."""
+"""Limit on the bytes of all kept answers, about 2,000 of them; the oldest are dropped first."""
 RESTART_SECONDS = 5.0
-"""After which a server that is being restarted may answer again."""
+"""Retry-After for an answer that the shutdown ended."""
 _HEARTBEAT = b": still here\n\n"
 
 T = TypeVar("T")
 
 
 class AnswerRun:
-    """One answer. Its generator runs in a task of its own.
+    """One answer; its generator runs in a task of its own.
 
-    It may hold timeouts and connections that belong to the task which opened them, so it is not
-    driven from the task of a response, of which there may be several one after the other.
+    The generator may hold timeouts and connections, which belong to the task that opened them. A
+    response's task cannot run it: several responses may read one answer, one after another.
     """
 
     def __init__(
         self, ask: AskRequest, events: AsyncIterator[AnswerEvent], request_id: str
     ) -> None:
-        """Start, with one reader. `request_id` is of the request that asked, for the log."""
+        """Start the task, with one reader. `request_id` is that of the question, for the log."""
         self.id = secrets.token_hex(8)
         self.ask = ask
         self.frames: list[bytes] = []
-        """Its events so far; the first has the id `run:1`."""
+        """The events so far, encoded; the first has the id `run:1`."""
         self.ended = False
         """True when no frame will follow."""
         self.task = asyncio.create_task(self._make(events))
@@ -59,23 +58,24 @@ class AnswerRun:
 
     @property
     def size(self) -> int:
-        """Bytes of its events."""
+        """Size of the events in bytes."""
         return sum(map(len, self.frames))
 
     @property
     def abandoned(self) -> bool:
-        """Whether it was cancelled, or is about to be."""
+        """Whether the task is cancelled or will be."""
         return bool(self.task.cancelling())
 
     @property
     def whole(self) -> bool:
-        """Whether it came to an end that a reader can be told: its own or an error."""
+        """Whether the answer ended with a final event, its own or an error."""
         return self.ended and bool(self.frames) and not self.abandoned
 
     async def begin(self, seconds: float) -> None:
-        """Wait for the first event, or so long. Raises what failed before it.
+        """Wait up to `seconds` for the first event. Raises the error of an answer that failed
+        before it.
 
-        After that a failure can only be told as an event.
+        Later failures become events.
         """
         if not self.frames:
             await self._wait(seconds)
@@ -84,26 +84,26 @@ class AnswerRun:
             raise self._failure
 
     def join(self) -> None:
-        """Count as one more reader."""
+        """Add a reader."""
         self._readers += 1
 
     async def leave(self) -> None:
-        """Be a reader no more. The last to leave an answer that has not ended cancels it."""
+        """Remove a reader. When the last one leaves an unfinished answer, it is cancelled."""
         self._readers -= 1
         if not self._readers and not self.ended:
             self.task.cancel()
             await asyncio.wait({self.task})
 
     def stop(self, error: Exception) -> None:
-        """End it now; its readers are told this error."""
+        """Cancel the answer; its readers get this error as the last event."""
         if not self.ended:
             self._stopped_by = error
             self.task.cancel()
 
     async def follow(self, seen: int, heartbeat: float) -> AsyncGenerator[bytes, None]:
-        """Yield all frames after the first `seen`, those that are ready at once in one piece.
+        """Yield the frames after the first `seen`; those that are ready are joined.
 
-        A comment line comes out after every `heartbeat` seconds of silence.
+        After every `heartbeat` seconds without a frame a comment line is yielded.
         """
         while not self.ended or seen < len(self.frames):
             if seen < len(self.frames):
@@ -114,7 +114,7 @@ class AnswerRun:
                 yield _HEARTBEAT
 
     async def _wait(self, seconds: float) -> bool:
-        """Wait for what comes next; False when nothing does in time."""
+        """Wait for the next frame or the end; return False on timeout."""
         if self.ended:
             return True
         self._news.clear()
@@ -160,12 +160,12 @@ class AnswerRun:
 
 
 class AnswerRuns:
-    """The answers that a reader may come back to: those in the making, those of the last minute."""
+    """Answers that a reader may resume: running ones, and those finished within a minute."""
 
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, max_bytes: int = MAX_KEPT_BYTES
     ) -> None:
-        """`clock` gives seconds."""
+        """`clock` returns seconds."""
         self._running: dict[str, AnswerRun] = {}
         self._kept: TTLCache[str, AnswerRun] = TTLCache(
             max_bytes, KEPT_SECONDS, timer=clock, getsizeof=lambda run: run.size
@@ -176,14 +176,14 @@ class AnswerRuns:
     def start(
         self, ask: AskRequest, events: AsyncIterator[AnswerEvent], request_id: str
     ) -> AnswerRun:
-        """Begin an answer, with one reader."""
+        """Start an answer, with one reader."""
         run = AnswerRun(ask, events, request_id)
         self._running[run.id] = run
         run.task.add_done_callback(lambda _task: self._settle(run))
         return run
 
     async def unless_closed(self, work: Awaitable[T]) -> T:
-        """Return what `work` returns. ShuttingDown when `close` is called first."""
+        """Return the result of `work`. Raises ShuttingDown if `close` is called first."""
         task = asyncio.ensure_future(work)
         self._whole.add(task)
         try:
@@ -196,7 +196,7 @@ class AnswerRuns:
             self._whole.discard(task)
 
     def close(self) -> None:
-        """End what is under way with ShuttingDown: the server does not wait any longer."""
+        """End all answers and calls with ShuttingDown."""
         self._closed = True
         for run in list(self._running.values()):
             run.stop(_shutting_down())
@@ -204,9 +204,9 @@ class AnswerRuns:
             task.cancel()
 
     def resume(self, event_id: str, ask: AskRequest) -> tuple[AnswerRun, int] | None:
-        """Join the answer that has this event; return it with how many of its events were seen.
+        """Join the answer with this event; return it and the number of its events that were seen.
 
-        None when it is not kept, any more or at all, or answers something else.
+        None if it is not kept, or if it answers another question.
         """
         name, _, count = event_id.rpartition(":")
         run = self._running.get(name) or self._kept.get(name)

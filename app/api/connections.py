@@ -1,4 +1,4 @@
-"""Limits on connections, and the shutdown: what uvicorn has no settings for.
+"""Limits on connections, and the shutdown: uvicorn has no settings for them.
 
 A reverse proxy does much of this (specs/001-textbook-rag/operations.md), but the server must stay
 up without one.

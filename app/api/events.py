@@ -12,7 +12,7 @@ from app.domain.answer import AnswerEvent, AnswerMode, CitationFound, Confidence
 
 
 class StartEvent(Body):
-    """An answer begins: whatever came before it is void."""
+    """The answer starts; a client discards what it received before."""
 
     mode: Annotated[AnswerMode, Field(description="As planned; `end` says what became of it.")]
     confidence: Annotated[Confidence, Field(description="By the score alone; `end` has the last.")]
@@ -34,7 +34,7 @@ _LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
 
 
 def wire_events(event: AnswerEvent) -> Iterator[tuple[str, BaseModel]]:
-    """Yield the name and the data of what the reader is sent."""
+    """Yield the name and data of each server-sent event for this event."""
     if isinstance(event, Started):
         yield "start", StartEvent.model_validate(event)
         yield "sources", SourcesEvent.model_validate(event)
@@ -47,6 +47,6 @@ def wire_events(event: AnswerEvent) -> Iterator[tuple[str, BaseModel]]:
 
 
 def frame(name: str, data: BaseModel, event_id: str) -> bytes:
-    """Return the event's bytes: lines `event:`, `id:` and `data:`, and an empty one."""
+    """Encode an event: lines `event:`, `id:` and `data:`, and an empty line."""
     json = data.model_dump_json().translate(_LINE_ENDS)
     return f"event: {name}\nid: {event_id}\ndata: {json}\n\n".encode()

@@ -1,4 +1,4 @@
-"""The JSON and the events that the API sends, as pydantic models made of the domain's types."""
+"""Response bodies of the API as pydantic models, made from the types of the domain."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ data: {"answer": "A document is ...", "mode": "extractive", "citations": [...], 
 
 
 _OF_EVERY_ROUTE = (400, 408, 413, 429, 431, 500)
-"""What is refused before a route is looked for, and what is a defect."""
+"""Problems of requests that are refused before routing, and of unexpected errors."""
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, object]]:
@@ -275,7 +275,9 @@ async def cite(
 
 
 def add_unreturned_schemas(components: dict[str, dict[str, object]]) -> None:
-    """Add to the OpenAPI components what no route returns as its model: problems, events."""
+    """Add the schemas that no route returns as its model to the OpenAPI document: problems,
+    events.
+    """
     models = (Problem, StartEvent, SourcesEvent, DeltaEvent, ErrorEvent)
     _, definitions = models_json_schema(
         [(model, "serialization") for model in models],

@@ -1,13 +1,13 @@
 """A streamed answer as server-sent events.
 
-They come in this order: `start`, `sources` (the paragraphs consulted), then `delta` and `citation`
-interleaved, then `end`, which repeats the whole answer; or at any point `error`, which is the last.
-A comment line goes out every `HEARTBEAT_SECONDS` of silence, so that proxies keep the connection.
+Their order: `start`, `sources` (the paragraphs consulted), then `delta` and `citation` interleaved,
+then `end` with the whole answer. An `error` may come at any point and is the last event. After
+`HEARTBEAT_SECONDS` without an event a comment line is sent, so that proxies keep the connection.
 
-Every event has an id. A reader whose connection broke sends the same question again with the id of
-the last event it got as `Last-Event-ID`, and gets what followed, for a minute after the answer's
-end. When the reader leaves before the end, the answer is cancelled at once, since it costs money;
-who then comes back has it begun anew: `start` always says to throw away what came before.
+Every event has an id. A client whose connection broke sends the same question again, with the id of
+the last event received as `Last-Event-ID`, and gets the events after it, up to a minute after the
+answer ended. When the client disconnects before the end, the answer is cancelled, since it costs
+money. A later request then starts a new answer: on `start` a client discards what it has.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ T = TypeVar("T")
 
 
 class EventStream(Response):
-    """The response to a streamed question; leaves its answer however the response ends."""
+    """The response to a streamed question; it leaves the answer in whatever way the response
+    ends.
+    """
 
     media_type = MEDIA_TYPE
 
     def __init__(self, run: AnswerRun, seen: int, heartbeat: float) -> None:
-        """Send what follows the first `seen` events."""
+        """Send the events after the first `seen`."""
         self.status_code = 200
         self.background = None
         # X-Accel-Buffering: nginx must not collect the events.
@@ -75,12 +77,13 @@ async def stream_answer(
     last_event_id: str = "",
     heartbeat: float = HEARTBEAT_SECONDS,
 ) -> EventStream:
-    """Start the answer, or go on after the event that is named, and wait for the next event.
+    """Start the answer, or resume it after the given event, and wait for the next event.
 
-    `events` make the answer; they are left unused if an answer goes on.
+    `events` produce the answer; they are not used if an answer is resumed.
 
-    What fails before it (no such book, a question too long, search down) is raised here and so
-    becomes a problem with its own status. Raises ClientDisconnect when the reader leaves.
+    An error before the first event (no such book, a question too long, search down) is raised here
+    and becomes a problem response with its own status. Raises ClientDisconnect if the client
+    leaves.
     """
     run, seen = runs.resume(last_event_id, ask) or (
         runs.start(ask, events, request_id(request)),
@@ -95,7 +98,7 @@ async def stream_answer(
 
 
 async def unless_disconnected(receive: Receive, work: Awaitable[T]) -> T:
-    """Wait for `work`; cancel it and raise ClientDisconnect when the reader leaves first.
+    """Wait for `work`; if the client disconnects first, cancel it and raise ClientDisconnect.
 
     The request's body must have been read: the next message is then the disconnect.
     """

@@ -74,7 +74,7 @@ class Application:
     evaluate: Evaluate
     glossary: LookUpTerms
     check_model: Callable[[], Awaitable[None]] | None = None
-    """Asks the model's server whether it is there."""
+    """Checks the connection to the model's server; None if there is none to check."""
 
     async def model_fault(self) -> str:
         """Why the model's server does not answer, or ""."""
@@ -234,7 +234,7 @@ def _ingest(
 
 @asynccontextmanager
 async def index_only(settings: Settings) -> AsyncIterator[BookStore]:
-    """Open the index without an embedder: for commands that only look at it."""
+    """Open the index without an embedder, for commands that do not search."""
     if settings.qdrant_url:
         async with _server_index(settings, settings.qdrant_url) as index:
             yield index
@@ -243,7 +243,7 @@ async def index_only(settings: Settings) -> AsyncIterator[BookStore]:
 
 
 def ledger_store(settings: Settings) -> SqliteLedgers:
-    """The ledgers of paragraph ids, one a book."""
+    """The ledgers of paragraph ids, one for each book."""
     return SqliteLedgers(settings.home / "ledger")
 
 

@@ -66,8 +66,8 @@ def source_stamp(request: IngestRequest, state: Path) -> str:
 async def read_identified(request: IngestRequest, settings: Settings) -> Book:
     """Read a book with the paragraph ids that its next ingest will give.
 
-    For commands and start-up: the event loop waits. What a thread frees only it could use again,
-    a tenth of the memory of a large book.
+    It blocks the event loop, for commands and start-up: memory freed by a thread is reused by that
+    thread only, which would cost a tenth of the memory of a large book.
     """
     book = read_source(request)
     ledger = await SqliteLedgers(settings.home / "ledger").load(book.id)

@@ -1,4 +1,4 @@
-"""`eval --helpful`: whether answers help those who asked, by kind of question."""
+"""`eval --helpful`: the share of answers that help the reader, by kind of question."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What `eval` measured, as JSON: written for people and programs, read again to be compared.
+"""Results of `eval` as JSON, printed and read again for comparisons.
 
 Keys: the means (`n`, `recall@5`, ...); `paragraphs`, the same over paragraphs instead of chunks;
-`run`, what was measured and how; `by_kind`; `refusal`, null unless some questions are
-unanswerable; `questions`, a row each. A row's `measures` hold each metric as a number or, where
-questions count differently, as [part, whole]: the mean is the sum of parts over that of wholes.
+`run`, what was measured and how; `by_kind`; `refusal`, null unless some questions are unanswerable;
+`questions`, a row each. A row's `measures` hold each metric as a number or, where questions have
+different weights, as [part, whole]: the mean is the sum of parts over that of wholes.
 """
 
 from __future__ import annotations

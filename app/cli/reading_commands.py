@@ -1,4 +1,4 @@
-"""Commands that show what a book is read as: blocks, chunks, links."""
+"""Commands that print what is read of a book: blocks, chunks, links."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ async def chunks(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iterable[Chunk]:
-    """Chunk without an ingest, as the chunks are asked for.
+    """Chunk without an ingest, lazily.
 
-    An embedder is opened only if a document is cut by meaning; then they are made at once.
+    For the strategy `semantic` an embedder is opened, and all chunks are made at once.
     """
     own = (document.settings.get("rag_strategy") for document in book.documents)
     # Late chunking cuts without its model.
@@ -165,7 +165,7 @@ def _links_of_source(book: Book) -> Iterator[_Link]:
 
 
 async def _links_of_index(index: VectorIndex, book: BookId) -> list[_Link]:
-    """In reading order; a paragraph that several chunks hold stands once."""
+    """In reading order; a paragraph of several chunks appears once."""
     chunks = await index.fetch(book, list(await index.chunks(book)))
     chunks.sort(key=lambda chunk: (chunk.position, chunk.file, chunk.chunk_index))
     found = {

@@ -35,35 +35,38 @@ from app.services.quote_links import LinkQuotes
 from app.services.written_answer import WrittenAnswer, refusal, refused, source_of
 
 SEARCHES_AT_ONCE = 24
-"""Questions that are searched for at a time; the others wait for their turn. Else all of a crowd's
-calls to a provider would be made first, and then time out while the processor is at work."""
+"""Limit on concurrent searches; further questions wait.
+
+Without it a burst of questions would first send all calls to the provider, which time out while the
+CPU searches.
+"""
 READ_FIRST = 5
 """Paragraphs to read before an exercise."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerQuestion:
-    """The use case: one line of steps, whoever writes."""
+    """The use case: the steps of an answer in their order, the same for every generator."""
 
     consult: ConsultBook
     chapters: ConsultChapters
     generator: Generator
     """Writes the answers: the extractive one, or a model (`written_by`)."""
     extractive: Generator
-    """Writes the hints to an exercise, which no model is to solve."""
+    """Writes hints for an exercise: no model may solve it."""
     split_sentences: SplitSentences
     links: LinkQuotes
     suggest: SuggestFollowUps
     count_tokens: Callable[[str], int]
     history_tokens: int = 1_000
-    """Token budget of the conversation so far; its latest turns are kept."""
+    """Token budget of the conversation; the latest turns are kept."""
     max_question_chars: int = 4_000
     _turns: asyncio.Semaphore = field(
         default_factory=lambda: asyncio.Semaphore(SEARCHES_AT_ONCE), compare=False, repr=False
     )
 
     def written_by(self, model: Generator) -> AnswerQuestion:
-        """The same use case with a model that writes, and quotations where the model fails."""
+        """Return the use case with a model that writes; quotations are its fallback."""
         refusal = replace(self.consult.refusal, model=True)
         return replace(
             self,
@@ -83,9 +86,9 @@ class AnswerQuestion:
     async def stream(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
         """Yield Started, then TextDelta and CitationFound interleaved, then Finished.
 
-        Raises QuestionError before the first event, what retrieval raises, and any ProviderError
-        once the generator has begun to write. The mode in Started is a plan, the one in Finished
-        the fact.
+        Raises QuestionError before the first event, the errors of retrieval, and a ProviderError
+        after the generator has started to write. The mode in Started is planned, the one in
+        Finished is final.
         """
         self._check(request.question)
         if reply := small_talk_reply(request.question):
@@ -104,7 +107,7 @@ class AnswerQuestion:
                 yield await self._completed(await self.links.event(event), read)
 
     async def _consult(self, request: AskRequest) -> Consultation | Clarification:
-        """What the book has for the question, or for the part of it that the question names."""
+        """The context for the question, or the part of the book that it requests."""
         intent = None if request.selection else requested(request.question)
         found = await self.chapters.read(intent, request) if intent else None
         if found is None or isinstance(found, AskRequest):
@@ -112,7 +115,9 @@ class AnswerQuestion:
         return found
 
     async def answerability(self, request: AskRequest) -> float:
-        """What the thresholds are compared with, 0 to 1. Raises as `stream` does."""
+        """The answerability score, 0 to 1, that the thresholds refer to. Raises as `stream`
+        does.
+        """
         self._check(request.question)
         return (await self.consult.read(request)).score
 
@@ -150,8 +155,9 @@ class AnswerQuestion:
     async def _written(
         self, generator: Generator, read: Consultation
     ) -> AsyncGenerator[AnswerEvent, None]:
-        """Let the generator write, and verify what it cites as it comes. What the book does not
-        support is never shown: the book is quoted in its place.
+        """Run the generator and verify its citations as they come.
+
+        Unsupported text is never shown: quotations from the book replace it.
         """
         writing = self._writing(read, generator, read.found.degraded)
         async with aclosing(_events(generator, writing)) as events:
@@ -177,7 +183,7 @@ class AnswerQuestion:
         return WrittenAnswer(read, builder, generator.mode, degraded)
 
     def _to_read_first(self, read: Consultation) -> Iterator[AnswerEvent]:
-        """Name the paragraphs to read before the exercise, and no more."""
+        """Answer an exercise with the paragraphs to read before it, and nothing else."""
         analysis = read.analysis
         text = read_first(analysis.asked_in)
         given = ExtractionInput(
@@ -202,7 +208,7 @@ class AnswerQuestion:
         )
 
     async def _completed(self, event: AnswerEvent, read: Consultation) -> AnswerEvent:
-        """The event; the end with the corrected question, and of an answer with follow-ups."""
+        """Add the corrected question to the last event, and follow-up questions to an answer."""
         if not isinstance(event, Finished):
             return event
         event = Finished(replace(event.answer, searched_for=read.searched_for))

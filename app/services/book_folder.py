@@ -1,4 +1,4 @@
-"""Keeps reading inside the book's folder, whatever paths and links name."""
+"""Keeps all reading inside the book's folder, whatever its paths and links name."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ from app.services.ports import BookManifest, VectorIndex
 
 
 async def books_asked(index: VectorIndex, books: Sequence[BookId] = ()) -> list[BookManifest]:
-    """These books, or all when none is named, but for those that cannot be read.
+    """Return these books, or all if none is named, without those that cannot be read.
 
-    BookNotFound if one of them is not indexed; StorageError when none of them can be read.
+    BookNotFound if one of them is not indexed; StorageError if none of them can be read.
     """
     known = {manifest.book: manifest for manifest in await index.books()}
     asked = [known[book] for book in books or known if book in known]
@@ -46,9 +46,9 @@ async def require_all(index: VectorIndex, books: Sequence[BookId] = ()) -> None:
 
 
 async def degraded_books(index: VectorIndex, books: Sequence[BookId] = ()) -> tuple[str, ...]:
-    """What was wrong with these books, or with any, as `degraded` names it.
+    """Entries of `degraded` for these books, or for all.
 
-    "book:x" could not be read; "generation:x" was answered from the generation before.
+    "book:x" could not be read; "generation:x" was answered from the previous generation.
     """
     return tuple(
         f"generation:{book}" if damage.answers else f"book:{book}"

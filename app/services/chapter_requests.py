@@ -1,4 +1,6 @@
-"""Find what a request for a chapter asks for: its summary, an exercise by its number, a quiz."""
+"""Answer requests for a part of the book: a chapter's summary, an exercise by its number, a
+quiz.
+"""
 
 from __future__ import annotations
 
@@ -53,11 +55,11 @@ _CACHED_BOOKS = 50
 
 @dataclass(frozen=True, slots=True)
 class Clarification:
-    """What is said when the book has no such chapter or exercise."""
+    """A question back to the reader: the book has no such chapter or exercise, or several."""
 
     text: str
     sources: tuple[Source, ...] = ()
-    """The chapters there are, each at its first page."""
+    """The chapters of the book, each with its first page."""
 
 
 @dataclass(slots=True)
@@ -76,8 +78,10 @@ class ConsultChapters:
     async def read(
         self, intent: Intent, request: AskRequest
     ) -> Consultation | Clarification | AskRequest | None:
-        """What answers the request: passages; a question back; for an exercise, its own text as a
-        request. None if it is to be answered as an ordinary question.
+        """Return what answers the request: a context, a question back, or an ordinary request.
+
+        An exercise becomes a request with its own text. None if the request is an ordinary
+        question.
 
         Raises QuestionError, BookNotFound and StorageError.
         """
@@ -109,7 +113,7 @@ class ConsultChapters:
     def _named(
         self, intent: Intent, chapters: Sequence[Chapter], page: PageLocation | None
     ) -> list[Chapter]:
-        """The chapters that the request may mean."""
+        """The chapters that the request may refer to."""
         reference = intent.chapter
         if reference is None:
             with_exercises = [one for one in chapters if one.exercises]
@@ -121,7 +125,9 @@ class ConsultChapters:
         return [one for one in chapters if one.number == reference.number]
 
     def _on(self, topic: str, chapters: Sequence[Chapter]) -> list[Chapter]:
-        """The chapter, else the page, whose title has all terms of the topic and fewest others."""
+        """The chapter, else the page, whose title has all terms of the topic and the fewest
+        others.
+        """
         pages = [page_of(one, file) for one in chapters for file in one.files]
         for candidates in (chapters, pages):
             sizes: list[tuple[int, Chapter]] = []
@@ -190,7 +196,7 @@ class ConsultChapters:
     async def _terms(
         self, chapter: Chapter, passages: Sequence[ContextPassage]
     ) -> list[ContextPassage]:
-        """The glossary entries in the chapter; else those of the terms that it uses."""
+        """Glossary entries of the chapter; if it has none, those of the terms it uses."""
         entries = [one for one in passages if one.passage.kind is BlockKind.GLOSSARY_ENTRY]
         if entries:
             return entries
@@ -211,7 +217,7 @@ class ConsultChapters:
         return context_of(chunks, self.count_tokens), chunks
 
     def _budgeted(self, section: Sequence[ContextPassage]) -> list[ContextPassage]:
-        """The section as far as a generator can be given it, its first block at least."""
+        """The blocks at the start of a section that fit the token budget; at least one."""
         left = self.consult.context_tokens
         kept: list[ContextPassage] = []
         for one in section:
@@ -263,7 +269,7 @@ def _at(page: PageLocation | None, here: Here, chapters: Sequence[Chapter]) -> l
 
 
 def _within(chapters: Iterable[Chapter], scope: SearchFilter) -> list[Chapter]:
-    """The chapters with those of their pages that may answer."""
+    """The chapters with those of their pages that the scope allows."""
     allowed = [
         replace(one, pages=tuple(page for page in one.pages if _allows(scope, page)))
         for one in chapters
@@ -280,7 +286,9 @@ def _allows(scope: SearchFilter, page: Chunk) -> bool:
 
 
 def _which(asking: Asking, intent: Intent, chapters: Sequence[Chapter]) -> Clarification:
-    """Ask for one of these chapters; of those without a number only if none has one."""
+    """Ask which of these chapters is meant. Chapters without a number are listed only if none has
+    one.
+    """
     numbered = [one for one in chapters if one.number is not None] or chapters
     sources = tuple(
         Source(page.paragraph_id, page.deep_link_url, one.name, page.heading_path, 0.0)

@@ -1,4 +1,4 @@
-"""Find what an answer is made from, and score how likely it is that it answers."""
+"""Find the context of an answer, and score how likely it is that the context answers."""
 
 from __future__ import annotations
 
@@ -52,25 +52,26 @@ class Retriever(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Consultation:
-    """A question with what the book has for it. Each step of `ConsultBook` adds to it."""
+    """A question with its context. Each step of `ConsultBook` adds to it."""
 
     request: AskRequest
     scope: SearchFilter
     """What may answer: the request's filter, narrowed by its scope."""
     found: SearchResult
     hits: Sequence[Hit]
-    """Those found that answerability is scored by, or where a definition is looked for."""
+    """The hits that answerability is scored by and definitions are looked for in."""
     analysis: QuestionAnalysis
     exercise: str = ""
     """Id of the exercise of the book that is asked, or ""."""
     score: float = 0.0
     """Answerability: how likely it is that the book answers, 0 to 1."""
     confidence: Confidence = Confidence.ANSWERED
-    """By the score alone: nothing is written yet. Certain where the book's structure answers."""
+    """From the score, before anything is written; ANSWERED where the structure of the book
+    answers."""
     context: Sequence[ContextPassage] = ()
     """The paragraphs that an answer is made from, in reading order; none for a refusal."""
     prepared: ExtractiveAnswer | None = None
-    """Parts of the context that answer as they stand, such as the exercise's solution."""
+    """Parts of the context that are the answer, such as the solution of an exercise."""
     verbatim: bool = False
     """Whether no model may write the answer."""
     searched_for: str = ""
@@ -118,11 +119,10 @@ class ConsultBook:
     """Token budget of the context."""
 
     async def read(self, request: AskRequest) -> Consultation:
-        """Raises QuestionError and what retrieval raises.
+        """Return the context for a question. Raises QuestionError and the errors of retrieval.
 
-        Misspelled words of the question are corrected before it is searched for. Without a model,
-        one that would not be answered is searched for and scored once more, with its abbreviations
-        written out.
+        Misspelled words are corrected before the search. Without a model, a question that would not
+        be answered is searched for once more, with its abbreviations written out.
         """
         page, scope = await self.locate(request)
         spelled = await self.vocabulary.corrected(request.question, scope.books)
@@ -137,9 +137,9 @@ class ConsultBook:
         return read if refused else await self._with_context(read, page)
 
     def _confidence(self, read: Consultation) -> Confidence:
-        """An exercise of the book is never refused.
+        """The confidence for the score; an exercise of the book is never refused.
 
-        A model reads what is not recognised as the book's language; quotations need another one.
+        A model reads questions in any language; quotations need one in the language of the book.
         """
         if read.exercise:
             return Confidence.ANSWERED
@@ -149,12 +149,12 @@ class ConsultBook:
         return self.refusal.confidence(read.score, other_language=other_language)
 
     def _raises(self, other: Consultation, read: Consultation) -> bool:
-        """Whether the other consultation gives a better answer."""
+        """Whether the other consultation has a better confidence and score."""
         better = self._confidence(other) is not self._confidence(read)
         return better and other.score > read.score
 
     async def locate(self, request: AskRequest) -> tuple[PageLocation | None, SearchFilter]:
-        """The page that the reader is on, if that is known, and what may answer."""
+        """The page that the reader is on, None if it is unknown, and the filter for the scope."""
         if request.scope is Scope.SELECTION and request.selection is None:
             message = "scope selection needs a selection"
             raise QuestionError(message)
@@ -208,10 +208,11 @@ class ConsultBook:
         return analyse(request.question, found.question, language, terms, bounds, patterns=patterns)
 
     async def _spelled_out(self, read: Consultation) -> Consultation:
-        """The same with the score of the question with its abbreviations written out, if higher.
+        """Return `read` with the score of the question with abbreviations written out, if that is
+        higher.
 
-        The context stays that of the question as it was asked: the book goes on with the short
-        form.
+        The context stays that of the original question, since the book uses the short form after
+        its first definition.
         """
         question, texts = read.request.question, [hit.chunk.text_content for hit in read.hits]
         short = [one for one in short_words(question) if read.analysis.terms(one)]
@@ -222,7 +223,7 @@ class ConsultBook:
         return replace(read, score=other.score) if self._raises(other, read) else read
 
     async def _compared_definitions(self, read: Consultation) -> list[Hit]:
-        """Where the book defines each of the compared things; empty unless it does all of them."""
+        """Hits that define the compared things; empty unless each of them is defined."""
         places: list[Hit] = []
         terms, known = read.analysis.terms, self.judge.chunk_terms
         for subject in read.analysis.compared:

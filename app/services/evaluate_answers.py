@@ -188,9 +188,9 @@ class EvaluateHelpful:
         book: BookId | None = None,
         advance: Callable[[int], None] = lambda _: None,
     ) -> HelpfulEvaluation:
-        """Ask every question in turn, of its own book or of `book`; `advance(1)` after each.
+        """Answer each question from its own book, or from `book`; call `advance(1)` after each.
 
-        Raises InputError when an answerable question has no key facts, and what `AnswerQuestion`
+        Raises InputError if an answerable question has no key facts, and what `AnswerQuestion`
         raises.
         """
         for question in questions:

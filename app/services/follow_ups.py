@@ -25,9 +25,9 @@ from app.services.term_upper_bounds import TermUpperBounds
 
 _LONGEST = 80  # characters of a term or heading
 _SAME = 0.6
-"""Share of a subject's terms by which it is one that was asked about."""
+"""Share of a subject's terms that count it as one already asked about."""
 _TELLING_HEADING = 2
-"""Terms that a heading must have: "Summary" and "Exercises" name no subject."""
+"""Fewest terms of a heading: "Summary" and "Exercises" name no subject."""
 _MEANS = {
     "en": 'What does "{}" mean?',
     "es": "¿Qué significa «{}»?",
@@ -68,7 +68,7 @@ _LABEL = re.compile(
     r"(?: \d[\d.]*)?",
     re.IGNORECASE,
 )
-"""Words that say what a paragraph is, "Note: ...", and not what it is about."""
+"""Labels such as "Note: ...", which name the kind of a paragraph and not its subject."""
 _NUMBER = re.compile(r"^(?:[^\W\d]+\s+)?\d+(?:(?:\.\d+)+[.:)]?|[.:)])\s+")
 _ASK_THEMSELVES = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION})
 
@@ -83,9 +83,9 @@ class Suggestion:
 def suggestions(
     asked: frozenset[int], hits: Sequence[Hit], terms: Terms, language: str
 ) -> Iterator[Suggestion]:
-    """Questions about what is defined in the hits and about their sections, nearest first.
+    """Questions about terms defined in the hits and about their sections, nearest first.
 
-    None about the terms that were asked, none twice. In `language`, around the book's words.
+    None about the terms that were asked, none twice. Worded in `language`, with the book's terms.
     """
     spoken = language if language in _MEANS else "en"
     seen = [asked]
@@ -107,7 +107,7 @@ def _is_said(about: frozenset[int], seen: Iterable[frozenset[int]]) -> bool:
 
 
 def _subjects(chunk: Chunk, terms: Terms) -> Iterator[tuple[str, dict[str, str], Passage | None]]:
-    """Subject, the question's wording, and the passage that marks the subject as a term."""
+    """Subject, the wording of the question, and the passage that marks the subject as a term."""
     for passage in chunk.passages:
         if passage.kind not in _ASK_THEMSELVES:
             marked = (" ".join(term.split()).strip(_ENDINGS) for term in passage.terms)
@@ -124,14 +124,14 @@ def _subjects(chunk: Chunk, terms: Terms) -> Iterator[tuple[str, dict[str, str],
 
 
 def _explained(about: frozenset[int], passage: Passage, terms: Terms) -> bool:
-    """Whether the passage says what the marked term is: words are marked for stress, too."""
+    """Whether the passage defines the marked term: authors mark words for emphasis, too."""
     if passage.kind is BlockKind.GLOSSARY_ENTRY:
         return True
     return is_called(about, passage.text, terms) or says_what_it_is(passage.text, about, terms)
 
 
 def _is_label(term: str, passage: Passage, language: str) -> bool:
-    """Whether it says what the paragraph is, "Note: ...", or no definition follows it.
+    """Whether the mark is a label of the paragraph, "Note: ...", or no definition follows it.
 
     "Speed: Twice that of ..." is recognised by the capital, so not in German.
     """
@@ -146,10 +146,11 @@ def _is_label(term: str, passage: Passage, language: str) -> bool:
 
 FOLLOW_UPS = 3
 TRIED = 6
-"""Questions that are checked at most: each costs a search."""
+"""Limit on the questions checked: each costs a search."""
 LEAST_SHARE = 0.43
-"""Of what the suggestion's terms could score, what one chunk must have: BM25 alone, at this share,
-refuses 91 % of the dev sets' foreign questions and 5 % of their own."""
+"""Threshold on the best chunk's BM25 score, as a share of the upper bound of the question's terms.
+At this share BM25 alone refuses 91 % of the out-of-domain questions of the dev sets and 5 % of the
+answerable ones."""
 
 _log = logging.getLogger(__name__)
 
@@ -160,7 +161,7 @@ class Searcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SuggestFollowUps:
-    """Checked by BM25 alone: a suggestion must not cost a call to a provider."""
+    """The use case. Suggestions are checked by BM25 alone, without a call to a provider."""
 
     retrieve: Searcher
     ceilings: TermUpperBounds
@@ -168,7 +169,7 @@ class SuggestFollowUps:
     async def after(
         self, analysis: QuestionAnalysis, hits: Sequence[Hit], scope: SearchFilter
     ) -> tuple[str, ...]:
-        """Return up to three questions; none when the index fails, since the answer stands."""
+        """Return up to three questions; none if the index fails, since the answer is complete."""
         asked, terms = analysis.own_terms, analysis.terms
         found: list[str] = []
         try:

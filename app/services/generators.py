@@ -27,13 +27,13 @@ from app.services.provider_failures import log_failure
 class GeneratedText:
     text: str
     citations_in_place: bool = False
-    """A sentence is cited before the next one begins, or not at all: what has no citation by then
-    can be attributed. Else citations may come until the end."""
+    """Whether citations follow their sentence at once, so that uncited sentences can be attributed
+    while the answer is written. Otherwise citations may come until the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedCitation:
-    """The generator says that `start:end` of its whole text rests on these paragraphs."""
+    """`text[start:end]` of the whole answer is supported by these paragraphs."""
 
     start: int
     end: int
@@ -45,14 +45,14 @@ class GeneratedEnd:
     usage: Usage
     finish_reason: str
     passages: tuple[AnswerPassage, ...] = ()
-    """Where the quotations stand; empty when a model wrote."""
+    """The passages quoted; empty if a model wrote."""
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedQuote:
-    """The book's own words: `text` is `context[passage].passage.text[start:end]` but for mark-up.
+    """A quotation: `text` is `context[passage].passage.text[start:end]` without mark-up.
 
-    `before` leads up to it, `after` ends it: a blank, a list's marker, a code fence.
+    `before` precedes it, `after` follows it: a space, a list marker, a code fence.
     """
 
     text: str
@@ -65,7 +65,7 @@ class GeneratedQuote:
 
 @dataclass(frozen=True, slots=True)
 class GeneratorReplaced:
-    """The generator wrote nothing; what follows is written by another one."""
+    """The first generator wrote nothing; the following events come from another one."""
 
     mode: AnswerMode
     declined: bool = False
@@ -79,21 +79,21 @@ GeneratorEvent: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class GenerationRequest:
-    """What an answer is written from."""
+    """Input of a generator."""
 
     question: str
-    """As the reader asks it; text that he selected is quoted in it."""
+    """The question; text that the reader selected is quoted in it."""
     history: Sequence[Turn]
     context: Sequence[ContextPassage]
     """The paragraphs in reading order."""
     analysis: QuestionAnalysis
     selected: str = ""
-    """Text that the reader asks about, and so knows."""
+    """Text that the reader asks about, and so has read."""
     prepared: ExtractiveAnswer | None = None
-    """Parts of the context that were chosen beforehand and answer without a model: the solution of
-    an exercise, a chapter's summary."""
+    """Parts of the context chosen before: the solution of an exercise, a chapter's summary. They
+    are the answer without a model."""
     answerability: float = 1.0
-    """How likely it is that the context answers, 0 to 1."""
+    """Answerability score, 0 to 1."""
 
 
 class Generator(Protocol):

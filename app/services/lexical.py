@@ -1,8 +1,8 @@
-"""What BM25 is told of a chunk and of a question: their words, and which terms are defined.
+"""Sparse vectors of chunks and questions: BM25 terms, and a term for each definition.
 
-Besides its words, a chunk's sparse vector has a term of its own for each thing that the author
-defines in it or gives a heading of its own, and a question that asks just for that thing has the
-same one. So the places that define a word are found however often the book uses it.
+A thing that the author defines in a chunk, or gives a heading of its own, adds a term to the
+chunk's vector; a question for just that thing has the same term. So the places that define a word
+are found however often the book uses it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from app.domain.retrieval.query import SparseVector
 from app.services.ports import SparseEncoder
 
 FINGERPRINT = "definitions-5"
-"""Changes with anything here that changes a chunk's vector."""
+"""Changed whenever the vector of a chunk would change."""
 
 _DEFINITION = 1.0
 """Weight of a definition in chunk and question; its rarity makes it count as a rare word does."""

@@ -1,4 +1,4 @@
-"""Where the reader is: the place in the book of a page's address, and of a paragraph."""
+"""Looks up where the reader is in a book, from the address of a page or a paragraph id."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from app.services.ports import BookManifest, VectorIndex
 
 @dataclass(frozen=True, slots=True)
 class PageLocator:
-    """Asks the index for a page, a paragraph or a file and no more. All raise StorageError."""
+    """Looks up pages, paragraphs and files in the index. All methods raise StorageError."""
 
     index: VectorIndex
 
     async def page(self, url: str, books: Sequence[BookId] = ()) -> PageLocation | None:
-        """Return the place of a page given by URL or path, in these books or in any."""
+        """Return the location of a page given by URL or path, in these books or in all."""
         key = page_key(url)
         manifests = await self._manifests(books)
         # Of two books with such a path, the one whose site the address is of.
@@ -35,9 +35,9 @@ class PageLocator:
         return None
 
     async def chapter_end(self, place: PageLocation) -> int | None:
-        """The last position that may be of the place's chapter; None if that ends with the book.
+        """The last position of the chapter at this place; None if it ends with the book.
 
-        Titles may come again: what counts is the first page after this one of another chapter.
+        Titles may repeat: the chapter ends before the first later page of another chapter.
         """
         following = await self.index.next_chapter(place.book, place.chapter, place.position)
         return None if following is None else following - 1
@@ -71,7 +71,7 @@ class PageLocator:
     async def _solution_labelled(
         self, label: tuple[int, ...], book: BookId
     ) -> tuple[list[Chunk], tuple[str, ...]]:
-        """The book's solutions, and the ids of those labelled so: "Solution 4.2"."""
+        """Return the book's solutions, and the ids of those with this label: "Solution 4.2"."""
         solutions = SearchFilter(books=(book,), kinds=(BlockKind.SOLUTION,))
         chunks = await self.index.matching(solutions) if label else []
         found = [one for chunk in chunks for one in chunk.passages]

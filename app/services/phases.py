@@ -15,7 +15,7 @@ def ignore(_: int) -> None:
 
 
 class ProgressReporter(Protocol):
-    """Where a long run tells how far it is; the command line draws it."""
+    """Reports the progress of a long run; the command line draws it."""
 
     def start(self, phase: str, total: int, unit: str) -> None: ...
 

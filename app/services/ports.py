@@ -1,6 +1,6 @@
-"""Protocols for what leaves the process; owned by the use cases, implemented by adapters.
+"""Protocols for what leaves the process; the use cases own them, the adapters implement them.
 
-Every method may raise the errors of `app.domain.errors`, and no other on purpose.
+Every method may raise the errors of `app.domain.errors` and no others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from app.domain.retrieval.query import (
 
 
 class Embedder(Protocol):
-    """Texts to vectors. `model` and `dimension` identify the vector space."""
+    """Embeds texts. `model` and `dimension` identify the vector space."""
 
     @property
     def model(self) -> str: ...
@@ -31,14 +31,13 @@ class Embedder(Protocol):
     def dimension(self) -> int: ...
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        """One vector a text, in order; any number of texts (the adapter batches)."""
+        """Return one vector for each text, in order; the adapter splits any number into batches."""
         ...
 
     def embed_batches(self, texts: Sequence[str]) -> AsyncIterator[tuple[int, list[Vector]]]:
-        """Yield (position of the batch's first text, its vectors) as batches finish.
+        """Yield (position of the batch's first text, its vectors) as batches finish, in any order.
 
-        Every text gets its vector or an error is raised; batches may come in any order, so that
-        the caller can keep each at once.
+        Every text gets its vector, or an error is raised.
         """
         ...
 
@@ -46,29 +45,29 @@ class Embedder(Protocol):
 
 
 class ContextEmbedder(Embedder, Protocol):
-    """An embedder that gives a vector for each token, and so one of a text within others."""
+    """An embedder with a vector for each token, so that a text can be embedded in its document."""
 
     async def embed_in_context(self, texts: Sequence[str]) -> list[Vector]:
-        """One vector a text, in order, made within all of them as one document."""
+        """Return one vector for each text, embedded together as one document."""
         ...
 
 
 class EmbeddingCache(Protocol):
-    """Vectors by (model, dimension, exact text); survives crashes and other generations.
+    """Vectors by (model, dimension, exact text); they survive crashes and new generations.
 
-    Where more than a text decides a vector, a key that holds all of it stands for the text.
+    If a vector depends on more than the text, the key has all it depends on in place of the text.
     """
 
     async def get(self, model: str, dimension: int, texts: Sequence[str]) -> list[Vector | None]:
-        """In the order of `texts`; None where the cache has none."""
+        """Return the vectors in the order of `texts`; None for a text that is not cached."""
         ...
 
     async def faults(self) -> list[str]:
-        """What is wrong with the store, a line each; nothing when there is none yet."""
+        """Return the faults of the store, one line each; none if there is no store yet."""
         ...
 
     async def missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
-        """The distinct texts that the cache has no vector of, in their order."""
+        """Return the distinct texts without a cached vector, in order."""
         ...
 
     async def put(
@@ -77,14 +76,14 @@ class EmbeddingCache(Protocol):
 
 
 class LedgerStore(Protocol):
-    """The ledgers of paragraph ids, one a book."""
+    """The ledgers of paragraph ids, one for each book."""
 
     async def load(self, book: BookId) -> Ledger:
         """Return an empty ledger for a book that has none."""
         ...
 
     async def locate(self, book: BookId, paragraph_id: str) -> Located | None:
-        """One id or alias, without reading the rest; None if it was never known."""
+        """Look up one id or alias without reading the whole ledger; None if it is unknown."""
         ...
 
     async def save(self, book: BookId, ledger: Ledger) -> None:
@@ -92,41 +91,41 @@ class LedgerStore(Protocol):
         ...
 
     async def revision(self, book: BookId) -> str:
-        """Changes when the stored ledger does; "" for a book that has none."""
+        """Return a value that changes with the stored ledger; "" for a book that has none."""
         ...
 
     async def faults(self, book: BookId) -> list[str]:
-        """What is wrong with the stored ledger, a line each; nothing for a book that has none."""
+        """Return the faults of the stored ledger, one line each; none for a book that has none."""
         ...
 
 
 class LastRunStore(Protocol):
-    """What the last ingest of each book saw and said: only ever a short cut, so it may be lost."""
+    """Input and report of each book's last ingest. It only saves time, so it may be lost."""
 
     async def recall(self, book: BookId) -> str:
-        """Return "" when nothing is remembered."""
+        """Return "" if nothing is stored."""
         ...
 
     async def remember(self, book: BookId, text: str) -> None:
-        """Failing to is not an error."""
+        """Store the text; a failure is ignored."""
         ...
 
 
 class SparseEncoder(Protocol):
-    """Text to BM25 term weights; the index multiplies in the inverse document frequency."""
+    """Encodes text as BM25 term weights; the index multiplies in the inverse document frequency."""
 
     def encode_document(self, text: str, language: str) -> SparseVector: ...
 
     def encode_query(self, text: str, language: str) -> SparseVector: ...
 
     def terms(self, text: str, language: str) -> list[int]:
-        """The ids that `encode_document` counts, in the text's order, repeats kept."""
+        """Return the ids that `encode_document` counts, in the order of the text, with repeats."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class BookManifest:
-    """What an index knows of a book's generation."""
+    """Description of a generation of a book, stored in the index."""
 
     book: BookId
     title: str
@@ -138,25 +137,26 @@ class BookManifest:
     base_url: str
     language: str
     fingerprint: str
-    """Hash of all that decides the chunks and vectors: the same means nothing to do."""
+    """Hash of everything that determines chunks and vectors; if it is equal, an ingest changes
+    nothing."""
     chunks: int
     tokens: int
     files: int
     created_at: str
     """ISO 8601, UTC."""
     generation: int = 0
-    """Given by the index at publication; counts up from 1."""
+    """Set by the index at publication; counts from 1."""
     size_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """What is wrong with a book's index."""
+    """Damage of a book's index."""
 
     reason: str
-    """For the operator: it may name files."""
+    """For the operator; it may name files."""
     answers: bool = False
-    """Whether the generation before answers instead; else the book is left out of everything."""
+    """Whether the previous generation answers instead; otherwise the book is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,35 +174,37 @@ class GenerationWriter(Protocol):
     async def write(self, points: Sequence[IndexPoint]) -> None: ...
 
     async def publish(self, manifest: BookManifest) -> BookManifest:
-        """Check the count against the manifest and switch readers over in one step."""
+        """Compare the number of points with the manifest and switch readers in one step."""
         ...
 
     async def abandon(self) -> None:
-        """Leave nothing behind. Safe to call after `publish`, which it does not undo."""
+        """Delete the generation. Does nothing after `publish`."""
         ...
 
 
 class VectorIndex(Protocol):
     """Chunks with a dense and a sparse vector each, in published generations of books.
 
-    What asks several books, or any, leaves out those that cannot be read, which `damaged` names
-    then; it raises StorageError when none of them can be.
+    Operations on several books leave out those that cannot be read, which `damaged` then names.
+    They raise StorageError if none of the books can be read.
     """
 
     async def books(self) -> list[BookManifest]:
-        """The generation that answers of each book that can be read, by book id."""
+        """Return the manifest of each readable book, by book id."""
         ...
 
     async def damaged(self) -> Mapping[BookId, Damage]:
-        """The books that are known to be damaged by what was asked so far."""
+        """Return the damaged books known so far."""
         ...
 
     async def begin(self, book: BookId, dimension: int) -> GenerationWriter:
-        """Start a generation. IndexBusy when another process is writing this book."""
+        """Start a generation. IndexBusy if another process is writing this book."""
         ...
 
     async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
-        """Of the current generation: chunk id to its paragraph ids. BookNotFound if none."""
+        """Return chunk id to paragraph ids for the current generation. BookNotFound if there is
+        none.
+        """
         ...
 
     async def search(
@@ -212,72 +214,74 @@ class VectorIndex(Protocol):
         limit: int,
         filter: SearchFilter,
     ) -> Candidates:
-        """The best `limit` chunks by each vector that is given; no payload is read."""
+        """Return the best `limit` chunks for each given vector; no payload is read."""
         ...
 
     async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
-        """The best BM25 score that a chunk of these books, or of any, has by each term alone.
+        """Return for each term alone the best BM25 score of a chunk of these books, or of all.
 
-        0 for a term that no chunk has.
+        0 for a term that is in no chunk.
         """
         ...
 
     async def fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
-        """In the order of `chunk_ids`; ids that are not in the index are left out.
+        """Return chunks in the order of `chunk_ids`; unknown ids are left out.
 
-        Chunks of the generation before are found too: a question whose search came before a
-        switch gets its chunks after it.
+        Chunks of the previous generation are found too, for questions that searched before a
+        switch.
         """
         ...
 
     async def matching(self, filter: SearchFilter) -> list[Chunk]:
-        """All chunks that the filter leaves, by book, then by chunk id.
+        """Return all chunks that match the filter, by book, then by chunk id.
 
-        BookNotFound if the filter names a book that there is none of.
+        BookNotFound if the filter names a book that is not indexed.
         """
         ...
 
     async def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
-        """The first position after this one that is of another chapter; None if none follows."""
+        """Return the first later position in another chapter; None if there is none."""
         ...
 
     async def find_paragraph(self, paragraph_id: str, book: BookId | None = None) -> Passage | None:
-        """The passage with this id, in this book or in any."""
+        """Return the passage with this id, in this book or in any."""
         ...
 
     async def remove(self, book: BookId) -> None:
-        """All generations of the book. BookNotFound if there is none."""
+        """Remove all generations of the book. BookNotFound if there is none."""
         ...
 
     async def check(self) -> None:
-        """Look at every book, for `damaged`. StorageError if the index cannot answer now."""
+        """Check every book, for `damaged`. StorageError if the index cannot answer now."""
         ...
 
 
 class BookStore(VectorIndex, Protocol):
-    """The index as those who keep the books in it see it."""
+    """The index for the operator's commands and for ingests."""
 
     async def manifest(self, book: BookId) -> BookManifest | None:
-        """Of the current generation. IndexUnreadable if of another version, or damaged."""
+        """Return the manifest of the current generation. IndexUnreadable if it is damaged or of
+        another version.
+        """
         ...
 
     async def faults(self, book: BookId, *, before: bool = False) -> list[str]:
-        """What is wrong with the current generation, or the one before, a line each.
+        """Return the faults of the current or the previous generation, one line each.
 
-        For the operator. Everything that can be read is compared with what was published.
-        BookNotFound if none.
+        Everything readable is compared with what was published. BookNotFound if there is no such
+        book.
         """
         ...
 
     async def repair(self, book: BookId) -> BookManifest:
         """Switch readers to the newest generation without faults.
 
-        StorageError when there is none, BookNotFound, IndexBusy while the book is being written.
+        StorageError if there is none, BookNotFound, IndexBusy while the book is being written.
         """
         ...
 
     async def rollback(self, book: BookId) -> BookManifest:
-        """Switch readers to the generation before; a second rollback switches forth again.
+        """Switch readers to the previous generation; a second rollback switches back.
 
         BookNotFound if there is no such book, InputError if it has only one generation, IndexBusy
         while it is being written.
@@ -285,9 +289,9 @@ class BookStore(VectorIndex, Protocol):
         ...
 
     def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
-        """All of the current generation in pages, ascending by chunk id. BookNotFound if none.
+        """Yield all points of the current generation in pages, ascending by chunk id.
 
-        Dense vectors come as the store keeps them: scaled to length 1.
+        Dense vectors are as stored: scaled to length 1. BookNotFound if there is no such book.
         """
         ...
 
@@ -296,11 +300,11 @@ class Reranker(Protocol):
     async def rerank(
         self, question: str, texts: Sequence[str], top_n: int
     ) -> list[tuple[int, float]]:
-        """(position in `texts`, relevance 0 to 1) by descending relevance."""
+        """Return (position in `texts`, relevance 0 to 1) by descending relevance."""
         ...
 
 
 class QuestionRewriter(Protocol):
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
-        """The question as someone would ask it who has not read the history. ProviderError."""
+        """Return the question so that it can be understood without the history. ProviderError."""
         ...

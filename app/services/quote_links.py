@@ -1,4 +1,6 @@
-"""Lead a citation's link to the very words that are quoted, where the page has them once."""
+"""Adds a text fragment to the link of a citation: the quoted words, if they are unique on the
+page.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class LinkQuotes:
-    """Reads a page from the index when it is first cited; a failure leaves the link as it was."""
+    """The use case. A cited page is read from the index once; if that fails, the link stays as it
+    was.
+    """
 
     index: VectorIndex
     _pages: LRUCache[tuple[str, int, str], PageText] = field(
@@ -33,7 +37,7 @@ class LinkQuotes:
     )
 
     async def event(self, event: AnswerEvent) -> AnswerEvent:
-        """The event, the links of its citations led to their quotes."""
+        """Return the event with its citations' links pointing to their quotes."""
         if isinstance(event, CitationFound):
             return CitationFound(await self._linked(event.citation))
         if isinstance(event, Finished) and event.answer.citations:
@@ -62,13 +66,13 @@ class LinkQuotes:
         return page
 
     async def _blocks(self, manifest: BookManifest, file: str) -> Sequence[str]:
-        """The texts of a page, each once."""
+        """The distinct texts of a page."""
         chunks = await self.index.matching(SearchFilter(books=(manifest.book,), files=(file,)))
         return [one.text for one in _distinct(p for chunk in chunks for p in chunk.passages)]
 
 
 def _distinct(passages: Iterable[Passage]) -> Iterable[Passage]:
-    """In reading order, without those that are part of another."""
+    """The passages in reading order, without those that are part of another."""
     end = 0
     for one in sorted(set(passages), key=lambda one: (one.start, -one.end)):
         if one.end > end:

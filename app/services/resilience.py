@@ -1,9 +1,9 @@
-"""What keeps a slow or dead provider from costing every reader its timeout: wrappers over ports.
+"""Time limits and circuit breakers for calls to providers, as wrappers over the ports.
 
-A call has a time limit, and a circuit breaker counts how it ends (Nygard 2018, "Release It!",
-chapter 5). After a few failures in a row the circuit is open: calls fail at once, so that search
-goes on with BM25 alone and answers with the book's own sentences. After a while one call is let
-through as a trial; when it succeeds, the circuit is closed again.
+They keep a slow or dead provider from costing every reader its timeout. A circuit breaker counts
+how calls end (Nygard 2018, "Release It!", chapter 5). After a few failures in a row the circuit is
+open: calls fail at once, so search uses BM25 alone and answers are extractive. Later one call is
+let through as a trial; if it succeeds, the circuit is closed again.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class CircuitBreaker:
-    """For the calls of one event loop to one endpoint; times in seconds.
+    """Circuit breaker for the calls of one event loop to one endpoint; times in seconds.
 
-    An unavailable provider is a failure. A refused input or key is a success: somebody answered.
-    What was cancelled, or held back by a rate limit, says nothing.
+    An unavailable provider is a failure. A refused input or key is a success, since the provider
+    answered. Cancelled and rate-limited calls do not count.
     """
 
     name: str
-    """Of the endpoint, for log and errors."""
+    """Name of the endpoint, for log and errors."""
     failures: int
-    """In a row, that open the circuit."""
+    """Failures in a row that open the circuit."""
     open_seconds: float
     clock: Callable[[], float]
     _failed: int = field(default=0, init=False)
@@ -49,7 +49,7 @@ class CircuitBreaker:
 
     @contextmanager
     def call(self) -> Iterator[None]:
-        """Raise ProviderUnavailable at once while open; learn from how the block ends."""
+        """Raise ProviderUnavailable while the circuit is open; count how the block ends."""
         trial = self._admit()
         try:
             yield
@@ -93,7 +93,7 @@ class CircuitBreaker:
 
 
 async def in_time(work: Awaitable[T], seconds: float, what: str) -> T:
-    """Return what `work` returns. ProviderUnavailable when it takes longer; `what` names it."""
+    """Return the result of `work`. ProviderUnavailable, with `what`, if it takes longer."""
     try:
         async with asyncio.timeout(seconds) as limit:
             return await work
@@ -106,9 +106,9 @@ async def in_time(work: Awaitable[T], seconds: float, what: str) -> T:
 async def stream_with_deadline(
     events: AsyncIterator[T], seconds: float, what: str
 ) -> AsyncGenerator[T, None]:
-    """Yield the events. ProviderUnavailable when they are not all there after `seconds`.
+    """Yield the events. ProviderUnavailable if they do not end within `seconds`.
 
-    The time that the reader of the events takes counts as well.
+    The time that the consumer takes counts as well.
     """
     deadline = asyncio.get_running_loop().time() + seconds
     try:
@@ -178,7 +178,7 @@ class GuardedEmbedder:
 
 @dataclass(frozen=True, slots=True)
 class GuardedReranker:
-    """A `Reranker` that ranks in time or not at all."""
+    """A `Reranker` with a time limit and a circuit breaker."""
 
     reranker: Reranker
     breaker: CircuitBreaker
@@ -194,11 +194,11 @@ class GuardedReranker:
 
 @dataclass(frozen=True, slots=True)
 class GuardedRewriter:
-    """A `QuestionRewriter` that answers in time or not at all."""
+    """A `QuestionRewriter` with a time limit and a circuit breaker."""
 
     rewriter: QuestionRewriter
     breaker: CircuitBreaker
-    """Of its own: a model too slow for this may still write answers."""
+    """Its own breaker: a model too slow for rewriting may still write answers."""
     seconds: float
 
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
@@ -209,12 +209,12 @@ class GuardedRewriter:
 
 @dataclass(frozen=True, slots=True)
 class GuardedGenerator:
-    """A `Generator` that begins in time or not at all; what follows has the adapter's limits."""
+    """A `Generator` with a time limit on its first event; the adapter limits the rest."""
 
     generator: Generator
     breaker: CircuitBreaker
     first_seconds: float
-    """Until the first event."""
+    """Limit until the first event."""
 
     @property
     def model(self) -> str:
