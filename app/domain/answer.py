@@ -121,8 +121,8 @@ class Answer:
     confidence: Confidence = Confidence.ANSWERED
     citations: tuple[Citation, ...] = ()
     passages: tuple[AnswerPassage, ...] = ()
-    """Of an extractive answer: where its sentences stand, at most three, best first; of a chapter's
-    summary or a quiz, its parts."""
+    """Passages of an extractive answer, at most three, best first; the parts of a chapter's summary
+    or a quiz."""
     sources: tuple[Source, ...] = ()
     """Paragraphs of the context; in a refusal, the nearest sections."""
     degraded: tuple[str, ...] = ()

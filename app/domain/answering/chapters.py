@@ -18,7 +18,7 @@ from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import words
 
 MAX_SECTIONS = 12
-"""Of an outline: more are shown by the level of headings above."""
+"""Limit on the sections of an outline; a longer one uses a higher heading level."""
 _NO_TEXT = NEVER_QUOTED | {BlockKind.FIGURE, BlockKind.FOOTNOTE, BlockKind.REFERENCE}
 
 _SUMMARY_TITLES = {
@@ -33,7 +33,7 @@ _SUMMARY_TITLES = {
     "pt": "resumo, recapitulação, conclusão, conclusões, pontos principais, em resumo",
     "it": "riassunto, riepilogo, sommario, conclusione, conclusioni, punti chiave, in breve",
 }
-"""By language: what the title of a summary begins or ends with."""
+"""By language: what the title of a summary starts or ends with."""
 _SUMMARIES = tuple(
     f" {title.strip()} " for listed in _SUMMARY_TITLES.values() for title in listed.split(",")
 )
@@ -41,13 +41,14 @@ _FRONT_MATTER = frozenset(
     "preface foreword prologue introduction acknowledgements vorwort geleitwort einleitung prefacio"
     " prólogo introducción préface avant propos prefácio introdução prefazione introduzione".split()
 )
-"""Titles of single pages before the first chapter, which no number counts."""
+"""Titles of pages before the first chapter, which are not counted."""
 _TITLE_NUMBER = re.compile(r"(?:(?P<noun>[^\W\d_]+) )?(?P<number>\d{1,3})(?=[.:)\s]|$)")
 _FILE_NUMBER = re.compile(
     r"(?:^|/)(?:ch|chap|chapter|kapitel|capitulo|chapitre)?[-_]?(\d{1,3})(?!\d)", re.IGNORECASE
 )
 _FEWEST_NUMBERED = 2
-"""Chapters with a number in title or file name: fewer may be chance ("12 rules")."""
+"""Least number of chapters with a number in title or file name: fewer may be chance ("12
+rules")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +60,9 @@ class Chapter:
     pages: tuple[Chunk, ...]
     """The first chunk of each page, in reading order."""
     exercises: bool = False
-    """Whether one of its blocks is an exercise."""
+    """Whether the chapter has an exercise."""
     number: int | None = None
-    """In its title, else in its first file's name, else by its place in the book."""
+    """Number in the title, else in the name of the first file, else its position in the book."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -69,16 +70,16 @@ class Chapter:
 
     @property
     def name(self) -> str:
-        """The title with the number in front, if it has one."""
+        """The title, preceded by the number if there is one."""
         numbered = self.number is None or _number_in_title(self.title) is not None
         return self.title if numbered else f"{self.number}. {self.title}"
 
 
 def chapters_of(chunks: Iterable[Chunk]) -> list[Chapter]:
-    """The chapters of a book, given all its chunks, in reading order.
+    """Return the chapters of a book in reading order, from all its chunks.
 
-    A page that is a chapter by itself and whose title comes again, such as "Introduction", opens
-    the chapter after it.
+    A chapter of one page with a repeated title, such as "Introduction", becomes part of the next
+    chapter.
     """
     ordered = sorted(chunks, key=lambda chunk: (chunk.position, chunk.chunk_index))
     by_title = [
@@ -97,13 +98,13 @@ def chapters_of(chunks: Iterable[Chunk]) -> list[Chapter]:
 
 
 def page_of(chapter: Chapter, file: str) -> Chapter:
-    """One page of a chapter as a chapter of its own."""
+    """Return one page of a chapter as a chapter."""
     pages = tuple(page for page in chapter.pages if page.file == file)
     return replace(chapter, title=pages[0].heading_path[0], pages=pages, number=None)
 
 
 def context_of(chunks: Iterable[Chunk], count_tokens: Callable[[str], int]) -> list[ContextPassage]:
-    """Every paragraph of these chunks once, in reading order; headings too."""
+    """Return every paragraph of these chunks once, in reading order, headings included."""
     placed: dict[tuple[int, int, int], ContextPassage] = {}
     for chunk in chunks:
         for passage in chunk.passages:
@@ -129,14 +130,15 @@ def context_of(chunks: Iterable[Chunk], count_tokens: Callable[[str], int]) -> l
 
 
 def summary_sections(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
-    """The text of each section whose heading calls it a summary; empty if there is none."""
+    """Return the text of each section with the heading of a summary; empty if there is none."""
     text = [one for one in context if one.passage.kind not in _NO_TEXT]
     groups = groupby(text, key=lambda one: (one.file, _summary_heading(one.passage)))
     return [[*group] for (_, heading), group in groups if heading]
 
 
 def outline(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
-    """The first two paragraphs of each section, at the deepest level with few enough sections.
+    """Return the first two paragraphs of each section, at the deepest level with few enough
+    sections.
 
     Level 0 is the page.
     """
@@ -152,10 +154,10 @@ def outline(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
 
 
 def exercises(context: Sequence[ContextPassage]) -> list[ContextPassage]:
-    """The exercises in reading order.
+    """Return the exercises in reading order.
 
-    Where the heading above one asks the question, the heading's text stands for it: what is below
-    are choices, often with their solution.
+    If the heading above an exercise asks the question, its text replaces the exercise: the text
+    below it has choices, often with their solution.
     """
     return [_asked(one) for one in context if one.passage.kind is BlockKind.EXERCISE]
 
@@ -163,9 +165,10 @@ def exercises(context: Sequence[ContextPassage]) -> list[ContextPassage]:
 def exercise_numbered(
     context: Sequence[ContextPassage], chapter: int | None, number: int
 ) -> Passage | None:
-    """A chapter's exercise with the label "4.2" or "2"; if none has a label, the one at this place.
+    """Return the exercise with the label "4.2" or "2"; if none has a label, the one at this
+    position.
 
-    Without a `chapter` the context is of the whole book, and only the label "2" is looked for.
+    If `chapter` is None, the context is the whole book, and only the label "2" is looked for.
     """
     tasks = [one.passage for one in context if one.passage.kind is BlockKind.EXERCISE]
     labels = {task_label(one): one for one in reversed(tasks)}
@@ -176,7 +179,9 @@ def exercise_numbered(
 
 
 def task_label(task: Passage) -> tuple[int, ...]:
-    """(4, 2) of an exercise or solution under or with the label "4.2"; () if it has none."""
+    """Return (4, 2) for an exercise or solution labelled "4.2" in its text or heading; () if
+    unlabelled.
+    """
     heading = task.heading_path[-1] if task.heading_path else ""
     return label_numbers(heading) or label_numbers(task.text)
 
@@ -212,7 +217,7 @@ def _numbered(chapters: Sequence[Chapter]) -> list[Chapter]:
 
 
 def _merged(chapters: Sequence[Chapter]) -> list[Chapter]:
-    """Adjoining chapters of one number, such as a landing page and its section, as one."""
+    """Merge adjacent chapters with one number, such as a landing page and its section."""
     found: list[Chapter] = []
     for one in chapters:
         last = found[-1] if found else None
@@ -246,7 +251,7 @@ def _is_front_matter(chapter: Chapter) -> bool:
 
 
 def _summary_heading(passage: Passage) -> tuple[str, ...]:
-    """The heading path down to the first heading that calls its section a summary, or ()."""
+    """The heading path up to the first heading of a summary; () if there is none."""
     path = passage.heading_path
     for at, heading in enumerate(path, 1):
         title = f" {' '.join(words(heading))} "
@@ -256,7 +261,7 @@ def _summary_heading(passage: Passage) -> tuple[str, ...]:
 
 
 class Asking(StrEnum):
-    """What the request leaves open, or what the book lacks."""
+    """What the request does not say, or the book does not have."""
 
     BOOK = "book"
     CHAPTER = "chapter"
@@ -296,9 +301,9 @@ TERM_QUESTIONS = {
     "es": "¿Qué es {}?",
     "fr": "Que signifie {} ?",
 }
-"""How a quiz asks for a glossary term."""
+"""Question for a glossary term, by language."""
 
 
 def clarifying_question(asking: Asking, language: str, names: Sequence[str] = ()) -> str:
-    """What to say, with the names of the books or chapters that there are."""
+    """The question back to the reader, with the names of the books or chapters to choose from."""
     return _TEXTS[language][asking].format("; ".join(names))

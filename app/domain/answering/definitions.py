@@ -18,13 +18,14 @@ from app.domain.retrieval.query import Hit
 from app.domain.terms import Terms, words
 
 Name: TypeAlias = tuple[str, ...]
-"""Words as `words` gives them."""
+"""Words as returned by `words`."""
 
 
 def term_match_score(term: str, name: Name) -> int:
-    """2 if the term, or its abbreviation, is just these words, 1 if but for the plural, else 0.
+    """Term match score: 2 if the term, or its abbreviation, is exactly these words; 1 if the number
+    differs; else 0.
 
-    Terms of one stem are told apart by it: hybrid and hybridization, test and testes.
+    It distinguishes terms with the same stem: hybrid and hybridization, test and testes.
     """
     readings = {tuple(words(form)) for form in term_forms(term)}
     if name in readings:
@@ -39,9 +40,9 @@ def _same_but_for_number(name: Name, other: Name) -> bool:
 
 
 POOL = 30
-"""Hits among which the place that defines a term is looked for."""
+"""Hits in which the definition of a term is looked for."""
 PLACES = 2
-"""Of those, how many are moved to the front."""
+"""Limit on the hits moved to the front."""
 
 _PROSE = frozenset({BlockKind.PARAGRAPH, BlockKind.ADMONITION, BlockKind.QUOTE, BlockKind.LIST})
 
@@ -99,7 +100,7 @@ _SENTENCE_BEGINS = re.compile(r"[.!?]\s+|\n")
 
 
 def defined_terms(question: str, terms: Terms) -> frozenset[int]:
-    """The terms of X in "what is X?"; empty for other questions, and when X is long."""
+    """Return the terms of X in "what is X?"; empty for other questions, and if X is long."""
     what = terms(_what(question) or "")
     return what if len(what) <= _LONGEST_TERM else frozenset()
 
@@ -110,22 +111,22 @@ def _what(question: str) -> str | None:
 
 
 def name_asked(question: str) -> Name:
-    """The words of X in "what is X?" as they are written; none for other questions."""
+    """Return the words of X in "what is X?" as written; empty for other questions."""
     asked = tuple(words(_what(question) or ""))
     return asked[1:] if asked[:1] and asked[0] in _ARTICLES else asked
 
 
 def defines(passage: Passage, asked: frozenset[int], terms: Terms) -> bool:
-    """Whether the author marks a term of just these words, or abbreviated so, as defined here.
+    """Whether the author marks a term of exactly these words, or its abbreviation, as defined here.
 
-    Not where it is only named, to be explained elsewhere.
+    False if the passage only refers to another definition.
     """
     marked = any(terms(form) == asked for term in passage.terms for form in term_forms(term))
     return marked and not (only_refers(passage) or EXPLAINED_ELSEWHERE.search(passage.text))
 
 
 def only_refers(passage: Passage) -> bool:
-    """Whether all that an entry says of its term is where to look: "See lock file."."""
+    """Whether an entry only refers to another: "See lock file."."""
     return bool(referred_to(definition_in(passage)))
 
 
@@ -136,21 +137,21 @@ def definitions_first(
     terms_of: Callable[[Chunk], ChunkTerms],
     name: Name = (),
 ) -> list[Hit]:
-    """The hits with those that define the term in front, glossary before text, scored as the best.
+    """Move the hits that define the term to the front, glossary before text, with the best score.
 
-    A term that stands everywhere in a book leaves its definition anywhere in the ranking.
+    The definition of a term that is everywhere in a book may have any rank.
     """
     return in_front(places_that_define(hits, asked, terms, terms_of, name), hits)
 
 
 def _mentions(known: ChunkTerms, asked: frozenset[int]) -> bool:
-    """Whether all of the terms stand in a sentence, in the headings or in a term defined here."""
+    """Whether a sentence, the headings or a term defined here has all of the terms."""
     told = (sentence.terms for sentence in known.sentences)
     return any(map(asked.issubset, itertools.chain([known.heading], known.defined, told)))
 
 
 def in_front(front: Sequence[Hit], hits: Sequence[Hit]) -> list[Hit]:
-    """All of them, each chunk once."""
+    """Return both, each chunk once."""
     found: dict[tuple[str, str], Hit] = {}
     for hit in (*front, *hits):
         found.setdefault((hit.chunk.book, hit.chunk.chunk_id), hit)
@@ -164,10 +165,10 @@ def places_that_define(
     terms_of: Callable[[Chunk], ChunkTerms],
     name: Name = (),
 ) -> list[Hit]:
-    """Up to two of the hits, scored as the best; none if `asked` is empty.
+    """Return up to two hits that define the term, with the best score; none if `asked` is empty.
 
-    A glossary entry for the term goes first, then text where it is marked, then a sentence that
-    says what it is, then a section named so. Of several entries, those named most as `name` is.
+    The order: a glossary entry, a marked term, a defining sentence, a section with this heading. Of
+    several entries, those with the best match of `name`.
     """
     if not asked or not hits:
         return []
@@ -182,19 +183,21 @@ def places_that_define(
 
 
 def _greatest(found: Sequence[int], score: Callable[[int], int]) -> list[int]:
-    """Those with the highest score."""
+    """Return those with the highest score."""
     scores = [score(one) for one in found]
     return [one for one, scored in zip(found, scores, strict=True) if scored == max(scores)]
 
 
 def _name_match(hit: Hit, asked: frozenset[int], terms: Terms, name: Name) -> int:
-    """The best term match score of the terms that are defined there."""
+    """Return the best term match score of the terms defined in the hit."""
     passages = (one for one in hit.chunk.passages if defines(one, asked, terms))
     return max((term_match_score(term, name) for one in passages for term in one.terms), default=0)
 
 
 def speaks_of(asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms: Terms) -> float:
-    """1 if what stands before the verb is just what was asked for, less if it is more, or 0."""
+    """Return 1 if the subject before the verb is exactly what was asked for, less if it is more,
+    else 0.
+    """
     found = verb.search(sentence)
     if not found or found.start() > _LONGEST_SUBJECT or _POINTS_AT.match(sentence):
         return 0.0
@@ -210,7 +213,7 @@ def speaks_of(asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms
 
 
 def is_called(asked: frozenset[int], sentence: str, terms: Terms) -> bool:
-    """Whether it says of something that it is called so: "These pieces are known as tokens."."""
+    """Whether the sentence names the term: "These pieces are known as tokens."."""
     for called in _CALLED.finditer(sentence):
         named = called["name"].split()
         if any(terms(" ".join(named[:size])) == asked for size in range(1, len(named) + 1)):
@@ -237,12 +240,12 @@ def _named(hit: Hit, asked: frozenset[int], terms: Terms) -> bool:
 
 
 def is_named(path: Sequence[str], asked: frozenset[int], terms: Terms) -> bool:
-    """Whether the section at the end of the headings is named by just these words."""
+    """Whether the innermost heading is exactly these words."""
     return bool(path) and any(terms(form) == asked for form in heading_forms(path[-1]))
 
 
 def says_what_it_is(text: str, asked: frozenset[int], terms: Terms) -> bool:
-    """Whether a sentence begins with just these terms and tells what they are."""
+    """Whether a sentence starts with exactly these terms and defines them."""
     return any(
         speaks_of(asked, sentence, SAYS_WHAT_IT_IS, terms) == 1.0
         for sentence in _SENTENCE_BEGINS.split(text)

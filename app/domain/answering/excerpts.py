@@ -1,4 +1,4 @@
-"""Answers that are chosen parts of the book: a summary, an outline, exercises."""
+"""Answers made of whole parts of the book: a summary, an outline, exercises."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from app.domain.document import BlockKind, Span
 from app.domain.retrieval.query import ContextPassage
 
 MAX_WORDS = 250
-"""Of all excerpts of a chapter together, unless the first unit of each has more."""
+"""Limit on the words of all excerpts of a chapter, unless the first unit of each has more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Adjoining units of a section: whole blocks, or the sentences that one begins with."""
+    """Adjacent units of a section: whole blocks, or the first sentences of one."""
 
     units: tuple[Unit, ...]
 
@@ -27,10 +27,10 @@ class Excerpt:
 def leading(
     sections: Sequence[Sequence[ContextPassage]], split_sentences: SplitSentences, language: str
 ) -> tuple[list[ContextPassage], list[Excerpt]]:
-    """How each section begins, with all of them in `MAX_WORDS` words; and the context they are of.
+    """Return the context and the beginning of each section, at most `MAX_WORDS` words together.
 
-    Of each section whole blocks, as long as its share of the words is not used up; if the first
-    block has more, the sentences or items that it begins with.
+    Each section has an equal share of the words, filled with whole blocks; if the first block is
+    longer, with its first sentences or items.
     """
     context = [one for section in sections for one in section]
     left, first = MAX_WORDS, 0
@@ -48,9 +48,9 @@ def leading(
 def first_sentences(
     sections: Sequence[Sequence[ContextPassage]], split_sentences: SplitSentences, language: str
 ) -> tuple[list[ContextPassage], list[Excerpt]]:
-    """The first sentence of each section, while there is room in `MAX_WORDS` words.
+    """Return the first sentence of each section, at most `MAX_WORDS` words together.
 
-    One that leads in to a formula or list, and says little without it, is passed over.
+    A sentence that introduces a formula or list is skipped: alone it is incomplete.
     """
     context = [one for section in sections for one in section]
     left, first = MAX_WORDS, 0
@@ -73,7 +73,7 @@ def whole_blocks(context: Sequence[ContextPassage]) -> list[Excerpt]:
 
 
 def quoted(excerpts: Sequence[Excerpt], context: Sequence[ContextPassage]) -> ExtractiveAnswer:
-    """The excerpts as an answer; if there are several, each follows its heading."""
+    """Return the excerpts as an answer; if there are several, each follows its heading."""
     text = ""
     claims: list[tuple[Span, Unit]] = []
     passages: list[AnswerPassage] = []
@@ -92,9 +92,9 @@ def quoted(excerpts: Sequence[Excerpt], context: Sequence[ContextPassage]) -> Ex
 def asked_terms(
     entries: Sequence[ContextPassage], question: str
 ) -> tuple[list[ContextPassage], ExtractiveAnswer]:
-    """Glossary entries as questions without their definitions: `question` has {} for the term.
+    """Turn glossary entries into questions: `question` has {} for the term.
 
-    The answer quotes nothing but the terms; it has no passages, since they would tell.
+    The answer quotes the terms only. It has no passages, since they would show the definitions.
     """
     before, _, after = question.partition("{}")
     context: list[ContextPassage] = []
@@ -152,13 +152,15 @@ def _moved(unit: Unit, by: int) -> Unit:
 
 
 def _title(one: ContextPassage) -> str:
-    """The section; in front of it the page, whose chapter has others with such a section."""
+    """The title of the section, preceded by that of its page, since sections of other pages may
+    have it too.
+    """
     path = one.passage.heading_path
     return " \u203a ".join(dict.fromkeys((*path[:1], *path[-1:])))
 
 
 def _passage(text: str, excerpt: Excerpt, context: Sequence[ContextPassage]) -> AnswerPassage:
-    """Nothing is marked, since all of it answers."""
+    """Return the excerpt as a passage without marks, since all of it is the answer."""
     held = dict.fromkeys(context[unit.passage].passage.paragraph_id for unit in excerpt.units)
     first = context[excerpt.units[0].passage]
     return AnswerPassage(

@@ -14,7 +14,7 @@ from app.domain.retrieval.query import ContextPassage, Hit
 from app.domain.terms import Terms
 
 SAME_TERMS = 0.75
-"""Share of the terms of question and exercise, taken together, that both must have."""
+"""Least Jaccard similarity of the terms of question and exercise."""
 FEWEST_TERMS = 3
 
 TASKS = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION})
@@ -29,18 +29,18 @@ _READ_FIRST = {
 
 
 class Solutions(StrEnum):
-    """What a reader who asks an exercise of the book gets."""
+    """What a reader gets who asks an exercise of the book."""
 
     HIDE = "hide"
-    """The paragraphs to read first."""
+    """Only the paragraphs to read first."""
     HINT = "hint"
-    """Sentences of those paragraphs too."""
+    """Sentences of those paragraphs as well."""
     SHOW = "show"
-    """The book's solution, where it stands with the exercise; else an answer as to any question."""
+    """The solution in the book, if it has one; otherwise an ordinary answer."""
 
 
 def asked_exercise(asked: frozenset[int], hits: Sequence[Hit], terms: Terms) -> str:
-    """The paragraph id of the exercise that a question of these terms repeats; "" if it is none."""
+    """Return the paragraph id of the exercise that the question repeats; "" if it repeats none."""
     if len(asked) < FEWEST_TERMS:
         return ""
     exercises = [
@@ -55,10 +55,10 @@ def asked_exercise(asked: frozenset[int], hits: Sequence[Hit], terms: Terms) -> 
 
 
 def solutions_by_place(passages: Iterable[Passage]) -> dict[str, tuple[str, ...]]:
-    """Exercise id to the ids of its solution, from a document's passages in their order.
+    """Map exercise ids to the ids of their solutions, from the passages of a document in order.
 
-    A solution belongs to the exercise before it; as many solutions as exercises before them, when
-    the exercises come first, belong to them one by one.
+    A solution belongs to the exercise before it. If exercises are followed by as many solutions,
+    they belong to each other one by one.
     """
     solved: dict[str, tuple[str, ...]] = {}
     for (kind, exercises), (_, solutions) in pairwise(_runs(passages)):
@@ -79,7 +79,7 @@ def _runs(passages: Iterable[Passage]) -> Iterator[tuple[BlockKind, list[str]]]:
 
 
 def explaining(hits: Sequence[Hit]) -> list[Hit]:
-    """The hits that hold more than exercises and solutions; all of them if none does."""
+    """Return the hits that have more than exercises and solutions; all of them if none does."""
     return [
         hit for hit in hits if any(one.kind not in NEVER_QUOTED for one in hit.chunk.passages)
     ] or list(hits)
@@ -88,7 +88,7 @@ def explaining(hits: Sequence[Hit]) -> list[Hit]:
 def for_solving(
     context: Sequence[ContextPassage], solutions: Solutions
 ) -> tuple[ContextPassage, ...]:
-    """The context without solutions; with them, quotable as any paragraph, to be shown."""
+    """Return the context without solutions; with SHOW, solutions become quotable paragraphs."""
     if solutions is not Solutions.SHOW:
         return tuple(one for one in context if one.passage.kind is not BlockKind.SOLUTION)
     return tuple(
@@ -100,11 +100,13 @@ def for_solving(
 
 
 def read_first(language: str) -> str:
-    """What is said in place of an answer, in English if there is no text in this language."""
+    """The text above the paragraphs to read, in English if there is none in this language."""
     return _READ_FIRST.get(language, _READ_FIRST["en"])
 
 
 def _likeness(asked: frozenset[int], exercise: Passage, terms: Terms) -> float:
-    """Also of the task alone, as who asks a multiple-choice question may leave the choices out."""
+    """The Jaccard similarity of the terms, with or without the choices of a multiple-choice
+    question.
+    """
     task = exercise.text.partition("\n\n")[0]
     return max(len(asked & own) / len(asked | own) for own in map(terms, (exercise.text, task)))

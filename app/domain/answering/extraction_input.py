@@ -30,8 +30,8 @@ class ExtractionInput:
     context: Sequence[ContextPassage]
     """The paragraphs in reading order."""
     weights: Mapping[int, float]
-    """How much each of the question's terms tells: its rarity in the book."""
+    """Term to its weight: its rarity in the book."""
     terms: Terms
     split_sentences: SplitSentences
     language: str = "en"
-    """The book's, as an ISO 639-1 code."""
+    """Language of the book: an ISO 639-1 code."""

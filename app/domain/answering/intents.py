@@ -1,8 +1,8 @@
-"""What a question asks for besides an answer from a search.
+"""Questions that need no search: greetings, thanks, and requests for a part of the book.
 
-Greetings and thanks get a set reply. A request for a part of the book (a chapter's summary, an
-exercise by its number, a quiz) is one only if every word of it is in a language's vocabulary, but
-for numbers and the topic of "the chapter on X". All others are ordinary questions.
+A request (a chapter's summary, an exercise by its number, a quiz) is recognised only if all its
+words are in the vocabulary of a language, except numbers and the topic of "the chapter on X".
+Greetings and thanks get a fixed reply. All others are ordinary questions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class IntentKind(StrEnum):
 
 
 class Here(StrEnum):
-    """A place that depends on the page the reader is on."""
+    """What "this page" or "this chapter" refers to."""
 
     PAGE = "page"
     CHAPTER = "chapter"
@@ -34,7 +34,7 @@ class ChapterReference:
 
     number: int | None = None
     topic: str = ""
-    """The X of "the chapter on X"."""
+    """X in "the chapter on X"."""
     here: Here | None = None
 
 
@@ -42,27 +42,27 @@ class ChapterReference:
 class Intent:
     kind: IntentKind
     language: str
-    """Of the request, as an ISO 639-1 code."""
+    """Language of the request: an ISO 639-1 code."""
     chapter: ChapterReference | None = None
-    """None only for an exercise of one number, "exercise 12"."""
+    """None only for an exercise with one number, "exercise 12"."""
     exercise: int | None = None
     """The exercise's number: in the chapter if one is named, else in the book."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Vocabulary:
-    """All words as `words` gives them."""
+    """The vocabulary of one language; all words as returned by `words`."""
 
     chapter: frozenset[str]
     page: frozenset[str]
     this: frozenset[str]
     on: frozenset[str]
-    """Between "chapter" and its topic."""
+    """Words between "chapter" and its topic."""
     exercise: frozenset[str]
     other: frozenset[str]
-    """What may stand beside these."""
+    """Further words that requests may have."""
     kinds: dict[IntentKind, frozenset[str]]
-    """The words of which a request of this kind has at least one."""
+    """Words of each kind; a request has at least one of them."""
 
 
 def _vocabulary(kinds: dict[IntentKind, str], **listed: str) -> _Vocabulary:
@@ -136,7 +136,7 @@ _NUMBER = re.compile(r"(\d{1,3})(?:st|nd|rd|th)?")
 
 
 def requested(question: str) -> Intent | None:
-    """The request that a question is; None for an ordinary question."""
+    """Return the request in the question; None for an ordinary question."""
     said = [*words(question)]
     for language, known in _VOCABULARIES.items():
         if intent := _read(said, language, known):
@@ -145,7 +145,9 @@ def requested(question: str) -> Intent | None:
 
 
 def label_numbers(text: str) -> tuple[int, ...]:
-    """(4, 2) of "Exercise 4.2", "Solution 4.2" or "3. Exercise 4.2. Why..."; () if none."""
+    """Return (4, 2) for "Exercise 4.2", "Solution 4.2" or "3. Exercise 4.2. Why..."; () if there is
+    no label.
+    """
     said = [*words(text)][:_LABEL_WORDS]
     nouns = _LABEL_NOUNS.intersection(said)
     if not nouns:
@@ -159,9 +161,9 @@ _LABEL_NOUNS = frozenset({"solution", "lösung", "solución"}).union(
     *(one.exercise for one in _VOCABULARIES.values())
 )
 _LABEL_WORDS = 6
-"""A label stands at the beginning: "3. Exercise 10.3" has four words."""
+"""Words in which a label is looked for: "3. Exercise 10.3" has four."""
 _PARTS = 2
-"""Of a number such as 4.2: chapter and exercise."""
+"""Parts of a number such as 4.2: chapter and exercise."""
 
 
 def _read(said: Sequence[str], language: str, known: _Vocabulary) -> Intent | None:
@@ -184,7 +186,7 @@ def _exercise(
     language: str,
     known: _Vocabulary,
 ) -> Intent | None:
-    """`rest[at]` is the word for an exercise."""
+    """Return the request for an exercise, whose word is `rest[at]`."""
     figures = _leading_numbers(rest[at + 1 :])
     others = {*rest[:at], *rest[at + 1 + len(figures) :]}
     if not others <= known.kinds[IntentKind.EXERCISE] | known.other:
@@ -199,7 +201,7 @@ def _exercise(
 def _chapter(
     said: Sequence[str], known: _Vocabulary
 ) -> tuple[Sequence[str], ChapterReference | None]:
-    """The words that do not name the chapter, and the chapter that the others name."""
+    """Return the words that do not name a chapter, and the chapter named."""
     at = next((at for at, one in enumerate(said) if one in known.chapter | known.page), None)
     if at is None:
         return said, None
@@ -215,7 +217,7 @@ def _chapter(
 def _named_chapter(
     before: Sequence[str], after: Sequence[str], known: _Vocabulary
 ) -> tuple[Sequence[str], ChapterReference] | None:
-    """The chapter that the words around "chapter" name by number or topic, and the other words."""
+    """Return the other words and the chapter that a number or topic beside "chapter" names."""
     figures = _leading_numbers(after)
     if len(figures) == 1:
         return [*before, *after[1:]], ChapterReference(figures[0])
@@ -227,7 +229,7 @@ def _named_chapter(
 
 
 def _topic(after: Sequence[str], known: _Vocabulary) -> Sequence[str]:
-    """The words of X in "(the chapter) on X, please"."""
+    """Return the words of X in "(the chapter) on X, please"."""
     topic = [*after[1:]] if after[:1] and after[0] in known.on else []
     while topic and topic[-1] in known.kinds[IntentKind.SUMMARY] | known.other:
         topic.pop()
@@ -267,7 +269,7 @@ _HEADS = frozenset(
     "ok okay great cool nice perfect awesome gracias muchas adiós vale danke dankeschön vielen "
     "tschüss merci au obrigado obrigada muito tchau grazie arrivederci".split()
 )
-"""What the first word must be: the others alone say nothing."""
+"""First words of small talk; the other words alone are not enough."""
 _WELCOME = {
     "en": ("Hello! Ask me anything about the book.", "You are welcome! Ask on whenever you like."),
     "es": ("¡Hola! Pregúnteme lo que quiera sobre el libro.", "¡De nada! Pregunte cuando quiera."),
@@ -279,7 +281,7 @@ _WELCOME = {
 
 
 def small_talk_reply(question: str) -> str:
-    """What to say to a greeting or to thanks; "" for anything else."""
+    """Return the reply to a greeting or thanks; "" for anything else."""
     said = [*words(question)]
     if not said or said[0] not in _HEADS:
         return ""

@@ -1,7 +1,7 @@
-"""Takes characters that a reader cannot see out of a written answer.
+"""Removes invisible characters from a generated answer.
 
-They hide text from a person, or cut an address so that no filter knows it. The joiners U+200C and
-U+200D stay where they decide how letters or emoji are drawn.
+They hide text from people, or split an address so that no filter recognises it. The joiners U+200C
+and U+200D stay where they change how letters or emoji are drawn.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Replacements:
         self._made.append((start, end, length))
 
     def at(self, offset: int) -> int:
-        """An offset within a replaced part stays within what replaced it."""
+        """Map an offset; one inside a replaced part stays inside its replacement."""
         shift = 0
         for start, end, length in self._made:
             if start >= offset:
@@ -48,7 +48,7 @@ _INVISIBLE = re.compile(
 
 
 class VisibleText:
-    """`feed` returns what of the next piece can be seen; nothing is held back."""
+    """`feed` returns the visible part of the next piece; nothing is held back."""
 
     def __init__(self) -> None:
         self._before = ""
@@ -73,10 +73,10 @@ class VisibleText:
         return "".join([*shown, text[last:]])
 
     def at(self, offset: int) -> int:
-        """Where the character at `offset` of the text read stands in what can be seen."""
+        """Map an offset of the text read to the visible text."""
         return self._cuts.at(offset)
 
 
 def without_invisible(text: str) -> str:
-    """The text as a reader can see it."""
+    """Return the text without invisible characters."""
     return VisibleText().feed(text)

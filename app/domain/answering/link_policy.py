@@ -1,8 +1,8 @@
-"""Lets no link out of a written answer but those to the consulted passages.
+"""Removes links from a generated answer, except those to the consulted passages.
 
-The answer is read as CommonMark while it is written. A link to anywhere else becomes its label, an
-image its alternative text, an address "(link removed)", or code where the book's text has it too;
-HTML is escaped, link definitions are left out. Code and all other text is passed on unchanged.
+The answer is parsed as CommonMark while it is written. Any other link is replaced by its label, an
+image by its alternative text, an address by "(link removed)" or, if the book's text has it too, by
+code. HTML is escaped, link definitions are removed. Code and all other text stays unchanged.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ from app.domain.answering.markdown_lines import Lines
 from app.domain.answering.prose_links import Addresses, Line, ProseScan
 
 LONGEST_WAIT = 400
-"""Characters that one construct may hold back, or as many as the longest address allowed has."""
+"""Limit on the characters that one construct holds back; the longest allowed address if that is
+longer."""
 
 
 class LinkPolicy:
-    """`feed` and `close` return what may be shown, however the text is cut into pieces."""
+    """`feed` and `close` return what may be shown; how the text is split into pieces has no
+    effect.
+    """
 
     def __init__(self, allowed_urls: Iterable[str], book_text: str = "") -> None:
         """`allowed_urls` may be linked to; addresses of `book_text` may be shown, as code."""
@@ -30,14 +33,14 @@ class LinkPolicy:
         self._received = 0
         self._text = ""
         self._at = 0
-        """`_text[_at:]` is held back; what stands before decides how it is read."""
+        """`_text[_at:]` is held back; the text before it is the context of its parsing."""
         self._origin = 0
-        """Where `_text` begins in all that is visible."""
+        """Offset of `_text` in the visible text."""
         self._replacements = Replacements()
         self._shown: list[str] = []
         self._lines = Lines()
         self._line: Line | None = None
-        """The line of prose that is being read."""
+        """Scan of the current line of prose."""
         self._in_code = False
         self._in_address = False
 
@@ -52,7 +55,7 @@ class LinkPolicy:
         return self._show(final=True)
 
     def shown_at(self, offset: int) -> int | None:
-        """Where the character at `offset` of the text fed is shown; None while that is open."""
+        """Map an offset of the text fed to what is shown; None while that is undecided."""
         if offset > self._received:
             return None
         place = self._visible.at(offset)
@@ -69,7 +72,7 @@ class LinkPolicy:
         return "".join(self._shown)
 
     def _step(self, final: bool) -> bool:
-        """Read on; False where more text is needed."""
+        """Continue the scan; False if more text is needed."""
         if self._in_address:
             return self._rest_of_address()
         if self._in_code:

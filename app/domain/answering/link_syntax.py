@@ -27,7 +27,7 @@ SPECIAL = re.compile(
     rf"(?:(?:{'|'.join(_BEGINNINGS)})(?=[:.\\&])|(?:{'|'.join(_UNFINISHED)})\Z)",
     re.IGNORECASE,
 )
-"""Where the scanner of prose has to look."""
+"""Characters at which the scanner of prose stops."""
 
 ADDRESS = re.compile(
     rf"(?:(?:https?|ftp|file|wss?){_COLON}{_SLASH}{_SLASH}(?=\S)|www{_DOT}(?=\w)"
@@ -37,17 +37,17 @@ ADDRESS = re.compile(
     rf"|{_COLON}{_SLASH}{_SLASH}(?=\S)|{_LOCAL_PART}{_AT}{_HOST})",
     re.IGNORECASE,
 )
-"""The beginning of an address in text, or of the rest of one whose scheme is not known."""
+"""Start of an address in text, or the rest of one with an unknown scheme."""
 _MAYBE_CHARACTER = r"(?:\\[:/.@]?|[:/.@]|&#?\w{0,9};?)"
 MAYBE_ADDRESS = re.compile(
     rf"(?:[A-Za-z]{{1,10}})?{_MAYBE_CHARACTER}{{0,3}}\w{{0,11}}|(?!\\?:){_MAYBE_CHARACTER}{{1,2}}\S*"
 )
-"""All that is there may still become the beginning of an address."""
+"""The text so far may become the start of an address."""
 BODY = re.compile(r"[^\s<>\"'`)\]}|*]*")
-"""The rest of an address that goes."""
+"""The rest of an address that is removed."""
 TOKEN = re.compile(r"(?:(?!\]\()\S)*")
 AFTER = re.compile(r"[)\]\"']{0,2}[.,;?!]?")
-"""Marks after an address that nobody takes for a part of it."""
+"""Marks after an address that no renderer counts as part of it."""
 _TRAILING = ".,;:!?*_~'\")]"
 
 TAG = re.compile(
@@ -69,12 +69,12 @@ _PLAIN = r"[^\s()\\]|\\\S|\\(?=\s)"
 _DESTINATION = rf"(?:<(?:[^<>\n\\]|\\.)*>|(?!<)(?:{_PLAIN}|\((?:{_PLAIN}|\((?:{_PLAIN})*\))*\))*)"
 LINK_TAIL = re.compile(rf"\([ \t]*({_DESTINATION})(?:[ \t]+{_LINK_TITLE})?[ \t]*\)")
 NO_LINK_TAIL = re.compile(r"\([ \t]*[^\s()<]+[ \t]+[^\s\"'()]")
-"""The beginning of parentheses that hold no link."""
+"""Parentheses that contain no link target."""
 DEFINITION = re.compile(rf"[ \t]*(?:<[^<>\n]*>|[^\s<]\S*)?(?:[ \t]+{_LINK_TITLE})?[ \t]*")
-"""What follows `[label]:` in the definition of a link, up to the end of its line."""
+"""The rest of a link definition after `[label]:`, up to the end of the line."""
 NO_DEFINITION = re.compile(r"[ \t]*[^\s<]\S*[ \t]+\w+[ \t,;]")
 CONTENT_PREFIX = re.compile(r"[ \t>*+\-0-9.)]*")
-"""What may stand before the content of a line."""
+"""What may precede the content of a line."""
 
 REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 MAYBE_REFERENCE = re.compile(r"&#?[A-Za-z0-9]{0,32}")
@@ -88,28 +88,30 @@ _MENTIONED = re.compile(r"(?:https?|ftp|wss?|file)://[^\s<>\"'`)\]}|*]+|www\.[^\
 
 
 def decoded(address: str) -> str:
-    """The address that is meant, without backslashes and character references."""
+    """Return the address without backslashes and character references."""
     return _ESCAPE.sub(lambda found: found[1] or html.unescape(found[0]), address)
 
 
 def forms(url: str) -> set[str]:
-    """An address of a passage with its text fragment and without."""
+    """Return the address of a passage with and without its text fragment."""
     return {url, url.partition(":~:text=")[0].removesuffix("#")}
 
 
 def mentions(text: str, address: str) -> bool:
-    """Whether a text has this web address, and not only as a part of another."""
+    """Whether the text has this address, and not only as part of a longer one."""
     return address in text and address in {
         one.rstrip(_TRAILING) for one in _MENTIONED.findall(text)
     }
 
 
 def hides_an_address(reference: str) -> bool:
-    """Whether a character reference stands for what nobody has to write as one."""
+    """Whether a character reference encodes a character that needs no encoding."""
     character = html.unescape(reference)
     return character.isascii() and (character.isalnum() or not character.strip(":/.@\\- \t\n"))
 
 
 def spread(text: str) -> str:
-    """The text with a blank where it could be read as a link or as HTML, in code or not."""
+    """Return the text with spaces that keep it from being parsed as a link or HTML, in code or
+    not.
+    """
     return _LIVE.sub(r"\g<0> ", text)

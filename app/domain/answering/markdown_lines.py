@@ -1,9 +1,9 @@
-"""Tells the lines of fenced code from those of prose, as an answer in Markdown is written.
+"""Distinguishes lines of fenced code from prose, while an answer in Markdown is written.
 
-What stands in a fence is passed on as it is, so every renderer must end the fence where this does.
-CommonMark ends it where its list item or its quote ends, too. So a line is indented as far as the
-fence that it stands in, the fence of a quote that ends is closed, and what is no fence here cannot
-become one. Which list items are open is remembered only as far as it is certain.
+Code is passed on unchanged, so every renderer must end a fence at the same line. In CommonMark a
+fence also ends with its list item or quote. So a line is indented at least as far as its fence, the
+fence of a quote that ends is closed, and text that is no fence here is kept from becoming one. List
+items are tracked only as far as they are certain.
 
 CommonMark: https://spec.commonmark.org/0.31.2/#container-blocks
 """
@@ -26,9 +26,9 @@ _CODE_INDENT = 4
 
 @dataclass(frozen=True, slots=True)
 class LineStart:
-    """Passes on the first `at` characters of a line, then `put` in place of `cut` more.
+    """How a line starts: pass on `at` characters, then write `put` in place of the next `cut`.
 
-    The rest is code or prose; or a line to begin with once more, since `put` ended the one before.
+    The rest is code or prose. With `again` the rest is a new line, since `put` ended this one.
     """
 
     code: bool
@@ -45,23 +45,23 @@ _PROSE, _CODE = LineStart(code=False), LineStart(code=True)
 class _Fence:
     run: str
     indent: int
-    """Column of the fence; in a quote, of what follows its prefix: 0."""
+    """Column of the fence; in a quote, relative to its prefix: 0."""
     quote: str = ""
-    """What each line of it begins with."""
+    """Prefix of each line of the fence."""
 
 
 class Lines:
-    """Reads the beginnings of the lines, one after another."""
+    """Classifies the lines of an answer, one after another."""
 
     def __init__(self) -> None:
         self._fence: _Fence | None = None
         self._items: list[int] = []
-        """Columns at which the contents of the open list items begin."""
+        """Columns where the contents of the open list items start."""
         self._paragraph = False
-        """Whether the line before may be a paragraph's."""
+        """Whether the previous line may be part of a paragraph."""
 
     def begin(self, line: str, whole: bool) -> LineStart | None:
-        """Read a line as far as it has come, or the `whole` of it; None if more is needed."""
+        """Classify a line from its start, or the `whole` line; None if more text is needed."""
         if self._fence:
             return self._code(self._fence, line, whole)
         prefix = _PREFIX.match(line)
@@ -71,7 +71,9 @@ class Lines:
         return self._prose(line)
 
     def escape(self, line: str) -> LineStart:
-        """Read a line that is too long to wait for: whatever it begins as, it will not be that."""
+        """Escape the start of a line that is too long to wait for, so that it starts no
+        construct.
+        """
         at = len(line) - len(line.lstrip(" \t"))
         if not self._fence:
             self._paragraph = True
@@ -104,9 +106,10 @@ class Lines:
         return _no_fence(line)
 
     def _open_items(self, rest: str, indent: int, *, certain: bool) -> tuple[str, int] | None:
-        """Open the list items that a line begins; return what follows their markers, its column.
+        """Track the list items that start on this line; return the text after the markers and its
+        column.
 
-        None if it is not `certain` whether the first marker begins an item.
+        None if it is not `certain` that the first marker starts an item.
         """
         while marker := self._marker(rest, indent):
             if not certain and marker[1] and int(marker[1]) != 1:
@@ -136,7 +139,7 @@ class Lines:
         return _CODE
 
     def _unquoted(self, fence: _Fence, line: str, whole: bool) -> LineStart | None:
-        """Read a line of which the fence's quote is not, or not yet, a part."""
+        """Classify a line without the prefix of the fence's quote, or with a part of it."""
         blank = line.rstrip() == fence.quote.rstrip()
         if not whole and (blank or fence.quote.startswith(line)):
             return None
@@ -170,6 +173,8 @@ class Lines:
 
 
 def _no_fence(line: str) -> LineStart:
-    """Escape tildes that a renderer could take for a fence; backticks are, with the prose."""
+    """Escape tildes that a renderer could parse as a fence; backticks are escaped with the
+    prose.
+    """
     tildes = _TILDES.match(line)
     return LineStart(code=False, at=tildes.end(), put="\\") if tildes else _PROSE

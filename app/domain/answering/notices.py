@@ -1,4 +1,4 @@
-"""Set phrases of answers in several languages: refusals, doubts, a book in another language."""
+"""Fixed phrases of answers, by language: refusal, uncertainty, a book in another language."""
 
 from __future__ import annotations
 
@@ -44,18 +44,20 @@ _OTHER_LANGUAGE = {
 
 
 def refusal_text(language: str, sections: int) -> str:
-    """The refusal in this language, in English if there is none; `sections` of the book follow."""
+    """Return the refusal, in English if there is none in `language`; `sections` are listed below
+    it.
+    """
     texts = _REFUSALS if sections else _NOTHING_NEAR
     return texts.get(language, texts["en"])
 
 
 def uncertainty_notice(language: str) -> str:
-    """The notice above passages that may not answer, in English if there is none in `language`."""
+    """Return the notice above uncertain passages, in English if there is none in `language`."""
     return _UNCERTAIN.get(language, _UNCERTAIN["en"])
 
 
 def other_language(asked_in: str, language: str) -> str:
-    """A hint that the book is in another language than the question; "" if it is in the same."""
+    """Return a hint that the book is in another language than the question; "" if it is not."""
     if asked_in == language:
         return ""
     known = LANGUAGES.get(language)

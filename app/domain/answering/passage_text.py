@@ -1,4 +1,4 @@
-"""Quoted units and passages as Markdown text, with the places of the units in it."""
+"""Quoted units and passages as Markdown, with the spans of the units in it."""
 
 from __future__ import annotations
 

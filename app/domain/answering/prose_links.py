@@ -1,9 +1,8 @@
-"""Finds links, images and HTML in a line of Markdown prose and says what to show instead.
+"""Finds links, images and HTML in one line of Markdown prose, and decides what replaces them.
 
-Nothing is replaced by less than a blank or a parenthesis, so that no neighbours meet to make what
-neither was. All ends with its line: code that no backticks close there is none, and a tag that goes
-on is escaped. Code that may be two cells of a table, since it holds a
-`|`, is read as text too.
+A replacement is at least a space or a parenthesis, so that the text on both sides cannot form new
+mark-up. Every construct ends with the line: backticks without a closing run are no code, and an
+open tag is escaped. Code with a `|` may be two cells of a table, so it is also read as text.
 """
 
 from __future__ import annotations
@@ -17,23 +16,23 @@ from app.domain.answering import link_syntax as syntax
 
 REMOVED_LINK, REMOVED_IMAGE = "(link removed)", "(image removed)"
 _MARKS = 4
-"""After an address, at most."""
+"""Limit on the punctuation marks split off the end of an address."""
 _RUN = re.compile(r"`+")
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _ADDRESS_MARKS = frozenset(":/.\\&#?@%<")
 
 Replacement: TypeAlias = tuple[int, int, str]
-"""[start, end) of the text and what is shown instead."""
+"""[start, end) of the text, and its replacement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
     allowed: Collection[str]
-    """May be linked to."""
+    """Addresses that may be linked to."""
     book_text: str
-    """Addresses in it may be shown."""
+    """Addresses in this text may be shown as code."""
     limit: int
-    """Characters to wait for at most, before what is there is decided as it stands."""
+    """Limit on the characters held back; beyond it the construct is decided as it is."""
 
     def allow(self, written: str) -> bool:
         return syntax.decoded(written) in self.allowed
@@ -41,14 +40,14 @@ class Addresses:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What is known of a line of prose where the scan goes on."""
+    """State of a line of prose at the point where the scan continues."""
 
     empty: bool = True
-    """Nothing but what may stand before its content has been read."""
+    """Only what may precede the content of a line has been read."""
     cells: bool = False
-    """Code of it holds a `|`: its code spans may be other ones, if it is the row of a table."""
+    """A code span of the line has a `|`: in a table row the cells end there."""
     angle: bool = False
-    """It has a `<` that would begin a tag if the brackets of a link after it were taken out."""
+    """The line has a `<` that would start a tag without the brackets of a later link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +56,18 @@ class _Opener:
     label: int
     image: bool
     line: Line
-    """As it was before."""
+    """State before the bracket."""
 
 
 class ProseScan:
-    """Reads from `at` to the line's end or to where more text is needed."""
+    """Scans from `at` to the end of the line, or to where more text is needed."""
 
     def __init__(self, text: str, at: int, line: Line, addresses: Addresses, final: bool) -> None:
         self.line = line
         self.decided = at
         self.line_ended = False
         self.in_address = False
-        """The scan ended within an address whose rest goes as well."""
+        """The scan ended inside an address; the rest of it is removed as well."""
         self._text = text
         self._at = at
         self._addresses = addresses
@@ -109,7 +108,7 @@ class ProseScan:
         self._at = end
 
     def _read(self, found: re.Match[str]) -> int | None:
-        """Where to go on after the character at `_at`; None if more text is needed."""
+        """Return where to continue after the character at `_at`; None if more text is needed."""
         character = self._text[self._at]
         if character in _CONSTRUCTS:
             return _CONSTRUCTS[character](self)
@@ -130,17 +129,17 @@ class ProseScan:
 
     @property
     def _window(self) -> int:
-        """The end of what decides on the character at `_at`."""
+        """End of the text that decides on the character at `_at`."""
         return min(self._end, self._at + self._addresses.limit)
 
     @property
     def _complete(self) -> bool:
-        """Whether no more text is waited for."""
+        """Whether to decide without waiting for more text."""
         return self._whole or self._end - self._at >= self._addresses.limit
 
     @property
     def _to_line_end(self) -> bool:
-        """Whether the window ends with the line, rather than with what may be waited for."""
+        """Whether the window ends at the end of the line."""
         return self._whole and self._end - self._at < self._addresses.limit
 
     def _put(self, start: int, end: int, text: str) -> int:
@@ -148,7 +147,7 @@ class ProseScan:
         return end
 
     def _after(self, end: int, text: str) -> str:
-        """The text in parentheses, kept from making a link with brackets before it."""
+        """The text, after a space if a bracket before it would make it a link target."""
         return f" {text}" if self._text[end - 1 : end] == "]" else text
 
     def _code_span(self) -> int | None:
@@ -283,7 +282,7 @@ class ProseScan:
         return self._put(self._at, self._at, "\\") + 1  # vector<std::string>
 
     def _instead(self, address: str, end: int) -> str:
-        """What is shown instead of an address."""
+        """The replacement of an address."""
         beside = {self._text[max(0, self._at - 1) : self._at], self._text[end : end + 1]}
         mentioned = syntax.mentions(self._addresses.book_text, address)
         if mentioned and "`" not in beside and not self.line.cells:
@@ -327,7 +326,7 @@ class ProseScan:
 
 
 def _ends_a_word(following: str) -> bool:
-    """Whether a blank follows, or a punctuation mark and a blank; or nothing."""
+    """Whether a space, or a punctuation mark and a space, follows; or nothing."""
     mark, after = following[:1], following[1:]
     return not mark.strip() or (mark in ".,;:!?)" and not after.strip())
 

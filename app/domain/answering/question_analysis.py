@@ -19,14 +19,14 @@ EARLIER_TURN = 0.5
 class QuestionAnalysis:
     question: str
     standalone: str
-    """As it was searched for: it can be understood without the earlier turns."""
+    """The question as searched for; it can be understood without earlier turns."""
     language: str
-    """The book's, as an ISO 639-1 code."""
+    """Language of the book: an ISO 639-1 code."""
     terms: Terms
     weights: Mapping[int, float]
-    """Term to its weight in an answer: its rarity in the book."""
+    """Term to its weight: its rarity in the book."""
     asked_in: str = ""
-    """The question's own language: the book's unless more of its words are of another."""
+    """Language of the question: that of the book unless more of its words are of another one."""
     in_book_language: bool = True
     """Whether words of the book's language were recognised in it."""
     own_terms: frozenset[int] = frozenset()
@@ -39,7 +39,7 @@ class QuestionAnalysis:
     definition_name: Name = ()
     """The words of X as they are written."""
     compared: tuple[Subject, ...] = ()
-    """The things that the question compares, if any."""
+    """The things that the question compares; empty for other questions."""
 
 
 def analyse(
@@ -81,10 +81,10 @@ def analyse(
 
 
 def bare_question(question: str, asked_in: str, language: str) -> str:
-    """A question without the common words of its language, "machen" and "faire" among them.
+    """Remove the common words of the question's language, "machen" and "faire" among them.
 
-    What is left, names and terms that languages share, may stand in a book in another one. English
-    on an English book stays as it is: "do" is a function word, and no book lacks it.
+    Names and terms that languages share are left; a book in another language may have them. An
+    English question to an English book stays as it is: every book has function words such as "do".
     """
     if asked_in not in COMMON_WORDS or asked_in == "en" == language:
         return question
@@ -94,7 +94,7 @@ def bare_question(question: str, asked_in: str, language: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The question, taken apart."""
+    """Features of the question that its passages are scored by."""
 
     weights: Mapping[int, float]
     """Term to its share of the question; the shares add up to 1."""
@@ -103,11 +103,11 @@ class Asked:
     name: Name
     """The words of X as they are written."""
     compared: tuple[Subject, ...]
-    """What is set against each other, if anything is."""
+    """The things that the question compares; empty if there are none."""
 
     @classmethod
     def of(cls, question: str, weights: Mapping[int, float], terms: Terms) -> Asked:
-        """`weights` are of all its terms, in any unit."""
+        """`weights` has all terms of the question, in any unit."""
         total = sum(weights.values()) or 1.0
         return cls(
             weights={term: weight / total for term, weight in weights.items()},

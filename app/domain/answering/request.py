@@ -23,7 +23,7 @@ class Scope(StrEnum):
     CHAPTER = "chapter"
     BOOK = "book"
     SO_FAR = "so_far"
-    """Nothing beyond the chapter that the reader has reached."""
+    """The book up to the end of the reader's chapter."""
     SELECTION = "selection"
     """The paragraph of the selected text alone."""
 
@@ -39,15 +39,15 @@ class PageLocation:
     file: str
     chapter: str
     position: int
-    """In the reading order."""
+    """Position in the reading order."""
 
 
 def narrowed(
     filter: SearchFilter, scope: Scope | None, place: PageLocation, chapter_end: int | None = None
 ) -> SearchFilter:
-    """The filter with what the scope leaves of the book; without a scope, as it was.
+    """Narrow the filter to the scope; without a scope it stays as it was.
 
-    `chapter_end` is the last position that the place's chapter reaches; None is the book's end.
+    `chapter_end` is the last position of the page's chapter; None means the end of the book.
     """
     if scope is None:
         return filter
@@ -62,7 +62,7 @@ def narrowed(
 
 
 def page_preferred(hits: Sequence[Hit], place: PageLocation) -> tuple[Hit, ...]:
-    """The hits by score, those on the reader's page counted a little higher."""
+    """Sort the hits by score, with a small bonus for those on the reader's page."""
     weighed = [
         replace(hit, score=min(1.0, hit.score * ON_PAGE))
         if (hit.chunk.book, hit.chunk.file) == (place.book, place.file)
@@ -73,20 +73,20 @@ def page_preferred(hits: Sequence[Hit], place: PageLocation) -> tuple[Hit, ...]:
 
 
 SEARCHED_CHARS = 1_000
-"""Of a long selection, what a search is made with."""
+"""Characters of a long selection that are searched for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
     text: str
     paragraph_id: str = ""
-    """The paragraph it stands in, when the page tells."""
+    """Id of the paragraph with the selection, if the page sends it."""
 
     def search_text(self, question: str) -> str:
         return f"{question} {self.text[:SEARCHED_CHARS].strip()}"
 
     def question_text(self, question: str) -> str:
-        """The question as a generator is asked it: the selection is quoted, as data."""
+        """The question for a generator, with the selection quoted as data."""
         quoted = "\n".join(f"> {line}" for line in self.text.strip().splitlines())
         return f"{question}\n\nThe question is about this text, selected on the page:\n{quoted}"
 
@@ -94,10 +94,10 @@ class Selection:
 def selected_paragraph(
     selection: Selection, named: Sequence[Chunk], hits: Sequence[Hit]
 ) -> list[Hit]:
-    """Hits of score 1 with the selected paragraph and nothing else; empty if it is not found.
+    """Return hits with the selected paragraph only, of score 1; empty if it is not found.
 
-    `named` are the chunks that hold the paragraph the page told of. Without any it is looked for
-    by its text among the hits.
+    `named` are the chunks with the paragraph that the page named. If empty, the paragraph is looked
+    for among the hits by its text.
     """
     if named:
         found = [(chunk, _named(chunk, selection.paragraph_id)) for chunk in named]
@@ -135,13 +135,13 @@ class AskRequest:
     k: int = ANSWER_CHUNKS
     """Chunks that the answer is made from."""
     page_url: str = ""
-    """The page the reader is on, as URL or path: preferred a little unless `scope` says more."""
+    """The reader's page, as URL or path; its hits get a small bonus unless `scope` is set."""
     scope: Scope | None = None
     selection: Selection | None = None
     solutions: Solutions = Solutions.HINT
-    """What is told when the question is an exercise of the book."""
+    """What is shown if the question is an exercise of the book."""
     exercise: str = ""
-    """Id of the exercise that the question is, if that is known; else it is looked for."""
+    """Id of the exercise, if known; otherwise it is detected."""
 
     @property
     def question_with_selection(self) -> str:
@@ -151,7 +151,7 @@ class AskRequest:
 def recent(
     history: Sequence[Turn], token_budget: int, count_tokens: Callable[[str], int]
 ) -> tuple[Turn, ...]:
-    """The last turns, whole, that fit into the budget together; of the very last its beginning."""
+    """Return the latest turns that fit the budget; if the last one does not, its beginning."""
     kept: list[Turn] = []
     left = token_budget
     for turn in reversed(history):

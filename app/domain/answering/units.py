@@ -1,4 +1,4 @@
-"""Quotable units: what an extractive answer takes whole or not at all."""
+"""Quotable units: an extractive answer quotes each of them whole or not at all."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ SplitSentences: TypeAlias = Callable[[str, str], Sequence[Span]]
 
 WHOLE = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.MATH, BlockKind.GLOSSARY_ENTRY})
 BLOCKS = frozenset({BlockKind.LIST, *WHOLE})
-"""What a sentence before it may introduce."""
+"""Kinds that a sentence may introduce."""
 NEVER_QUOTED = frozenset({BlockKind.HEADING, BlockKind.EXERCISE, BlockKind.SOLUTION})
-"""An exercise asks and does not tell; its solution is for those who have tried."""
+"""Exercises state nothing, and solutions are only for those who have tried."""
 MAX_UNIT_WORDS = 250
-"""A longer listing or table is not quoted: the citation of its neighbours leads to it."""
+"""Longer listings and tables are not quoted: a citation of their neighbours leads to them."""
 LONG_SENTENCE_WORDS = 60
 
 LONG_ENTRY_WORDS = 60
-"""An entry of a glossary that has more is read sentence by sentence, as an article is."""
+"""Glossary entries with more words are split into sentences."""
 
 _PROSE = re.compile(
     r"(?:\A|(?<=\n\n))\S(?:(?!\n\n).)*[.!?:\u3002\uff01\uff1f](?=\n\n|\s*\Z)", re.DOTALL
 )
-"""A paragraph of it that ends as a sentence does, and so is no signature or listing."""
+"""A paragraph of a glossary entry that ends as a sentence: no signature, no listing."""
 _TITLE_WORDS = 12
 _GAP = 80  # characters of mark-up between a sentence that introduces a block and the block
 _INCLUDE = re.compile(r"\s*\{\{#\w*include\b[^}]*\}\}\s*$")
@@ -54,14 +54,14 @@ class Unit:
 
     @property
     def size(self) -> int:
-        """In words."""
+        """Number of words."""
         return len(self.text.split())
 
 
 def units(
     context: Sequence[ContextPassage], split_sentences: SplitSentences, language: str
 ) -> Iterator[Unit]:
-    """All units of the context, in its order."""
+    """Yield all units of the context in order."""
     for at, one in enumerate(context):
         passage = one.passage
         if passage.kind in NEVER_QUOTED or only_refers(passage):
@@ -73,7 +73,7 @@ def units(
 
 
 def begins_entry(unit: Unit, passage: Passage) -> bool:
-    """Whether it is an entry of a glossary, or the first sentence of a long one."""
+    """Whether the unit is a glossary entry, or the first sentence of a long one."""
     if passage.kind is not BlockKind.GLOSSARY_ENTRY or unit.kind is passage.kind:
         return unit.kind is BlockKind.GLOSSARY_ENTRY
     prose = _PROSE.search(passage.text)
@@ -81,14 +81,14 @@ def begins_entry(unit: Unit, passage: Passage) -> bool:
 
 
 def _is_article(passage: Passage) -> bool:
-    """Whether it is an entry of a glossary that is long, and has prose to be quoted by itself."""
+    """Whether the passage is a long glossary entry with prose that can be quoted alone."""
     if passage.kind is not BlockKind.GLOSSARY_ENTRY:
         return False
     return len(passage.text.split()) > LONG_ENTRY_WORDS and bool(_PROSE.search(passage.text))
 
 
 def _is_empty(unit: Unit, passage: Passage) -> bool:
-    """Whether it says nothing: a listing that is only named, the title of an admonition."""
+    """Whether the unit has no content: an include directive, the title of an admonition."""
     if unit.kind is BlockKind.CODE:
         return _INCLUDE.match(unit.text) is not None
     titled = passage.kind is BlockKind.ADMONITION and unit.start == 0 < unit.end < len(passage.text)
@@ -115,7 +115,7 @@ def _spans(
 def _mixed_spans(
     passage: Passage, split_sentences: SplitSentences, language: str
 ) -> Iterator[tuple[BlockKind, int, int]]:
-    """Sentences and list items of a text that may have both, as an admonition's."""
+    """Yield the sentences and list items of a text that may have both, such as an admonition."""
     for is_list, first, last in _stretches(passage.text):
         part = passage.text[first:last]
         kind = BlockKind.LIST if is_list else passage.kind
@@ -125,13 +125,13 @@ def _mixed_spans(
 
 
 def _sentences(text: str, split_sentences: SplitSentences, language: str) -> Iterator[Span]:
-    """Sentences, those that are too long cut into pieces."""
+    """Yield sentences; split those that are too long."""
     for span in split_sentences(text, language):
         yield from _pieces(text, span)
 
 
 def _stretches(text: str) -> Iterator[tuple[bool, int, int]]:
-    """Cut a text, as an admonition's, where a list begins or ends: (is it a list?, start, end)."""
+    """Split a text where a list begins or ends: (is a list, start, end)."""
     start = at = 0
     listing = False
     for line in text.splitlines(keepends=True):
@@ -147,7 +147,7 @@ def _stretches(text: str) -> Iterator[tuple[bool, int, int]]:
 
 
 def _pieces(text: str, sentence: Span) -> Iterator[Span]:
-    """Cut at semicolons and line ends what is too long to be one sentence of an answer."""
+    """Split a sentence that is too long at semicolons and line ends."""
     start, end = sentence
     if len(text[start:end].split()) > LONG_SENTENCE_WORDS:
         for joint in _JOINT.finditer(text, start, end):
@@ -157,7 +157,7 @@ def _pieces(text: str, sentence: Span) -> Iterator[Span]:
 
 
 def list_items(text: str) -> Iterator[Span]:
-    """Spans of a list's top-level items without their markers; nested items stay inside."""
+    """Yield the spans of the top-level items without markers; nested items stay inside."""
     start = at = 0
     indent: int | None = None
     for line in text.splitlines(keepends=True):
@@ -177,13 +177,13 @@ def _item(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def marker_before(text: str, start: int) -> str:
-    """The marker of the list item that begins at `start`: its number, else "-"."""
+    """The marker of the item at `start`: its number, else "-"."""
     number = re.search(r"(\d{1,3}[.)])[ \t]+$", text[:start])
     return number[1] if number else "-"
 
 
 def adjoin(context: Sequence[ContextPassage], first: int, second: int) -> bool:
-    """Whether one passage follows the other in the book with only mark-up between."""
+    """Whether only mark-up is between the two passages in the book."""
     if second >= len(context):
         return False
     one, other = context[first], context[second]

@@ -48,7 +48,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What claims and the texts that may support them are compared by."""
+    """Features by which claims and texts are compared."""
 
     terms: frozenset[int]
     numbers: frozenset[str]
@@ -101,7 +101,7 @@ class Verifier:
         return None
 
     def supports(self, claim: str, pieces: Sequence[ContextPassage]) -> bool:
-        """Whether these paragraphs, taken together, bear the claim."""
+        """Whether these paragraphs together support the claim."""
         text = "\n".join(piece.passage.text for piece in pieces)
         return self._bears(
             claim, text, [head for one in pieces for head in one.passage.heading_path]
@@ -167,7 +167,7 @@ class CitationList:
 
     @property
     def citations(self) -> tuple[Citation, ...]:
-        """By place in the answer."""
+        """In the order of the answer."""
         return tuple(sorted(self._citations, key=lambda one: (one.start, one.end, one.index)))
 
     def add(self, span: Span, quote: Quote) -> Citation | None:

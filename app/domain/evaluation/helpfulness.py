@@ -1,4 +1,4 @@
-"""Whether an answer helps the person who asked: what its shown text says, and where it is from."""
+"""Metrics of helpfulness: what the shown text says, and where it is from."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from app.domain.evaluation.paired_bootstrap import Share
 class Outcome(StrEnum):
     ANSWERED = "answered"
     UNCERTAIN = "uncertain"
-    """Passages are shown, marked as perhaps no answer."""
+    """Passages are shown with a notice that they may not answer."""
     REFUSED = "refused"
 
 
 class Failure(StrEnum):
-    """Why a question was not served; the first that applies."""
+    """Why a question was not answered; the first reason that applies."""
 
     REFUSED = "answerable, but refused"
     NOT_FOUND = "gold not among the hits"
@@ -56,7 +56,7 @@ class Helpfulness:
         return Failure.NOT_SHOWN if self.found else Failure.NOT_FOUND
 
     def shares(self) -> Mapping[str, Share]:
-        """What the question adds to each metric, (part, whole); not where it adds nothing."""
+        """The question's (part, whole) of each metric that applies to it."""
         if not self.question.answerable:
             return {f"unanswerable_{one}": (self.outcome is one, 1) for one in Outcome}
         words = {} if self.outcome is Outcome.REFUSED else {"words_shown": (self.words, 1)}
@@ -77,7 +77,7 @@ METRICS = (
     *(f"answerable_{one}" for one in Outcome),
     *(f"unanswerable_{one}" for one in Outcome),
 )
-"""Of `summary`, in this order, between its counts."""
+"""Metrics of `summary`, in this order, after its counts."""
 
 
 def summary(results: Sequence[Helpfulness]) -> Mapping[str, float]:
@@ -116,7 +116,7 @@ def shown_text(answer: Answer) -> str:
 
 
 def has_facts(text: str, key_facts: Sequence[str]) -> bool:
-    """Whether each pattern matches, whatever the case; line breaks may count as blanks."""
+    """Whether each pattern matches, ignoring case; a line break may match a space."""
     forms = (text, " ".join(text.split()))
     return all(
         any(re.search(fact, form, re.IGNORECASE | re.DOTALL) for form in forms)
