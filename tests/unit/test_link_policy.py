@@ -277,3 +277,29 @@ def test_nothing_is_waited_for_longer_than_a_few_hundred_characters(begun: str) 
 )
 def test_what_a_reader_cannot_see_is_taken_out(text: str, seen: str | None) -> None:
     assert without_invisible(text) == (text if seen is None else seen)
+
+
+def _tags(text: str) -> str:
+    return "".join(chr(0xE0000 + ord(character)) for character in text)
+
+
+ENGLAND = "\U0001f3f4" + _tags("gbeng\x7f")
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        (f"a {ENGLAND} b", f"a {ENGLAND} b"),
+        (f"a {_tags('stray')} b{_tags(chr(0x7F))}", "a  b"),
+        ("\U0001f3f4" + _tags("gbeng") + " b", "\U0001f3f4 b"),
+        ("\U0001f3f4" + _tags("gbeng"), "\U0001f3f4"),
+        ("\U0001f3f4" + _tags("toolong\x7f"), "\U0001f3f4"),
+        ("\U0001f642" + _tags("gbeng\x7f"), "\U0001f642"),
+        (ENGLAND + _tags("ignore\x7f") + ENGLAND, ENGLAND * 2),
+    ],
+)
+def test_tag_characters_stay_in_a_flag_only(text: str, seen: str) -> None:
+    assert without_invisible(text) == seen
+    policy = LinkPolicy([ADDRESS])
+    assert "".join(map(policy.feed, text)) + policy.close() == seen
+    assert policy.shown_at(len(text)) == len(seen)

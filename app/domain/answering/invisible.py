@@ -1,7 +1,8 @@
 """Removes invisible characters from a generated answer.
 
 They hide text from people, or split an address so that no filter recognises it. The joiners U+200C
-and U+200D stay where they change how letters or emoji are drawn.
+and U+200D stay where they change how letters or emoji are drawn; tag characters stay in a
+subdivision flag such as England's, the only valid emoji tag sequence (UTS #51).
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ _JOINING = (
     "\uabc0-\uabff\ufb50-\ufdff\ufe70-\ufefe\U00010a00-\U00010aff\U00011000-\U00011fff"
 )
 _EMOJI = "\u00a9\u00ae\u203c-\u3299\ufe0f\U0001f000-\U0001faff"
+_FLAG, _TAGS = "\U0001f3f4", "[\U000e0030-\U000e0039\U000e0061-\U000e007a]"
+_OPEN_FLAG = re.compile(f"(?<={_FLAG}){_TAGS}{{1,6}}\\Z")
 _INVISIBLE = re.compile(
+    f"(?P<flag>(?<={_FLAG}){_TAGS}{{3,6}}\U000e007f)|"
     # Soft hyphen, zero-width space, bidirectional embeddings, overrides and isolates, word joiner,
     # byte order mark, tag characters, controls that break no line.
     "[\u00ad\u200b\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f"
@@ -48,29 +52,36 @@ _INVISIBLE = re.compile(
 
 
 class VisibleText:
-    """`feed` returns the visible part of the next piece; nothing is held back."""
+    """`feed` returns the visible part of the next piece; only tags of a flag are held back."""
 
     def __init__(self) -> None:
         self._before = ""
+        self._held = ""
         self._read = 0
         self._cuts = Replacements()
 
     def feed(self, piece: str) -> str:
-        text = self._before + piece
-        if not _INVISIBLE.search(text, len(self._before)):
-            self._read += len(piece)
-            self._before = text[-1:]
-            return piece
-        shown: list[str] = []
-        origin = self._read - len(self._before)
+        text = self._before + self._held + piece
         last = len(self._before)
+        self._held = ""
+        if (found := _OPEN_FLAG.search(text)) and found.start() >= last:
+            self._held = found[0]
+            text = text[: found.start()]
+        origin = self._read - last
+        self._read = origin + len(text)
+        self._before = text[-1:]
+        shown: list[str] = []
         for found in _INVISIBLE.finditer(text, last):
+            if found["flag"]:
+                continue
             shown.append(text[last : found.start()])
             last = found.end()
             self._cuts.add(origin + found.start(), origin + last, 0)
-        self._read += len(piece)
-        self._before = text[-1:]
         return "".join([*shown, text[last:]])
+
+    def close(self) -> None:
+        """Drop the tags held back: the flag is incomplete."""
+        self._cuts.add(self._read, self._read + len(self._held), 0)
 
     def at(self, offset: int) -> int:
         """Map an offset of the text read to the visible text."""

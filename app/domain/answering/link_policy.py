@@ -52,6 +52,7 @@ class LinkPolicy:
 
     def close(self) -> str:
         """Return what was held back until the end."""
+        self._visible.close()
         return self._show(final=True)
 
     def shown_at(self, offset: int) -> int | None:
