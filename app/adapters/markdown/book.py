@@ -1,4 +1,4 @@
-"""A folder (or one file) read as a book."""
+"""Reading a folder, or a single file, as a book."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from app.services.gc_control import paused_gc
 _GENERATORS: Mapping[Site, SiteGenerator] = {
     module.GENERATOR.site: module.GENERATOR for module in (docusaurus, mdbook, mkdocs, myst, plain)
 }
-"""In the order in which a folder is looked through for their configurations."""
+"""In the order in which a folder is searched for their configurations."""
 _SLUG = 48
-"""Characters of a folder's name in the id that is made of it."""
+"""Maximum characters of a folder's name in a book id."""
 _READ_AT_ONCE = 1 << 20
 _SAMPLE = 1_000
-"""Paragraphs by which the language is told."""
+"""Paragraphs from which the language is detected."""
 
 
 @paused_gc()
@@ -62,10 +62,12 @@ def read_book(
     if not folder.exists():
         raise BookError("no such file or folder", str(folder))
     if folder.is_symlink() and folder.is_file():
-        folder = folder.resolve()  # who names a link means the file that it leads to
+        folder = folder.resolve()  # a link stands for its target
     library, layout = _opened(folder, site, base_url)
     context = _context(library, layout)
-    pages = _Pages(library, FileReader(context), context.warnings, skip_refused, advance)
+    pages = _Pages(
+        library, FileReader(context, layout.style), context.warnings, skip_refused, advance
+    )
     drafts = list(pages.read(layout.pages))
     left_out = [page for page in layout.orphans if page.file not in context.partials]
     if include_orphans:
@@ -74,12 +76,25 @@ def read_book(
     if not any(page_draft.drafts for page_draft in drafts):
         message = "no text found: not a book's folder, or its table of contents is empty"
         raise BookError(message, str(folder))
+    name = folder.stem if folder.is_file() else folder.resolve().name
+    return _finished(book_id or book_id_of(name), library, layout, context, drafts, tuple(left_out))
+
+
+def _finished(
+    book_id: BookId,
+    library: Library,
+    layout: Layout,
+    context: FileContext,
+    drafts: list[PageDraft],
+    left_out: tuple[Page, ...],
+) -> Book:
+    """Make the book of its pages' drafts."""
     settings = layout.settings
     language = settings.language or _language_of(drafts)
     unresolved = check_references(drafts, library, layout)
     documents = _documents(drafts, language)
     return Book(
-        book_id or book_id_of(folder.stem if folder.is_file() else folder.resolve().name),
+        book_id,
         settings.title or documents[0].title,
         layout.generator.site,
         settings.base_url,
@@ -135,7 +150,7 @@ def _opened(folder: Path, site: Site | None, base_url: str) -> tuple[Library, La
 
 
 def _well_formed(layout: Layout) -> Layout:
-    """Mend what a configuration's escapes may make: its texts go into the index and to readers."""
+    """Replace lone surrogates, which escapes in a configuration may produce."""
     settings = layout.settings
     return replace(
         layout,
@@ -162,7 +177,7 @@ def _well_formed_page(page: Page) -> Page:
 
 
 def _language_of(page_drafts: list[PageDraft]) -> str:
-    """What the prose is written in, where the site does not say."""
+    """Detect the language of the prose."""
     drafts = (draft for page_draft in page_drafts for draft in page_draft.drafts)
     prose = (draft.text for draft in drafts if draft.kind is BlockKind.PARAGRAPH)
     return language_of_text("\n".join(islice(prose, _SAMPLE)))
@@ -178,9 +193,9 @@ def _documents(page_drafts: list[PageDraft], language: str) -> tuple[Document, .
 
 
 def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> Document:
-    """Read one page that is no file; it can include nothing."""
+    """Read a page from a string. It cannot include files."""
     layout = _single(site, file, "")
-    reader = FileReader(_context(Library(None), layout))
+    reader = FileReader(_context(Library(None), layout), layout.style)
     page_draft = draft_page(layout.pages[0], make_source(text, file), reader)
     return _documents([page_draft], _language_of([page_draft]))[0]
 
@@ -194,7 +209,6 @@ def _context(library: Library, layout: Layout) -> FileContext:
     return FileContext(
         library,
         layout.dialect,
-        layout.style,
         settings.site_root,
         settings.include_bases,
         settings.references,
@@ -212,9 +226,9 @@ def _site_of(library: Library) -> Site:
 
 
 def book_id_of(name: str) -> BookId:
-    """Make an id of a folder's name: lower case, with dashes for what an id may not have.
+    """Make a book id from a folder's name: lower case, dashes for other characters.
 
-    A name that loses letters or its end keeps a hash, so that two such books stay two.
+    If characters are lost, a hash of the name is added, so that different names give different ids.
     """
     words = re.sub(r"[^\w]+|_", "-", name.lower()).strip("-") or "book"
     slug = re.sub(r"[^a-z0-9]+", "-", words).strip("-")[:_SLUG]

@@ -27,16 +27,16 @@ class PageDraft:
     links: list[str]
 
     def id_texts(self) -> Iterator[tuple[str, str]]:
-        """Yield for each block the text that its id is made of, and the author's own id."""
+        """Yield for each block the text that its id is the hash of, and the author's id or ""."""
         for draft in self.drafts:
             text = draft.id_text
-            # The first character is one most of the time.
+            # The first character usually is alphanumeric: that test is the cheaper one.
             worded = text[:1].isalnum() or any(map(str.isalnum, text))
             yield (text if worded else draft.text), draft.author_id
 
 
 def draft_page(page: Page, source: SourceFile, reader: FileReader) -> PageDraft:
-    """Parse a page and give its blocks the kinds that its sections call for."""
+    """Parse a page, and set the kinds of blocks that depend on their section."""
     source = reader.visible(source)
     parsed = reader.read(source)
     marks = parsed.marks
@@ -52,7 +52,7 @@ def draft_page(page: Page, source: SourceFile, reader: FileReader) -> PageDraft:
 
 
 def _named(page: Page, source: SourceFile) -> str:
-    """Return the page's name where no heading shows it."""
+    """Return the title of a page without a level-one heading."""
     return front_text(source.front_matter, "title") or page.title or PurePosixPath(page.file).stem
 
 
@@ -61,7 +61,7 @@ def build_document(
 ) -> Document:
     """Make the document of a page; `ids` yields the paragraph id of each of its blocks.
 
-    Takes the drafts out of the page_draft as it goes.
+    The drafts are removed from `page_draft`, which frees their memory.
     """
     page, source = page_draft.page, page_draft.source
     title, title_heading = _title_of(page_draft)
@@ -153,7 +153,7 @@ def _blocks(
 
 
 def _unknown(text: Text, blocks: tuple[Block, ...], marks: list[MarkupSpan]) -> Iterator[Span]:
-    """Yield the spans that lie neither in a block nor in mark-up, less the blanks round them."""
+    """Yield the spans that are neither block nor mark-up, without surrounding blanks."""
     spans = [(block.start, block.end) for block in blocks]
     spans.extend((start, end) for _, start, end in marks)
     spans.sort()

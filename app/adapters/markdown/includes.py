@@ -1,4 +1,4 @@
-"""Includes: files whose text a directive or an import pulls into a page."""
+"""The files of a book's folder, and includes: files whose text becomes part of a page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from os.path import isfile
 from pathlib import Path
 from typing import NamedTuple
 
-from app.adapters.markdown.source import decode
 from app.domain.document import SourceWarning
 from app.domain.errors import BookError, FileRefused
 from app.domain.reading_budget import BUDGET, check_size
@@ -23,9 +22,9 @@ Warn = Callable[[str, int], None]
 
 
 class Library:
-    """The files of a book's folder, read on demand; nothing outside of it is ever read.
+    """The files of a book's folder, read on demand. Files outside the folder are refused.
 
-    Every file of a book is read here. A library without a folder is empty.
+    All reading of a book's files goes through this class. Without a folder it is empty.
     """
 
     def __init__(self, root: Path | None) -> None:
@@ -38,7 +37,10 @@ class Library:
         self._reported: set[str] = set()
 
     def locate(self, base: str, target: str) -> str | None:
-        """Return the path, relative to the root, of `target` as seen from the folder `base`."""
+        """Return the path of `target`, relative to the root, or None if it is no file of the book.
+
+        `target` is relative to the folder `base`, or to the root if it begins with a slash.
+        """
         joined = _normal(target if target.startswith("/") else f"{base}/{target}")
         if joined is None or self._resolved is None:
             return None
@@ -47,8 +49,8 @@ class Library:
         return joined if self._found[joined] else None
 
     def _holds(self, file: str) -> bool:
-        """Whether this is a file inside of the book also when links are followed."""
-        # A book may name a thousand files that it does not bring along.
+        """Whether this is a file inside the book's folder after symbolic links are resolved."""
+        # A book may name thousands of files that are missing: this test comes first.
         if not isfile(f"{self._base}/{file}"):  # noqa: PTH113 - takes a fourth of the time
             return False
         try:
@@ -61,13 +63,13 @@ class Library:
         return True
 
     def path(self, file: str) -> Path:
-        """Return where a file of the book is. FileNotFoundError or BookError if it is none."""
+        """Return the file's path. FileNotFoundError if missing; BookError if outside the folder."""
         if self._resolved is None:
             raise FileNotFoundError(2, "No such file", file)
         return file_inside(self._resolved, file)
 
     def has_folder(self, folder: str) -> bool:
-        """Whether there is such a folder inside of the book."""
+        """Whether the book has this folder."""
         path = self.root / folder
         if self._resolved is None or not path.is_dir():
             return False
@@ -77,13 +79,13 @@ class Library:
         return True
 
     def refuse(self, file: str, reason: str) -> None:
-        """Note a file or folder that is there but is not read, for a warning."""
+        """Record why an existing file or folder is not read, for a warning."""
         self._refused.setdefault(file, reason)
 
     def refusal(self, base: str, target: str) -> str:
-        """Say why `target` is not read although it may be there; "" if it is just missing.
+        """Return why `target` was refused; "" if it is only missing.
 
-        Who asks reports it where the book names the file.
+        The caller reports the reason, so `refusals` leaves it out.
         """
         joined = _normal(target if target.startswith("/") else f"{base}/{target}")
         if joined is None:
@@ -92,7 +94,7 @@ class Library:
         return self._refused.get(joined, "")
 
     def refusals(self) -> list[SourceWarning]:
-        """Return a warning for each file that was refused and that nobody has reported."""
+        """Return a warning for each refused file that no caller of `refusal` has reported."""
         return [
             SourceWarning(reason, shown_name(file), 0)
             for file, reason in self._refused.items()
@@ -113,21 +115,31 @@ class Library:
         return self._texts[file]
 
     def require(self, file: str) -> str:
-        """Return a file's text. BookError if it is missing or foreign, too large or not UTF-8."""
-        return decode(self.data(file), file)
+        """Return a file's text. BookError if it is missing, outside, too large or not UTF-8."""
+        return _decode(self.data(file), file)
 
     def settings(self, file: str) -> str:
-        """Return the text of a file of settings, which may be a smaller one only."""
-        return decode(self.data(file, BUDGET.settings), file)
+        """Return the text of a settings file, which has a lower size limit than a page."""
+        return _decode(self.data(file, BUDGET.settings), file)
 
     def data(self, file: str, most: int = BUDGET.size) -> bytes:
-        """Return a file's bytes. BookError if it is missing, not of this book or too large."""
+        """Return a file's bytes. BookError if it is missing, outside the folder or too large."""
         try:
             path = self.path(file)
             check_size(path.stat().st_size, most, file)
             return path.read_bytes()
         except OSError as error:
             raise BookError(f"cannot be read: {error.strerror}", file) from error
+
+
+def _decode(data: bytes, file: str) -> str:
+    """Decode UTF-8 strictly. BookError with file and line of the first bad byte."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"not UTF-8 (byte 0x{data[error.start]:02x}); save the file as UTF-8"
+        raise BookError(message, file, line) from error
 
 
 def _normal(path: str) -> str | None:
@@ -177,13 +189,13 @@ NO_DIRECTIVES = IncludeStyle()
 
 @dataclass(slots=True)
 class Included:
-    """What the includes of one page have brought so far, those of included files counted too."""
+    """Number and size of the includes of one page so far, nested includes counted."""
 
     includes: int = 0
     characters: int = 0
 
     def add(self, text: str, path: str) -> None:
-        """Count one more include. FileRefused if it is one too many."""
+        """Count an include. FileRefused if the page exceeds its budget."""
         self.includes += 1
         self.characters += len(text)
         if self.includes > BUDGET.includes or self.characters > BUDGET.included:
@@ -195,7 +207,7 @@ class Included:
 
 
 class TextIncludes:
-    """Includes inside text that is shown as it is, nested and guarded against circles."""
+    """Expands include directives in verbatim text. Nested includes are followed, cycles cut."""
 
     def __init__(
         self,
@@ -214,7 +226,7 @@ class TextIncludes:
         """Replace the directives in `text`; return it and the first file included.
 
         `warn(message, position)` gets the directive's position in `text`. A directive that cannot
-        be resolved stays or goes as the style says; one that goes in a circle is dropped.
+        be resolved is kept or dropped as the style says; one that closes a cycle is dropped.
         """
         included: list[str] = []
         expanded = self._expand(text, file, (file,), warn, included)
@@ -258,7 +270,7 @@ class TextIncludes:
             warn(f"included file is not UTF-8 text: {target}", 0)
             return "", ""
         written = text.splitlines()
-        # All of them are looked at.
+        # Selecting lines reads all of them.
         self._included.characters += len(written)
         lines = select_lines(written, selector, self._style.sections)
         if lines is None:
@@ -287,19 +299,19 @@ class FilePart(NamedTuple):
 
 
 def not_included(target: str, refusal: str) -> str:
-    """Say that a file is not included, and why it was refused if it was."""
+    """Return the warning for a file that is missing or refused."""
     return f"included file {target} {refusal}" if refusal else f"included file not found: {target}"
 
 
 def _one_by_one(match: re.Match[str]) -> str:
-    """Write a directive that lists several snippets as one for each."""
+    """Rewrite a directive that lists several snippets as one directive for each."""
     return "\n".join(
         f'--8<-- "{path.strip()}"' for path in match["paths"].splitlines() if path.strip()
     )
 
 
 def is_number(text: str) -> bool:
-    """True for a line's number as an include may give it."""
+    """Whether a selector's text is a line number."""
     return text.isdecimal() and len(text) < 10
 
 

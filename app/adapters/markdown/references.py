@@ -12,7 +12,7 @@ from app.adapters.markdown.site_map import Layout
 from app.domain.document import BlockKind, SourceWarning
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|[{<$]")
-# Each begins with a literal, which the search finds fast.
+# Each begins with a literal: `re` searches for those fast.
 _GIVEN_IDS = (
     re.compile(r"id=[\"'{]+([^\"'}\n]+)"),
     re.compile(r"name=[\"']([^\"'\n]+)"),
@@ -29,10 +29,10 @@ _TIMES_READ, _PAGE = 1_000, 10_000
 def check_references(
     page_drafts: Sequence[PageDraft], library: Library, layout: Layout
 ) -> list[SourceWarning]:
-    """Return a warning for each link within the book that leads nowhere.
+    """Return a warning for each link within the book whose target does not exist.
 
-    Links to source files and to anchors of the page itself are checked, and of addresses those
-    that mdBook writes, `page.html`. What a site's router makes of other addresses is not known.
+    Checked are links to source files and to anchors, and the URLs that `SiteGenerator.link_files`
+    knows, such as mdBook's `page.html`. Other URLs are resolved by the site's router.
     """
     targets = _Targets(page_drafts, library, layout)
     warnings: list[SourceWarning] = []
@@ -49,10 +49,10 @@ def check_references(
 
 
 class _LinkFinder:
-    """Where links stand in their file, for messages: each target from where it was last found.
+    """Finds the positions of links for messages; each search starts at the last find.
 
-    After reading the text so many times over it looks no farther than a page behind the link
-    before: then a message may name the line of that one.
+    After `_TIMES_READ` passes over the text a search is limited to the next `_PAGE` characters:
+    a message may then name the line of the previous link.
     """
 
     def __init__(self, text: str) -> None:
@@ -77,7 +77,7 @@ class _LinkFinder:
 
 
 class _Targets:
-    """What links may lead to: files, and the ids that each page offers."""
+    """The targets of links: files, and the ids on each page."""
 
     def __init__(self, page_drafts: Iterable[PageDraft], library: Library, layout: Layout) -> None:
         self._drafts = {page_draft.source.file: page_draft for page_draft in page_drafts}
@@ -85,12 +85,12 @@ class _Targets:
         self._layout = layout
         self._ids: dict[str, set[str]] = {}
         self._inner_ids: dict[str, set[str] | None] = {}
-        """None where a page documents code: what is made of that is not known."""
+        """None for a page that documents code: the ids in it are generated."""
         self._labels: set[str] | None = None
         self._names_code = False
 
     def problem(self, target: str, file: str) -> str:
-        """Say what is wrong with a link in `file`; "" if nothing is, as far as is known."""
+        """Return what is wrong with a link in `file`; "" if nothing is known to be."""
         path, _, anchor = unquote(target).partition("#")
         path = path.partition("?")[0]
         if not path:
@@ -100,15 +100,18 @@ class _Targets:
         if not candidates:
             return ""
         located = (self._library.locate("", candidate) for candidate in candidates)
-        found = next((candidate for candidate in located if candidate), None)
-        if found is None:
+        return self._problem_of_page(path, anchor, next(filter(None, located), None))
+
+    def _problem_of_page(self, path: str, anchor: str, file: str | None) -> str:
+        """Return what is wrong with a link to `path`; `file` is what it resolves to."""
+        if file is None:
             return f"link to a page that does not exist: {path}"
-        if anchor and found in self._drafts and not self._has(found, anchor):
+        if anchor and file in self._drafts and not self._has(file, anchor):
             return f"link to an anchor that {path} does not have: #{anchor}"
         return ""
 
     def _candidates(self, path: str, file: str) -> Sequence[str]:
-        """Return the files that a path may mean; none if it is no path to a source file."""
+        """Return the files that a path may refer to; none if it is no path to a source file."""
         if path.startswith(("@", "/")):
             return []
         root = self._layout.settings.folder
@@ -122,7 +125,7 @@ class _Targets:
             texts = [page_draft.source.flat for page_draft in self._drafts.values()]
             self._labels = set().union(*map(_ids_in_markup, texts))
             self._names_code = any(map(_AUTODOC.search, texts))
-        # The names of a program's parts are labels where they are documented from code.
+        # Documentation generated from code has the names of its objects as labels.
         return name in self._labels or (self._names_code and name.replace(".", "").isidentifier())
 
     def _has(self, file: str, anchor: str) -> bool:

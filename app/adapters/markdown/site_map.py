@@ -33,7 +33,7 @@ _PART = re.compile(r"(?:part|unit|volume|book|module|(?:front|back) ?matter|appe
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A source file and its place in the book."""
+    """A source file with its URL and its chapter."""
 
     file: str
     url: str
@@ -47,7 +47,7 @@ class Page:
 class TocEntry:
     """One line of a table of contents; `target` is "" for a heading without a page.
 
-    Depth 0 is that of parts, which hold chapters; what stands below one or alone has depth 1.
+    Parts have depth 0; chapters, in a part or not, have depth 1.
     """
 
     target: str
@@ -177,8 +177,8 @@ def markdown_files(library: Library, folder: str = "") -> list[str]:
 def walk(library: Library, folder: str = "") -> Iterator[str]:
     """Yield every file below `folder` but hidden ones, dependencies and build output.
 
-    Links to files of the book are files; links to its folders are not followed, so no file comes
-    twice. What is left out because of where it leads, or of its name, the library notes.
+    Symbolic links to files are followed if they stay in the book, links to folders are not: no file
+    comes twice. What is refused is recorded in the library.
     """
     if not library.has_folder(folder):
         return
@@ -202,7 +202,7 @@ def walk(library: Library, folder: str = "") -> Iterator[str]:
 
 def _is_walked(library: Library, folder: Path, name: str) -> bool:
     if folder.is_symlink():
-        library.has_folder(name)  # which notes one that leads elsewhere
+        library.has_folder(name)  # records a link that leads out of the book
         return False
     if shown_name(name) != name:
         library.refuse(name, NOT_UTF8)
@@ -224,8 +224,8 @@ def _is_read(library: Library, file: Path, name: str) -> bool:
 def chapters(entries: Sequence[TocEntry]) -> list[str]:
     """Return for each entry the title of the chapter it belongs to.
 
-    That is its topmost ancestor that is a page of its own, else the group that it stands in, else
-    the entry itself. A part ("Unit 2", or what stands at depth 0) is no chapter.
+    That is its topmost ancestor with a page, else its group, else the entry itself. A part
+    ("Unit 2", or any entry of depth 0) is no chapter.
     """
     result: list[str] = []
     stack: list[TocEntry] = []
@@ -246,7 +246,7 @@ def _is_part(entry: TocEntry) -> bool:
 def join_url(base: str, path: str, *, encoded: bool = False) -> str:
     """Join a base URL and a path, percent-encoded.
 
-    `encoded` is for a path that may be so already; in a file's a per cent sign is one.
+    `encoded`: the path may be percent-encoded already. In a file's path `%` is a literal.
     """
     trimmed = path.lstrip("/")
     literal = trimmed if encoded else trimmed.replace("%", "%25")
@@ -254,9 +254,9 @@ def join_url(base: str, path: str, *, encoded: bool = False) -> str:
 
 
 def configured_base(url: object, file: str, text: str, warnings: list[SourceWarning]) -> str:
-    """Return the address that a site's configuration gives; "", and a warning, if it is none.
+    """Return the URL in a site's configuration; "" and a warning if it is invalid.
 
-    `text` is that of the configuration `file`.
+    `text` is the content of the configuration `file`.
     """
     given = str(url or "")
     try:
@@ -267,9 +267,9 @@ def configured_base(url: object, file: str, text: str, warnings: list[SourceWarn
 
 
 def site_base(base_url: str, configured_url: str, configured_path: str) -> str:
-    """Return where the site's root is.
+    """Return the URL of the site's root.
 
-    The `base_url` a person gives wins; a bare origin gets the configured path behind it.
+    A given `base_url` takes precedence; if it has no path, the configured path is appended.
     """
     path = "/" + configured_path.strip("/")
     if not base_url:

@@ -1,6 +1,6 @@
 """The text of a book's files: decoded strictly, with front matter and line numbers; YAML.
 
-YAML is read only after its nodes were counted: aliases and merges may stand for many.
+YAML is loaded only after its nodes are counted: aliases and merges can multiply them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FRONT_MATTER = re.compile(
 class SourceFile:
     """The text of one file.
 
-    `flat` has the same length, with line ends and odd characters made plain for the parser.
+    `flat` has the same length; line ends are LF, and NUL and BOM are replaced, for the parser.
     """
 
     file: str
@@ -38,11 +38,11 @@ class SourceFile:
     flat: str
     front_matter: dict[str, object] = field(default_factory=dict)
     body_start: int = 0
-    """Where the text after the front matter begins."""
+    """Offset of the text after the front matter."""
     _breaks: array[int] | None = None
 
     def finish(self) -> Text:
-        """Return the text as a document holds it; what only the parser needs is dropped."""
+        """Return the text as a document stores it, and free what only the parser needs."""
         text = held(self.text)
         self.text = self.flat = ""
         self._breaks = None
@@ -56,22 +56,12 @@ class SourceFile:
 
 
 def line_breaks(text: str) -> array[int]:
-    """Where the lines of a text end: what many offsets are looked up in."""
+    """Return the offsets of a text's line ends."""
     return array("Q", (match.start() for match in re.finditer("\n", text)))
 
 
-def decode(data: bytes, file: str) -> str:
-    """Decode UTF-8 strictly. BookError with file and line of the first bad byte."""
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        message = f"not UTF-8 (byte 0x{data[error.start]:02x}); save the file as UTF-8"
-        raise BookError(message, file, line) from error
-
-
 def make_source(text: str, file: str) -> SourceFile:
-    """Split a decoded text into front matter and body, both by offsets into it."""
+    """Parse the front matter of a decoded text; blank it in `flat`."""
     flat = text
     if "\r" in flat:
         flat = flat.replace("\r\n", " \n").replace("\r", "\n")
@@ -108,7 +98,7 @@ def _load_yaml(body: str, file: str) -> dict[str, object] | None:
 
 
 def _load_simple(body: str) -> dict[str, object] | None:
-    """Read front matter of plain strings only, as most is; a YAML parser takes 50 times as long."""
+    """Read front matter that has only plain strings: 50 times as fast as a YAML parser."""
     found: dict[str, object] = {}
     position = 0
     while position < len(body):
@@ -121,7 +111,7 @@ def _load_simple(body: str) -> dict[str, object] | None:
 
 
 def _load_lines(body: str) -> dict[str, object] | None:
-    """Read `key: value` lines where the whole is no YAML, as lenient generators do."""
+    """Read `key: value` lines of invalid YAML, as lenient generators do."""
     pairs = re.findall(r"^([A-Za-z_][\w-]*):[ \t]*(.*)$", body, re.M)
     return {key: value.strip().strip("'\"") for key, value in pairs} or None
 
@@ -136,13 +126,13 @@ def front_text(front_matter: dict[str, object], key: str) -> str:
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 UNREADABLE = (yaml.YAMLError, ValueError, RecursionError)
-"""What a text that is no YAML raises."""
+"""The errors of invalid YAML."""
 
 
 def load_yaml(text: str, file: str, first_line: int = 1, loader: type = LOADER) -> object:
-    """Return what the text says. One of UNREADABLE; FileRefused if it is more than the budget.
+    """Parse YAML. Raises one of UNREADABLE, or FileRefused if it exceeds the budget.
 
-    `first_line` is the line of `file` that the text begins on.
+    `first_line` is the line of `file` on which the text begins.
     """
     check_size(len(text), BUDGET.settings, file)
     _count(text, file, first_line)
@@ -151,7 +141,7 @@ def load_yaml(text: str, file: str, first_line: int = 1, loader: type = LOADER) 
 
 
 def load_settings(text: str, file: str, loader: type = LOADER) -> object:
-    """Return what a settings file says. BookError, with the line if known, if it is no YAML."""
+    """Parse a settings file. BookError, with the line if known, if it is invalid YAML."""
     try:
         return load_yaml(text, file, loader=loader)
     except UNREADABLE as error:
@@ -167,14 +157,14 @@ class _Collection:
 
 
 def _count(text: str, file: str, first_line: int) -> None:
-    """Go through the text's events, which are made one by one, before anything is built of them."""
+    """Count nodes and depth from the event stream, before any object is built."""
     anchored: dict[str | None, int] = {}
-    # The document itself is the outermost.
+    # The first entry is the document itself.
     opened = [_Collection(None)]
     for event in yaml.parse(text, Loader=LOADER):
         nodes = 0
         if isinstance(event, yaml.AliasEvent):
-            # An alias within what it names is a circle, which the loader refuses or cuts.
+            # A recursive alias is refused or cut by the loader.
             nodes = anchored.get(event.anchor, 1)
         elif isinstance(event, yaml.ScalarEvent):
             nodes = 1

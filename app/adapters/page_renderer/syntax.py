@@ -32,7 +32,7 @@ def parser() -> MarkdownIt:
     md = MarkdownIt("commonmark", {"html": True, "xhtmlOut": False}).enable(
         ["table", "strikethrough"]
     )
-    md.disable(["code", "html_block"])  # as in MDX: no indented code, tags hold Markdown
+    md.disable(["code", "html_block"])  # as in MDX: no indented code, Markdown inside tags
     md.use(front_matter_plugin).use(footnote_plugin).use(deflist_plugin)
     md.use(dollarmath_plugin, allow_labels=False, double_inline=True)
     interrupts: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote"]}
@@ -66,7 +66,7 @@ def _comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     closer = next((close for open_, close in _COMMENT_ENDS.items() if text.startswith(open_)), "")
     if not closer:
         return False
-    # All comments that begin before a known end also end there.
+    # Remembered, so that many unclosed comments take linear time.
     ends = state.env.setdefault("comment_ends", {})
     line = ends.get(closer, -1)
     if line < start:
@@ -76,7 +76,7 @@ def _comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         ends[closer] = line
     line = min(line, end)
     if line < end and not _line(state, line).rstrip().endswith(closer):
-        return False  # text follows: a paragraph that begins with a comment
+        return False  # text follows on the same line: a paragraph
     if not silent:
         state.line = min(line + 1, end)
     return True
@@ -133,7 +133,7 @@ def _nested(state: StateBlock, start: int, end: int) -> None:
 
 
 def _tag_line(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Take lines that begin with a block-level tag or a component, which may span some lines.
+    """Read lines that begin with a block-level tag or a component; the tag may span lines.
 
     The tags become tokens, and the text between them (`<summary>Solution</summary>`) inline text.
     """

@@ -1,4 +1,4 @@
-"""HTML and JSX tags in a book's source: which pass, and what becomes of the components.
+"""HTML and JSX tags in a book's source: which are allowed, and the HTML of components.
 
 The allow-list is the whole policy. A tag that is not on it is dropped and its text, escaped, stays;
 no attribute passes that could run a script or load from elsewhere. A tag passes only with its

@@ -34,7 +34,7 @@ def read_literal(source: str) -> Value:
     read = 0
     for match in _START.finditer(source):
         if match.start() < read:
-            continue  # inside of one that was read already
+            continue  # inside a literal that was read already
         reader = _Reader(source, match.end())
         value = reader.value(0)
         read = reader.position
@@ -65,7 +65,7 @@ class _Reader:
                 return
 
     def value(self, depth: int) -> Value:
-        """Read an expression; leave the token behind it as the present one."""
+        """Read an expression; the current token is then the one after it."""
         value = self._primary(depth)
         if self.kind == "end" or self.token in (",", "]", "}", ")", ";"):
             return value
@@ -130,13 +130,13 @@ class _Reader:
         return result
 
     def _past_separator(self, before: int, closing: str) -> None:
-        """Step over a comma, and over anything that did not move the reader."""
+        """Skip a comma, and any token that the reader did not consume."""
         stuck = self.position == before and self.token != closing
         if self.token in (",", ";") or (stuck and self.kind != "end"):
             self._next()
 
     def _skip(self) -> None:
-        """Skip to the end of the present expression."""
+        """Skip to the end of the current expression."""
         depth = 0
         while self.kind != "end":
             if self.token in ("{", "[", "("):

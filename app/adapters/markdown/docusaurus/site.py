@@ -53,7 +53,7 @@ _LOCALIZED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class SiteConfig:
-    """What of the site's configuration decides pages, order and addresses."""
+    """The settings that determine pages, their order and their URLs."""
 
     folder: str
     """The site's folder relative to the book's; "" for the book's own."""
@@ -65,7 +65,7 @@ class SiteConfig:
     sidebars: str = ""
     trailing_slash: bool | None = None
     language: str = ""
-    """Of the default locale, if the site names one."""
+    """The language of the default locale; "" if none is set."""
     last_version: str = ""
     math: bool = False
     versions: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class SiteConfig:
 
     @property
     def latest(self) -> str:
-        """The version without a segment in its URLs; "current" where none is released."""
+        """The version whose URLs have no version segment; "current" if none is released."""
         return self.last_version or (self.versions[0] if self.versions else "current")
 
 
@@ -338,7 +338,7 @@ def _sidebar_file(library: Library, config: SiteConfig) -> str:
 
 
 def _built_permalinks(library: Library, config: SiteConfig) -> dict[str, str]:
-    """Read source -> permalink from the metadata that a build leaves behind."""
+    """Return source -> permalink from the metadata of an earlier build."""
     permalinks: dict[str, str] = {}
     folder = _under(config.folder, ".docusaurus/docusaurus-plugin-content-docs/default")
     for file in walk(library, folder) if library.has_folder(folder) else ():

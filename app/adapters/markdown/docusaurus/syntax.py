@@ -31,11 +31,11 @@ _COMPONENT_IMPORT = re.compile(r"import\s+([A-Z]\w*)\s+from\s+[\"']([^\"']+)[\"'
 _RAW_IMPORT = re.compile(r"import\s+(\w+)\s+from\s+[\"']!!raw-loader!([^\"']+)[\"']")
 _IMPORTED = re.compile(r"from\s+[\"']((?:\.\.?|@site)/[^\"']+)[\"']")
 _SUFFIXES = ("", ".js", ".jsx", ".ts", ".tsx", ".mdx", ".md", ".json", "/index.js", "/index.tsx")
-"""What an import may leave out."""
+"""File suffixes that an import may omit."""
 
 
 def _esm(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    """Read an `import` or `export` to the next blank line, and to its last closing brace."""
+    """Read an `import` or `export`: to the next blank line, or to the end of its braces."""
     if silent or state.level or not _ESM.match(state.src, position):
         return False
     line = start + 1

@@ -107,7 +107,7 @@ _ODD_MARKS = re.compile(
     "[\u0300-\u036f\u0610-\u0617\u0653-\u065f\u06d6-\u06ed\u0c55\u0c56\u0e38-\u0e3a\u0e47\u0e4c\u0e4e"
     "\u0ecc\ufe00-\ufe0f]"
 )
-"""Where the combining class alone does not tell."""
+"""Marks whose combining class does not determine whether they are alphabetic."""
 
 
 def _is_alphabetic_mark(character: str) -> bool:
@@ -155,7 +155,7 @@ def _path(file: str) -> str:
 
 
 def _link_files(path: str, folder: str, root: str) -> Sequence[str]:
-    """A link may name a page's address; one that leads out of the book is to another book."""
+    """Links may name HTML pages. A path out of the book leads to another book: not checked."""
     if is_outside(f"{folder}/{path}", root):
         return []
     if not path.endswith(".html"):

@@ -29,7 +29,7 @@ CONFIG_NAMES = ("mkdocs.yml", "mkdocs.yaml")
 
 
 class _Loader(LOADER):  # type: ignore[misc, valid-type]
-    """Reads `!!python/name:...` and `!ENV` as nothing instead of failing."""
+    """Loads `!!python/name:...` and `!ENV` tags as None instead of failing."""
 
 
 _Loader.add_multi_constructor("", lambda _loader, _suffix, _node: None)
@@ -75,7 +75,7 @@ def find_config(library: Library) -> str:
 
 
 def _extensions(config: dict[str, object]) -> dict[str, dict[str, object]]:
-    """Return the options of each Markdown extension by its name without its package's."""
+    """Return the options of each Markdown extension, by its name without the package."""
     listed = config.get("markdown_extensions")
     if isinstance(listed, dict):
         listed = [{name: options} for name, options in listed.items()]

@@ -24,11 +24,11 @@ _OPENING = re.compile(
 )
 _AUTODOC = re.compile(r":::[ \t]+[\w.:/-]+[ \t]*$", re.M)
 _UNTITLED = frozenset({"html", "tab", "define", "definition", "caption", "latex"})
-"""Blocks whose argument is a tag, a number or a label of the page's furniture."""
+"""Blocks whose argument is a tag, a number or a navigation label: no title."""
 
 
 def slash_block(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    """Read `/// name | argument`, indented options and content up to as many slashes."""
+    """Read `/// name | argument`, indented options, and content up to the closing slashes."""
     match = _OPENING.match(state.src, position)
     if match is None:
         return False
@@ -66,7 +66,10 @@ def _push(state: StateBlock, mark: Markup, line: int) -> None:
 
 
 def _closing_line(state: StateBlock, slashes: str, line: int, end: int) -> int:
-    """Return the line of the closing slashes, or `end`; what is not closed is not sought again."""
+    """Return the line of the closing slashes, or `end`.
+
+    A failed search is remembered, so all searches together take linear time.
+    """
     missing: dict[str, int] = state.env.setdefault("unclosed_slashes", {})
     if line >= missing.get(slashes, end + 1):
         return end
@@ -84,7 +87,7 @@ def _closing_line(state: StateBlock, slashes: str, line: int, end: int) -> int:
 
 
 def _options(state: StateBlock, line: int, last: int) -> tuple[int, dict[str, str]]:
-    """Return the first line of the content, and the YAML options indented in front of it."""
+    """Return the first line of the content, and the indented YAML options before it."""
     stop = line
     while stop < last and not state.isEmpty(stop) and state.sCount[stop] >= state.blkIndent + 4:
         stop += 1
@@ -129,7 +132,7 @@ _TABLE_OF_CONTENTS = re.compile(r"\[TOC\][ \t]*$", re.M)
 
 
 def _container(state: StateBlock, mark: Markup, start: int, end: int) -> bool:
-    """Emit a container whose content is indented by four more columns than its header."""
+    """Emit a container whose content is indented by four columns."""
     emit(state, mark, start, end)
     indent = state.blkIndent + 4
     stop = start + 1
@@ -208,7 +211,7 @@ def _contents(state: StateBlock, position: int, start: int, end: int, silent: bo
 
 
 def _dedent_element(state: StateBlock, tag: HtmlTag, start: int, end: int) -> None:
-    """Move the lines inside `<tag markdown>` to the left, as their common indentation allows."""
+    """Remove the common indentation of the lines inside `<tag markdown>`."""
     if "markdown" not in tag.attributes:
         return
     close, _ = state.env["scanner"].element_end(tag, state.eMarks[end - 1])
@@ -257,7 +260,10 @@ _KEY_NAMES = {"ctrl": "Ctrl", "cmd": "Cmd", "del": "Del", "esc": "Esc", "ins": "
 
 @cache
 def inline_rules(extensions: frozenset[str]) -> tuple[InlineRule, ...]:
-    """Return the rules for these extensions, each once: parsers are cached by their rules."""
+    """Return the rules for these extensions.
+
+    Cached because a parser is cached by its rules, and partial objects compare by identity.
+    """
     rules: list[InlineRule] = []
     marks = tuple(mark for mark, extension in _PAIRS if extension in extensions)
     if marks:
@@ -298,7 +304,7 @@ def _opening_width(marks: Sequence[str], state: StateInline, closers: dict[int, 
 
 
 def _emoji(state: StateInline, silent: bool) -> bool:
-    """Read `:name:`; an icon's name is not shown, and no anchor is made of either."""
+    """Read `:name:`. The name of an icon is not shown; anchors contain neither."""
     source, position = state.src, state.pos
     match = _SHORT_NAME.match(source, position)
     if match is None or (

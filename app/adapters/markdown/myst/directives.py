@@ -12,7 +12,6 @@ from functools import partial
 from markdown_it.rules_block import StateBlock
 
 from app.adapters.markdown.includes import FilePart, is_number
-from app.adapters.markdown.parser.block_rules import emit
 from app.adapters.markdown.parser.drafts import (
     BlockDraft,
     Markup,
@@ -20,7 +19,6 @@ from app.adapters.markdown.parser.drafts import (
     RawDirective,
     ReadLines,
 )
-from app.adapters.markdown.parser.open_containers import ADMONITIONS
 from app.adapters.markdown.source import UNREADABLE, load_yaml
 from app.domain.document import RUN_BOUNDARY, BlockKind
 from app.domain.reading_budget import BUDGET
@@ -30,16 +28,13 @@ _OPENING = re.compile(
     re.M,
 )
 _OPTION = re.compile(r"[ \t]*:(?P<key>[\w-]+):[ \t]*(?P<value>[^\n]*)$")
-_DOTTED = re.compile(
-    r"\.\. (?P<name>[\w:-]+?)::(?P<argument>[^\n]*)$(?:\n[ \t]+:[\w-]+:[^\n]*$)*", re.M
-)
 _REMOVED = re.compile(r"\bremove[-_](?:cell|input)\b")
 
 CODE = frozenset(
     "code code-block code-cell sourcecode literalinclude mermaid graphviz highlight "
     "ipython prompt doctest parsed-literal".split()
 )
-_SILENT = frozenset(
+SILENT = frozenset(
     "toctree tableofcontents bibliography index contents raw sectionauthor codeauthor "
     "only currentmodule highlight-lang footbibliography iframe youtube video audio "
     "listoffigures default-role meta title".split()
@@ -111,7 +106,7 @@ def _line(state: StateBlock, line: int) -> str:
 def _closing_line(state: StateBlock, fence: str, line: int, end: int) -> int:
     """Return the line of the closing fence, or `end` if there is none.
 
-    What is not closed once is not looked for again: the search stays linear in the text.
+    A failed search is remembered, so all searches together take linear time.
     """
     unclosed: dict[str, tuple[int, int]] = state.env.setdefault("unclosed_fences", {})
     since, until = unclosed.get(fence, (end + 1, end))
@@ -186,7 +181,7 @@ def _silent(state: StateBlock, directive: Directive, start: int, position: int) 
 def _whole(
     state: StateBlock, directive: Directive, start: int, position: int, kind: MarkupClass
 ) -> None:
-    """Emit the whole directive as one piece of mark-up."""
+    """Emit the directive, body included, as mark-up."""
     token = state.push("mark", "", 0)
     token.map = [start, directive.stop]
     stop = state.eMarks[directive.stop - 1]
@@ -198,35 +193,47 @@ _BUILDERS = (
     (CODE, _code),
     (frozenset({"math"}), _math),
     (frozenset({"include"}), _include),
-    (_SILENT, _silent),
+    (SILENT, _silent),
     (frozenset({"csv-table"}), _csv_table),
     (frozenset({"glossary"}), _glossary),
 )
 
 
+_SHOWN_ARGUMENT = {"figure": "alt", "image": "alt"}
+"""Containers whose argument is a file, and the option whose text is shown."""
+_NO_TITLE = frozenset("code tab-item grid grid-item tab-set div solution solution-start".split())
+"""Containers whose argument is a number or a navigation label: no title."""
+
+
 def _container(state: StateBlock, directive: Directive, start: int, position: int) -> None:
     """Emit a container and read its body in place."""
     name = directive.name.removeprefix("prf:")
-    argument = directive.argument
-    if name in ("figure", "image"):
-        argument = directive.options.get("alt", "")
-    elif name in ("list-table", "table", "code", "tab-item", "grid", "grid-item", "tab-set", "div"):
-        argument = argument if name in ("list-table", "table") else ""
-    elif name in ("solution", "solution-start"):
-        argument = ""
     if name.endswith("-end"):
         _gate(state, directive, start, position, closes=name.removesuffix("-end"))
         return
     gate = name.removesuffix("-start") if name.endswith("-start") else ""
-    name = gate or name
-    header = state.eMarks[directive.first - 1]
-    label = directive.options.get("label") or directive.options.get("name") or ""
-    opens = f"{{{gate}}}"
     opening = Markup(
-        MarkupClass.DIRECTIVE, position, header, None, opens, "", name, argument, label
+        MarkupClass.DIRECTIVE,
+        position,
+        state.eMarks[directive.first - 1],
+        opens=f"{{{gate}}}",
+        name=gate or name,
+        argument=_title(directive, name),
+        label=directive.options.get("label") or directive.options.get("name") or "",
     )
     token = state.push("mark", "", 0)
     token.map, token.meta = [start, directive.first], {"found": opening}
+    _read_body(state, directive)
+    _gate(state, directive, directive.stop - 1, -1, closes="-" if gate else "")
+
+
+def _title(directive: Directive, name: str) -> str:
+    if name in _SHOWN_ARGUMENT:
+        return directive.options.get(_SHOWN_ARGUMENT[name], "")
+    return "" if name in _NO_TITLE else directive.argument
+
+
+def _read_body(state: StateBlock, directive: Directive) -> None:
     old_max, old_parent = state.lineMax, state.parentType
     state.lineMax, state.parentType = directive.last, "blockquote"
     outer, state.env["rst"] = state.env.get("rst"), directive.name == "eval-rst"
@@ -235,14 +242,13 @@ def _container(state: StateBlock, directive: Directive, start: int, position: in
     state.level -= 1
     state.env["rst"] = outer
     state.lineMax, state.parentType = old_max, old_parent
-    if gate:
-        _gate(state, directive, directive.stop - 1, -1, closes="-")
-    else:
-        _gate(state, directive, directive.stop - 1, -1, closes="")
 
 
 def _gate(state: StateBlock, directive: Directive, line: int, position: int, closes: str) -> None:
-    """Close a container; `{name-start}` and `{name-end}` open and close one they do not hold."""
+    """Close a container.
+
+    `{name-start}` and `{name-end}` are directives of their own: the container is between them.
+    """
     stop = state.eMarks[directive.stop - 1]
     if position < 0:
         position = state.bMarks[directive.last] if directive.last < directive.stop else stop
@@ -250,23 +256,6 @@ def _gate(state: StateBlock, directive: Directive, line: int, position: int, clo
     token.map = [line, directive.stop]
     closing = Markup(MarkupClass.DIRECTIVE, min(position, stop), stop, closes=f"{{{closes}}}")
     token.meta = {"found": closing}
-
-
-def dotted_directive(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    """Read the header and the options of a reStructuredText directive in `{eval-rst}`."""
-    match = _DOTTED.match(state.src, position) if state.env.get("rst") else None
-    if match is None:
-        return False
-    said = match["name"] in ADMONITIONS and match["argument"].strip()
-    stop = match.start("argument") if said else match.end()
-    if match["name"] in _SILENT:
-        last = start
-        for line in range(start + 1, end):
-            if not state.isEmpty(line) and state.sCount[line] <= state.sCount[start]:
-                break
-            last = last if state.isEmpty(line) else line
-        stop = max(stop, state.eMarks[last])
-    return silent or emit(state, Markup(MarkupClass.DIRECTIVE, position, stop), start, end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,14 +270,14 @@ class Directive:
     first: int
     """First line of the body."""
     last: int
-    """The line behind the body."""
+    """The line after the body."""
     stop: int
-    """The line behind the directive."""
+    """The line after the directive."""
 
     def read_glossary(self, source: str, lines: Sequence[int]) -> list[BlockDraft]:
         """Return an entry for each definition of a `{glossary}`; `lines` are line starts.
 
-        Terms stand at the margin, their definitions are indented below or begin with `:`.
+        Terms are at the margin. Definitions are indented below them or begin with `:`.
         """
         drafts: list[BlockDraft] = []
         entry = _Entry()
@@ -398,5 +387,5 @@ def _numbered_lines(ranges: str, lines: list[str]) -> list[str]:
             stop = int(last) if is_number(last) else len(lines)
         chosen.extend(lines[begin:stop])
         if len(chosen) > BUDGET.included:
-            break  # more than a page may have: refused when it is counted
+            break  # over the budget: `Included.add` will refuse it
     return chosen

@@ -33,6 +33,8 @@ _DOTTED = re.compile(
     re.M,
 )
 _TITLED = re.compile(r"^(?P<title>.+?)\s*<(?P<target>[^<>]+)>$")
+_GLOB = re.compile(r"^[ \t]*:glob:", re.M)
+_WILDCARD = re.compile(r"[*?\[]")
 _PAGES = (*MARKDOWN_SUFFIXES, ".rst", ".ipynb")
 
 
@@ -80,7 +82,7 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
 
 @dataclass(frozen=True, slots=True)
 class _Config:
-    """A configuration file, the folder that it stands in, and its text."""
+    """A configuration file, its folder and its text."""
 
     file: str
     folder: str
@@ -239,7 +241,7 @@ class _Reader:
         line, counted = 1, 0
         for start, body in _dotted(text) if dotted else _fenced(text):
             line, counted = line + text.count("\n", counted, start), start
-            globs = re.search(r"^[ \t]*:glob:", body, re.M) is not None
+            globs = _GLOB.search(body) is not None
             for number, raw in enumerate(body.split("\n"), line):
                 for found in self._files(raw.strip(), file, number, globs):
                     yield from self.entries(found, depth + 1)
@@ -253,18 +255,24 @@ class _Reader:
         # A path from the root begins with a slash.
         base = self.folder if target.startswith("/") else folder_of(file)
         target = target.lstrip("/")
-        if globs and re.search(r"[*?\[]", target):
-            joined = under(base, target)
-            files = markdown_files(self.library, base)
-            return [found for found in files if fnmatchcase(found.rpartition(".")[0], joined)]
-        names = (target, *(f"{target}{suffix}" for suffix in _PAGES))
-        paths = (self.library.locate(base, name) for name in names)
-        found = next((path for path in paths if path and path.endswith(_PAGES)), "")
+        if globs and _WILDCARD.search(target):
+            return self._matching(base, under(base, target))
+        found = self._located(base, target)
         problem = _problem(target, found)
         if problem:
             message = f"listed in the table of contents but {problem}: {target}"
             self.warnings.append(SourceWarning(message, file, line))
         return [found] if found and not problem else []
+
+    def _matching(self, folder: str, pattern: str) -> list[str]:
+        files = markdown_files(self.library, folder)
+        return [file for file in files if fnmatchcase(file.rpartition(".")[0], pattern)]
+
+    def _located(self, base: str, target: str) -> str:
+        """Return the page that a target names with or without its suffix; "" if there is none."""
+        names = (target, *(f"{target}{suffix}" for suffix in _PAGES))
+        paths = (self.library.locate(base, name) for name in names)
+        return next((path for path in paths if path and path.endswith(_PAGES)), "")
 
 
 def _problem(target: str, found: str) -> str:

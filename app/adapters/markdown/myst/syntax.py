@@ -10,13 +10,17 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from app.adapters.markdown.myst.directives import directive, dotted_directive
+from app.adapters.markdown.myst.directives import SILENT, directive
 from app.adapters.markdown.parser.anchors import SlugStyle
 from app.adapters.markdown.parser.block_rules import emit, environment
 from app.adapters.markdown.parser.dialect import BlockRule, Dialect, InlineRule
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass
+from app.adapters.markdown.parser.open_containers import ADMONITIONS
 
 _LABEL = re.compile(r"\((?P<label>[^()\n]+)\)=[ \t]*$", re.M)
+_DOTTED = re.compile(
+    r"\.\. (?P<name>[\w:-]+?)::(?P<argument>[^\n]*)$(?:\n[ \t]+:[\w-]+:[^\n]*$)*", re.M
+)
 _COMMENT = re.compile(r"%[^\n]*$", re.M)
 _CELL_BREAK = re.compile(r"\+{3,}[^\n]*$|\^{3,}[ \t]*$", re.M)
 _ROLE = re.compile(r"\{([A-Za-z][\w:+-]*)\}(`+)([^`]|[^`].*?[^`])\2(?!`)", re.DOTALL)
@@ -49,6 +53,30 @@ def _cell_break(state: StateBlock, position: int, start: int, end: int, silent: 
     return silent or emit(state, Markup(MarkupClass.RULE, position, match.end()), start, end)
 
 
+def _dotted_directive(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    """Read the header and the options of a reStructuredText directive in `{eval-rst}`."""
+    match = _DOTTED.match(state.src, position) if state.env.get("rst") else None
+    if match is None:
+        return False
+    has_text = match["name"] in ADMONITIONS and match["argument"].strip()
+    stop = match.start("argument") if has_text else match.end()
+    if match["name"] in SILENT:
+        stop = max(stop, state.eMarks[_last_indented(state, start, end)])
+    return silent or emit(state, Markup(MarkupClass.DIRECTIVE, position, stop), start, end)
+
+
+def _last_indented(state: StateBlock, start: int, end: int) -> int:
+    """Return the last line that is indented below line `start`."""
+    last = start
+    for line in range(start + 1, end):
+        if state.isEmpty(line):
+            continue
+        if state.sCount[line] <= state.sCount[start]:
+            break
+        last = line
+    return last
+
+
 _BLOCK_RULES: dict[str, BlockRule] = {
     "`": directive,
     "~": directive,
@@ -57,7 +85,7 @@ _BLOCK_RULES: dict[str, BlockRule] = {
     "%": _comment,
     "+": _cell_break,
     "^": _cell_break,
-    ".": dotted_directive,
+    ".": _dotted_directive,
     "\\": environment,
 }
 

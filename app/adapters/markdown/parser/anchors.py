@@ -35,7 +35,7 @@ class HeadingSource:
 
 @dataclass(frozen=True, slots=True)
 class SlugPolicy:
-    """What of a heading's inline content goes into the text that a slug is made of."""
+    """Which inline content of a heading is part of its slug."""
 
     images: bool = False
     """Alternative text of images."""
@@ -76,7 +76,7 @@ class Slugger:
         return self._style.policy
 
     def anchor(self, text: str, level: int, explicit_id: str = "") -> str:
-        """Return the anchor of the page's next heading; "" where the generator makes none."""
+        """Return the anchor of the page's next heading; "" if the generator makes none."""
         style = self._style
         if explicit_id:
             if style.registers_explicit:
@@ -91,7 +91,7 @@ Unique: TypeAlias = Callable[[str, dict[str, int]], str]
 
 @dataclass(frozen=True, slots=True)
 class SlugStyle:
-    """One generator's way from a heading's text to its anchor."""
+    """How a generator makes anchors from headings."""
 
     slug: Callable[[str], str]
     unique: Unique

@@ -39,7 +39,7 @@ _ENVIRONMENT = re.compile(
 )
 _FORMULA_LABEL = re.compile(r"\([\w:-]+\)|\{#[\w:.-]+\}")
 _MAX_MARKS_A_LINE = 40
-"""Of more tags on one line the rest is read as running text, whose tags count just the same."""
+"""Further tags on the same line are parsed as inline mark-up, with the same result."""
 
 OpenedTag: TypeAlias = Callable[[StateBlock, HtmlTag, int, int], None]
 """`opened(state, tag, start line, end line)`, called before an opening tag is emitted."""
@@ -96,12 +96,17 @@ def html_block(
     element = _raw_element(state, tag, limit)
     if element is not None:
         return emit(state, element, start, end)
-    opens = "" if tag.closing or tag.void or tag.name.lower() in VOID_NAMES else tag.name
-    closes = tag.name if tag.closing else ""
-    if opens and opened is not None:
+    mark = _tag_mark(tag)
+    if mark.opens and opened is not None:
         opened(state, tag, start, end)
-    mark = Markup(MarkupClass.TAG, position, tag.end, tag, opens, closes)
     return emit(state, mark, start, end)
+
+
+def _tag_mark(tag: HtmlTag) -> Markup:
+    if tag.closing:
+        return Markup(MarkupClass.TAG, tag.start, tag.end, tag, closes=tag.name)
+    opens = "" if tag.void or tag.name.lower() in VOID_NAMES else tag.name
+    return Markup(MarkupClass.TAG, tag.start, tag.end, tag, opens=opens)
 
 
 def _comment(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
@@ -133,7 +138,7 @@ def _is_block(state: StateBlock, tag: HtmlTag) -> bool:
 
 
 def _is_alone(state: StateBlock, tag: HtmlTag) -> bool:
-    """True if nothing but tags stands behind this tag on its line, or its element's text."""
+    """True if only tags, or the rest of its element, follow this tag on its line."""
     rest = state.src[tag.end : line_end(state, tag.end)].strip()
     return not rest or rest.startswith(("<", "{/*")) or rest.endswith(f"</{tag.name}>")
 
@@ -259,7 +264,7 @@ def _parse_rest(state: StateBlock, position: int, line: int, end: int) -> None:
 
 
 def stray_definition(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    """Read a `: definition` that more than one blank line parts from its term."""
+    """Read a `: definition` that is separated from its term by several blank lines."""
     if silent or state.src[position + 1 : position + 2] not in (" ", "\t"):
         return False
     text = _past_blanks(state, position + 1, start)
@@ -280,7 +285,7 @@ def _past_blanks(state: StateBlock, position: int, line: int) -> int:
 
 
 def _indented(state: StateBlock, start: int, end: int, after: int, text: int, indent: int) -> None:
-    """Parse what begins behind a marker on line `start` and is indented below it."""
+    """Parse the content of a marker on line `start`: the rest of the line, and indented lines."""
     old = (state.bMarks[start], state.tShift[start], state.sCount[start], state.parentType)
     state.bMarks[start], state.tShift[start] = after, text - after
     state.blkIndent += indent
@@ -294,7 +299,7 @@ def _indented(state: StateBlock, start: int, end: int, after: int, text: int, in
 
 
 def footnote_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Read `[^label]: text` with its indented continuation as a container in its place."""
+    """Read `[^label]: text` and its indented lines as a container at its place."""
     position = state.bMarks[start] + state.tShift[start]
     if not state.src.startswith("[^", position) or state.is_code_block(start):
         return False

@@ -107,7 +107,7 @@ class BlockReader:
         return [draft] if draft is not None else []
 
     def _nested_mark(self, mark: Markup) -> list[BlockDraft]:
-        """Markup-up inside a list or quote opens no container, but what it shows is text."""
+        """Mark-up inside a list or quote opens no container, but its title and texts are shown."""
         self._marks.append((mark.kind, mark.start, mark.end))
         title = container_of(mark).title if mark.opens else ""
         shown = [self._containers.title_draft(title, mark.start, mark.end)] if title else []
@@ -183,7 +183,7 @@ class BlockReader:
         return [draft] if draft else []
 
     def _inline_tags(self, text: Text, draft: BlockDraft | None, end: int) -> None:
-        """Place a paragraph, then open and close the block containers its inline tags name."""
+        """Place a paragraph, then open and close containers for its inline tags."""
         if draft:
             self._containers.place(draft)
         for name in text.tags:
@@ -304,7 +304,7 @@ class BlockReader:
                 yield opening, cells, header
 
     def _definitions(self, index: int) -> tuple[list[BlockDraft], int]:
-        """Make an entry of the terms that stand together and the definitions behind them."""
+        """Make an entry of adjacent terms and the definitions after them."""
         close = self._close_index(index)
         entries: list[tuple[BlockDraft, list[BlockDraft]]] = []
         terms: list[tuple[Text, int]] = []
@@ -320,12 +320,7 @@ class BlockReader:
             if entries:
                 entries[-1][0].end = max(entries[-1][0].end, end)
                 entries[-1][1].extend(body)
-        for entry, body in entries:
-            entry.text = "\n".join([entry.text, *(draft.text for draft in body)])
-            entry.id_text = " ".join([entry.id_text, *(draft.id_text for draft in body)])
-            entry.runs = RUN_BOUNDARY.join([entry.runs, *(draft.runs for draft in body)])
-            entry.parts = tuple(part for draft in body for part in draft.as_parts())
-        return [entry for entry, _ in entries], close + 1
+        return [_with_body(entry, body) for entry, body in entries], close + 1
 
     def _defined(self, terms: Sequence[tuple[Text, int]], end: int) -> BlockDraft:
         """Make an entry of its terms, each with its offset; `end` is its first definition's."""
@@ -391,8 +386,17 @@ _SINGLES: dict[str, Callable[[BlockReader, Token], list[BlockDraft]]] = {
 }
 
 
+def _with_body(entry: BlockDraft, body: Sequence[BlockDraft]) -> BlockDraft:
+    """Append the definitions to an entry that has its terms."""
+    entry.text = "\n".join([entry.text, *(draft.text for draft in body)])
+    entry.id_text = " ".join([entry.id_text, *(draft.id_text for draft in body)])
+    entry.runs = RUN_BOUNDARY.join([entry.runs, *(draft.runs for draft in body)])
+    entry.parts = tuple(part for draft in body for part in draft.as_parts())
+    return entry
+
+
 def _markers(items: Sequence[tuple[Token, object]], listing: Token) -> list[str]:
-    """Numbers as the reader sees them where the author wrote those numbers, else dashes."""
+    """Return numbers for an ordered list that the author numbered consecutively, else dashes."""
     if listing.type == "ordered_list_open" and items:
         numbers = [item.info for item, _ in items]
         first = numbers[0]

@@ -1,4 +1,4 @@
-"""Containers: what they hold becomes one block, or comes out block by block."""
+"""Containers: their content becomes one block, or separate blocks."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from app.domain.document import BlockKind, Part
 _ID = re.compile(r"#([\w:.-]+)")
 _WORD = re.compile(r"\S")
 _MAX_DEPTH = 20
-"""Containers that make one block, inside each other; deeper ones let their blocks out."""
+"""Maximum nesting of containers that become one block; deeper ones stay separate blocks."""
 _INTERRUPTED = -1
-"""Start of a container that goes on behind a block of its own: it has no opening mark any more."""
+"""Start of a container that continues after a nested strong block."""
 _STRONG = (BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.GLOSSARY_ENTRY)
-"""Kinds that are blocks of their own wherever they stand."""
+"""Kinds that are never merged into a surrounding block."""
 
 
 class Containers:
-    """The open containers and the blocks that have come out so far, in source order."""
+    """The open containers, and the finished blocks in source order."""
 
     def __init__(self, source: str, read_text: Callable[[str], Text]) -> None:
         self._source = source
@@ -30,13 +30,13 @@ class Containers:
         self._out: list[BlockDraft] = []
         self._open: list[Container] = []
         self._directives: list[Container] = []
-        """Of the open containers those that colons close."""
+        """The open containers that colons close."""
         self._open_names: dict[str, int] = {}
         self._capturing: list[Container] = []
         self._reached = 0
-        """Where the blocks that were placed so far end."""
+        """End offset of the last block placed."""
         self._next_word = -1, 0
-        """Where a block ends and what is no blank begins behind it."""
+        """Cache of `_follows`: a block's end, and the offset of the next non-blank after it."""
         self._label: Markup | None = None
         """A label that waits for its block."""
 
@@ -54,7 +54,7 @@ class Containers:
         self._label = label
 
     def open(self, mark: Markup) -> None:
-        """Open the container that `mark` begins; show its title where it is no block itself."""
+        """Open a container. Its title becomes a paragraph unless the container is one block."""
         container = container_of(mark)
         self._open.append(container)
         if container.name.startswith(":::"):
@@ -75,7 +75,7 @@ class Containers:
         return BlockDraft(BlockKind.PARAGRAPH, text.text, text.id_text, start, end, runs=text.runs)
 
     def _open_listing(self, tag: HtmlTag, container: Container) -> None:
-        """Open mdBook's `<Listing number="4-1" caption="..." file-name="...">` round code."""
+        """Open `<Listing number="4-1" caption="..." file-name="...">`, which contains code."""
         shown = tag.texts
         number, caption = shown.get("number"), shown.get("caption")
         text = self._read_text(caption).text if caption else ""
@@ -87,7 +87,7 @@ class Containers:
             self.emit(BlockDraft(BlockKind.PARAGRAPH, text, text, tag.start, tag.end, runs=text))
 
     def close(self, mark: Markup) -> None:
-        """Close the innermost container that `mark` ends, and all that was left open in it."""
+        """Close the innermost container of this name, and the containers left open in it."""
         if not mark.closes.startswith(":::"):
             if self.is_open(mark.closes):
                 self._close(
@@ -111,7 +111,7 @@ class Containers:
                 return
 
     def _flush(self, container: Container, end: int) -> None:
-        """Emit what a container has collected as one block, up to `end` if that is known."""
+        """Emit a container's content as one block; `end` is 0 if its end is not known."""
         if container.kind is None:
             return
         if container.drafts:
@@ -130,7 +130,7 @@ class Containers:
         self.emit(draft)
 
     def place(self, draft: BlockDraft) -> None:
-        """Take a block that stands directly in the innermost container."""
+        """Add a block that is a direct child of the innermost container."""
         if self._label is not None:
             self._give_label(draft, self._label)
         if not self._open:
@@ -158,12 +158,12 @@ class Containers:
             draft.anchor = label.argument or draft.anchor
 
     def _takes_title(self) -> bool:
-        """True unless the innermost block to be has text already: its title is shown first."""
+        """True if the innermost capturing container has no content yet."""
         outer = self._capturing[-1] if self._capturing else None
         return outer is not None and not outer.drafts and outer.start != _INTERRUPTED
 
     def _opens_solution(self, summary: BlockDraft) -> bool:
-        """True if a summary such as "Solution" makes one of the container round it."""
+        """True if a summary such as "Solution" makes its container a solution."""
         return (
             len(self._open) > 1
             and len(self._capturing) < _MAX_DEPTH
@@ -179,14 +179,14 @@ class Containers:
         self._capturing.append(details)
 
     def emit(self, draft: BlockDraft) -> None:
-        """Hand a block to the innermost container that makes one block, or let it out."""
+        """Add a block to the innermost capturing container, or to the output."""
         self._reached = max(self._reached, draft.end)
         while self._capturing:
             container = self._capturing[-1]
             if draft.kind is BlockKind.HEADING:
                 self._dissolve(container)
             elif draft.kind in _STRONG:
-                # An exercise in a note, or the problem inside an exercise's outer container.
+                # An exercise in a note, or a problem inside an exercise.
                 self._capturing.pop()
                 self._flush(container, 0)
                 self.emit(draft)
@@ -199,7 +199,7 @@ class Containers:
         self._out.append(draft)
 
     def _dissolve(self, container: Container) -> None:
-        """A container with a heading inside is part of the page: let its blocks out one by one."""
+        """Emit a container's blocks separately: one that has a heading is a part of the page."""
         self._capturing.pop()
         container.capture = False
         if container.title and container.start != _INTERRUPTED:
@@ -211,7 +211,7 @@ class Containers:
         container.drafts = []
 
     def take_before(self, start: int) -> BlockDraft | None:
-        """Take back the paragraph that stands directly before `start`, if there is one."""
+        """Remove and return the paragraph directly before `start`, if there is one."""
         drafts = self._capturing[-1].drafts if self._capturing else self._out
         if not drafts or drafts[-1].kind is not BlockKind.PARAGRAPH or drafts[-1].included:
             return None
@@ -225,7 +225,7 @@ class Containers:
         return start <= self._next_word[1]
 
     def apply_attributes(self, mark: Markup) -> None:
-        """Give the block that stands directly before an attribute list the list's id."""
+        """Set the list's id on the block directly before it."""
         match = _ID.search(mark.argument)
         drafts = self._capturing[-1].drafts if self._capturing else self._out
         if match and drafts and self._follows(drafts[-1], mark.start):
@@ -235,7 +235,7 @@ class Containers:
 
 
 def _in_role(draft: BlockDraft, container: Container) -> list[BlockDraft]:
-    """Return the block as the container directly round it makes it."""
+    """Adapt a block to the role of its container."""
     if container.kind is BlockKind.FOOTNOTE:
         return _as_footnotes(draft)
     adapt = _ROLES.get(container.role)
@@ -284,7 +284,7 @@ _ROLES: dict[str, Callable[[BlockDraft, Container], BlockDraft]] = {
 
 
 def _table_of_list(draft: BlockDraft) -> BlockDraft:
-    """Make a table of a `{list-table}`'s list of lists: each item is a row, its items cells."""
+    """Convert a `{list-table}`'s nested list: items are rows, nested items are cells."""
     rows: list[Part] = []
     for index, (part, inside) in enumerate(draft.by_part()):
         nested = [child for child in inside if child.kind is BlockKind.LIST]

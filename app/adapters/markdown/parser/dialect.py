@@ -1,4 +1,4 @@
-"""What a site generator's Markdown has beyond CommonMark and tables: each dialect fills this in."""
+"""A dialect of Markdown: what a site generator adds to CommonMark and tables."""
 
 from __future__ import annotations
 

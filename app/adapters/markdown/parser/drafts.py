@@ -15,7 +15,7 @@ _BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 
 @dataclass(slots=True)
 class BlockDraft:
-    """A block in the making; spans are offsets into the file that is being read."""
+    """A block before its sections and id are known; spans are offsets into its file."""
 
     kind: BlockKind
     text: str
@@ -66,9 +66,9 @@ class RawDirective(NamedTuple):
     first: int
     """First line of the body."""
     last: int
-    """The line behind the body."""
+    """The line after the body."""
     stop: int
-    """The line behind the directive."""
+    """The line after the directive."""
     read: ReadLines
 
 
@@ -117,7 +117,7 @@ def show_box(drafts: Sequence[BlockDraft]) -> None:
 
 
 class MarkupClass(StrEnum):
-    """The named classes of mark-up that hold no text of the book."""
+    """Classes of mark-up without text of the book."""
 
     FRONT_MATTER = "front_matter"
     ESM = "esm"

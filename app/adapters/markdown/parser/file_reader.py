@@ -1,4 +1,4 @@
-"""One file read whole: parsed once, its blocks with spans, sections and anchors."""
+"""Parses one file into drafts of blocks with spans and anchors."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from app.domain.document import SourceWarning, Span
 from app.domain.reading_budget import BUDGET
 
 _LONG, _SECTION_TOKENS = 4_000_000, 1_000
-"""Characters from which on a file is parsed twice, each time by sections of so many tokens."""
+"""Files from this size on are parsed twice, in sections of so many tokens, to save memory."""
 _MAX_NESTING = BUDGET.depth + 2
-"""What nests deeper is refused before; a list adds two levels at once."""
+"""Deeper nesting is refused earlier; a list adds two levels."""
 _FOOTNOTE_LABELS = re.compile(r"^[ \t>]*\[\^([^\]\s]+)\]:", re.M)
 _RULE_LINE = re.compile(r"\n[ \t>]*(?:[|:-][|: \t-]*|=+[ \t]*)(?=\n|\Z)")
 _DEFINITION = re.compile(r"\n[ >]{0,8}[:~][ \t]")
@@ -62,7 +62,7 @@ class _Engine:
 
 @dataclass(frozen=True, slots=True)
 class _Features:
-    """Which rules a file needs: each rule costs time on every line."""
+    """The optional rules that a file needs: each costs time on every line."""
 
     dialect: Dialect
     footnotes: bool
@@ -111,7 +111,7 @@ def _install(md: MarkdownIt, dialect: Dialect, footnotes: bool) -> None:
 
 
 def inline_reader(dialect: Dialect) -> InlineReader:
-    """The reader of a dialect's running text, where no block is read."""
+    """Return the reader of a dialect's running text."""
     return _engine(_Features(dialect, footnotes=False, tables=False, underlined=False)).inline
 
 
@@ -130,12 +130,13 @@ def heading_anchors(sources: Sequence[str], dialect: Dialect, style: SlugStyle) 
 class FileReader:
     """Reads files of one book; includes are read through it again."""
 
-    def __init__(self, context: FileContext) -> None:
+    def __init__(self, context: FileContext, style: SlugStyle) -> None:
         self._context = context
+        self._style = style
         self._included = Included()
 
     def visible(self, source: SourceFile) -> SourceFile:
-        """Return `source` with blanks in the place of what its page does not show."""
+        """Return `source` with hidden elements replaced by blanks."""
         self.watch(source.text, source.file)
         hidden = hidden_elements(source.flat, lambda: self._parser(source).code_blocks())
         for start, _, closed in hidden:
@@ -167,7 +168,7 @@ class FileReader:
         context = self._context
         parser = self._parser(source)
         includes = PageIncludes(self, context, source, (*chain, source.file), self._included)
-        slugger = Slugger(context.style)
+        slugger = Slugger(self._style)
         leaf_blocks = LeafBlockReader(
             source.flat, parser.env, parser.engine.inline, parser.dialect, slugger, includes
         )
@@ -177,7 +178,7 @@ class FileReader:
             includes.read_imports(tokens)
             blocks.read(tokens)
         else:
-            # A link's target and an import may stand behind what needs them.
+            # Link definitions and imports may come after their uses.
             parser.each_section(includes.read_imports)
             parser.each_section(blocks.read)
         return blocks.finish()
@@ -204,7 +205,7 @@ class FileReader:
 
 
 class _FileParser(NamedTuple):
-    """Makes the block tokens of one file, as often as they are asked for."""
+    """Makes the block tokens of one file; can be run more than once."""
 
     flat: str
     env: EnvType
@@ -218,17 +219,17 @@ class _FileParser(NamedTuple):
         return found
 
     def each_section(self, hand_on: Callable[[list[Token]], None], most: int | None = None) -> None:
-        """Hand on about `most` tokens at a time, none of a block in part."""
+        """Call `hand_on` with about `most` tokens at a time, always with whole blocks."""
         md, env = self.engine.md, self.env
         env["scanner"] = TagScanner(self.flat)
         env["section"] = Section(BUDGET.steps_of(self.flat), most or _SECTION_TOKENS, hand_on)
         tokens: list[Token] = []
         state = block_state(self.flat, md, env, tokens)
-        # Quotes move these marks while they are read.
+        # A copy, because parsing quotes changes these offsets.
         env["lines"][:] = array("Q", state.bMarks)
         md.block.tokenize(state, 0, state.lineMax)
         hand_on(tokens)
-        # Who takes the tokens may hold `env`: a cycle would keep the text.
+        # The tokens' consumer may keep `env`: a reference cycle would keep the text alive.
         del env["section"], env["scanner"]
 
     def code_blocks(self) -> list[Span]:
@@ -248,7 +249,7 @@ class _FileParser(NamedTuple):
 
 
 def _rule_lines(text: str) -> tuple[bool, bool]:
-    """Return whether the text has a line that may divide a table, and one that underlines."""
+    """Return whether the text may have a table, and an underlined heading."""
     tables = underlined = False
     for match in _RULE_LINE.finditer(text):
         line = match.group()
@@ -259,7 +260,7 @@ def _rule_lines(text: str) -> tuple[bool, bool]:
 
 
 def _suited(dialect: Dialect, source: SourceFile) -> Dialect:
-    """Leave out the constructs that this file does not use: each costs time on every block."""
+    """Switch off constructs that this file does not use: each costs time on every block."""
     return _narrowed(
         dialect,
         dialect.definition_lists and bool(_DEFINITION.search(source.flat)),

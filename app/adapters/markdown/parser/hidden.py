@@ -20,7 +20,7 @@ from app.domain.document import Span
 _CANDIDATE = re.compile(r"<[A-Za-z][\w.:-]*\s[^<]*?(?:hidden|style\s*=|color\s*=)")
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:(?!\n[ \t]*\n).)*?[^`]\1(?!`)", re.DOTALL)
 _OPEN_COMMENT = re.compile(r"^[ \t>]*(<!--)", re.MULTILINE)
-"""Behind the last comment that is closed: one that hides all the rest."""
+"""A comment that is never closed: it hides the rest of the page."""
 _DECLARATION = re.compile(r"([a-z-]+)\s*:\s*((?:[^;,{}()]|\([^()]*\))+)")
 _ZERO = re.compile(r"0*\.?0*(?:[a-z]+|%)?")
 _NO_ALPHA = re.compile(r"transparent|#\w{6}00|#\w{3}0|(?:rgba?|hsla?)\(.*[,/]0*\.?0*%?\)")
@@ -42,7 +42,7 @@ def hidden_elements(source: str, code_blocks: Callable[[], Sequence[Span]]) -> l
     """Return the outermost hidden elements in order, and a comment that is never closed.
 
     A tag that stands in code is text.
-    `code_blocks` is called if there is something to ask it about, which in most files is not so.
+    `code_blocks` is called only if there is a candidate; most files have none.
     """
     found: list[Hidden] = []
     scanner, reached = TagScanner(source), 0
@@ -141,7 +141,7 @@ def _element(source: str, scanner: TagScanner, tag: HtmlTag) -> Hidden:
 class _Sign(NamedTuple):
     meaning: str
     words: tuple[str, ...]
-    """One of them is in every match: finding that takes no time."""
+    """Every match contains one of them: a fast pre-test."""
     pattern: re.Pattern[str]
 
 
@@ -185,21 +185,21 @@ _ZERO_WIDTH = "\u200b-\u200f\u2060-\u2064\ufeff"
 _UNSEEN = _Sign(
     "has a run of characters that nobody sees",
     (),
-    # One class in front of the alternatives lets the search skip other characters fast.
+    # The leading character class makes the search fast.
     re.compile(
         f"[{_TAGS}{_ZERO_WIDTH}](?:(?<=[{_TAGS}])[{_TAGS}]{{3}}"
         f"|(?<=[{_ZERO_WIDTH}])[{_ZERO_WIDTH}]{{3}})"
     ),
 )
 _TURNED = _Sign("turns the direction of writing", (), re.compile("[\u202d\u202e]"))
-# The flags of parts of a country are a black flag and tags; nothing else is written with them.
+# Flags of subdivisions, such as Scotland, are a black flag and tag characters.
 _FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")
 _AT_ONCE = 1 << 14
-"""Characters of a part, at least: a lower-case copy of a whole file may be four times its size."""
+"""Minimum characters of a part. A lower-case copy may take four times the memory."""
 
 
 def speech_to_models(text: str) -> Iterator[tuple[int, str]]:
-    """Yield for each sort of such text the line of the first, from 1, and what it does."""
+    """Yield for each kind of text for models its first line, from 1, and a description."""
     found: dict[_Sign, list[int]] = {sign: [] for sign in (*_SIGNS, _UNSEEN, _TURNED)}
     before = 0
     for part in _parts(text):
@@ -213,7 +213,7 @@ def speech_to_models(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Cut a text at blank lines, which no sign goes across."""
+    """Cut a text at blank lines: no match extends across one."""
     start = 0
     while start < len(text):
         end = text.find("\n\n", start + _AT_ONCE) + 2

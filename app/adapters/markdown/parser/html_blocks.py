@@ -10,7 +10,7 @@ from app.adapters.markdown.parser.drafts import BlockDraft, Markup, RawElement
 from app.adapters.markdown.parser.tags import HtmlTag, plain_text, unescape_string
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
 
-# What is never closed is taken to the end as `open`: else each would be sought to the end again.
+# Unclosed elements match to the end as `open`: otherwise the search would be quadratic.
 _ROW = re.compile(
     r"<tr\b(?:[^>]*>(.*?)(?=</tr\s*>|<tr\b|</tbody|</thead|</table|\Z)|(?P<open>[^>]*)\Z)",
     re.S | re.I,
@@ -124,7 +124,7 @@ def _text_with_images(inner: str) -> str:
 
 
 def _definitions(source: str, element: RawElement) -> list[BlockDraft]:
-    """One entry for each definition; terms that follow one another share theirs."""
+    """Make an entry for each definition; adjacent terms share one."""
     inner = source[element.inner_start : element.inner_end]
     terms = list(_closed(_ENTRY, inner))
     drafts: list[BlockDraft] = []

@@ -1,4 +1,4 @@
-"""Running text: inline mark-up resolved into what a reader sees, and what an id is made of."""
+"""Inline mark-up resolved into the text that a reader sees and the text for ids."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class InlineReader:
 
 
 def _special_characters(dialect: Dialect) -> str:
-    """Return the characters that may begin mark-up, but the backtick, fit for a character class."""
+    """Return the inside of a character class: what may begin mark-up, without the backtick."""
     own = {character for rule in dialect.inline_rules for character in rule.characters}
     if dialect.attribute_lists:
         own.add("{")
@@ -100,7 +100,7 @@ def _flat(content: str) -> str:
 
 
 def _unwrapped(content: str) -> str:
-    """Join lines where a line's end is nothing but a blank: most mark-up takes either."""
+    """Replace line ends by blanks where that makes no difference to inline mark-up."""
     if "\n" not in content or "\\" in content or "<" in content:
         return content
     joined = content.replace("\n", " ")
@@ -108,7 +108,7 @@ def _unwrapped(content: str) -> str:
 
 
 def _read_code_spans(content: str) -> Text:
-    """The common case of text whose only mark-up is code between single backticks."""
+    """Read text whose only mark-up is code between single backticks."""
     pieces = content.split("`")
     for index, piece in enumerate(pieces):
         if index % 2:

@@ -12,7 +12,7 @@ from app.adapters.markdown.parser.tags import HtmlTag, TagScanner, plain_text
 _INLINE_ATTRIBUTES = re.compile(r"\{:?[ \t]*(?:(?P<marked>[#.]|(?=[\w:-]+=))?[\w:-][^{}\n]*)?\}")
 _FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]")
 _BRACKETS = {"\\\\(": "\\\\)", "\\\\[": "\\\\]"}
-"""TeX's `\\(` and `\\[` as mdBook wants them written: with the backslash escaped."""
+"""TeX's `\\(` and `\\[` as mdBook requires them: with an escaped backslash."""
 RAW_INLINE = frozenset({"math", "svg", "script", "style"})
 """Elements of running text that are read whole."""
 _INVISIBLE = (("<!--", "-->"), ("<?", ">"), ("<!", ">"))

@@ -60,7 +60,7 @@ class LeafBlockReader:
         if token.map is None:
             return 0, 0
         first, last = token.map
-        # Markup-up may stand in front of a block on its first line.
+        # Mark-up may precede a block on its first line.
         return self.trim(token.meta.get("start", self.lines[first]), self.lines[last])
 
     def trim(self, start: int, end: int) -> Span:
@@ -73,7 +73,7 @@ class LeafBlockReader:
         )
 
     def paragraph(self, content: str, text: Text, start: int, end: int) -> BlockDraft | None:
-        """Make a paragraph, or what an only image or formula in it makes of it."""
+        """Make a paragraph; a figure or maths if it has nothing but images or formulas."""
         if not text.text:
             self.marks.append((_class_of(content), start, end))
             return None
@@ -92,7 +92,7 @@ class LeafBlockReader:
         return draft
 
     def heading(self, token: Token, content: str) -> BlockDraft:
-        """Make a heading with its anchor; every heading of a page must come here in order."""
+        """Make a heading with its anchor. Must be called for every heading of a page in order."""
         start, end = self.span(token)
         heading = heading_source(content, self._dialect)
         text = self.text(heading.content)

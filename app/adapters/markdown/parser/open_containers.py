@@ -1,4 +1,4 @@
-"""Containers of blocks: which tags and directives make one block of what they hold."""
+"""Which tags and directives are containers, and the kind of block that each becomes."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ _DIRECTIVES = (
     (frozenset({"figure", "image", "figure-md"}), BlockKind.FIGURE),
 )
 _UNTITLED = frozenset({"tabs", "tabitem", "tab", "codeblock", "codegroup"})
-"""Components whose title is a label of the page's furniture."""
+"""Components whose title is a navigation label."""
 
 
 def titled_kind(title: str) -> BlockKind:
@@ -138,7 +138,7 @@ _Facts: TypeAlias = "tuple[str, BlockKind | None, str, str, int, str]"
 
 @lru_cache(maxsize=4096)
 def _tag_facts(tag_name: str, inside: str) -> _Facts:
-    """Read what an opening tag means; a book repeats few tags many times."""
+    """Return the container that an opening tag means. Cached: books repeat few tags often."""
     tag = HtmlTag(tag_name, 0, 0, inside=inside)
     name, data_type, author_id = tag_name.lower(), tag.get("data-type"), tag.get("id")
     kind: BlockKind | None = None

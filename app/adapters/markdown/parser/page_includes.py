@@ -19,7 +19,6 @@ from app.adapters.markdown.includes import (
     folder_of,
     not_included,
 )
-from app.adapters.markdown.parser.anchors import SlugStyle
 from app.adapters.markdown.parser.dialect import Dialect, Imports
 from app.adapters.markdown.parser.drafts import BlockDraft, Markup, MarkupClass
 from app.adapters.markdown.source import SourceFile, line_breaks, make_source
@@ -32,16 +31,15 @@ class FileContext:
 
     library: Library
     dialect: Dialect
-    style: SlugStyle
     site_root: str = ""
     include_bases: tuple[str, ...] = ()
     references: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Link targets that every page may use, as markdown-it keeps them."""
     warnings: list[SourceWarning] = field(default_factory=list)
     partials: set[str] = field(default_factory=set)
-    """Files that were pulled into others: they are no orphans."""
+    """Included files: they are no orphans."""
     watched: set[str] = field(default_factory=set)
-    """Files that were looked through for text that is written for a model."""
+    """Files already searched for text that is written for a model."""
 
 
 class Reader(Protocol):
@@ -86,7 +84,7 @@ class PageIncludes:
         self._context.warnings.append(SourceWarning(message, self._source.file, line))
 
     def _watch(self, path: str) -> None:
-        """Look through a whole file, of which the page may include a part."""
+        """Search the whole file for text for models, even if only a part is included."""
         self._reader.watch(self._context.library.text(path) or "", path)
 
     def read_imports(self, tokens: Sequence[Token]) -> None:
@@ -159,7 +157,7 @@ class PageIncludes:
         ]  # fmt: skip
 
     def _extend(self, drafts: list[BlockDraft], mark: Markup, more: list[BlockDraft]) -> None:
-        """Add another file's drafts: behind the first draft all stand at the directive's end."""
+        """Add another file's drafts. All but the first of the directive begin at its end."""
         if drafts and more:
             more[0].start = mark.end
         drafts.extend(more)

@@ -12,15 +12,15 @@ from app.domain.document import RUN_GLUE
 
 _BLANKS = re.compile(r"[ \t]*\n[ \t]*|[ \t]{2,}|\t")
 GLUED_BOUNDARY = f"{RUN_GLUE}{BOUNDARY}{RUN_GLUE}"
-"""Where something stands that is no part of the runs: the words beside it may go on in it."""
-# A search for the boundary itself is fast, so the letter before it is looked at afterwards.
+"""Where the page shows something that is not in the runs, possibly within a word."""
+# Begins with the boundary because searching for a literal is fast.
 _WITHIN_WORD = re.compile(rf"{BOUNDARY}(?<=\w{BOUNDARY}){BOUNDARY}*+(?=\w)")
 _ATTRIBUTE_ID = re.compile(r"#([\w:.-]+)")
 
 MAX_TERM_WORDS = 6
-"""An emphasised phrase of more words is a stressed sentence, not a term."""
+"""A longer emphasised phrase is no term."""
 _MAX_TERM_DEPTH = 60
-"""Emphasis in emphasis beyond which no term is looked for: each level reads what it holds."""
+"""Maximum nesting of emphasis with terms: each level reads its content again."""
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class Text:
     runs: str
     """`text` as far as the page shows it in line, with a BOUNDARY wherever mark-up changes."""
     terms: tuple[str, ...] = ()
-    """The phrases the author sets off as defined here, with their abbreviations."""
+    """Phrases marked as terms that are defined here, with their abbreviations."""
     only_images: bool = False
     tags: tuple[str, ...] = ()
     """Opening (`div`) and closing (`/div`) HTML tags met, in order."""
@@ -56,7 +56,7 @@ class Collector:
         self.marked: list[str] = []
         """The text with a BOUNDARY wherever mark-up begins or ends."""
         self.silent: list[int] = []
-        """Places in `out` that no id is made of."""
+        """Indexes of parts of `out` that are not in the id text."""
         self.terms: dict[str, None] = {}
         self.explicit: list[str] = []
         self.open_terms: list[int] = []
@@ -71,7 +71,7 @@ class Collector:
         self.marked.append(content)
 
     def code(self, content: str) -> None:
-        """A code span, its own one space a side already stripped."""
+        """A code span."""
         shown = code_text(content)
         self.out.append(shown)
         self.marked += (BOUNDARY, shown, BOUNDARY)
@@ -109,7 +109,7 @@ class Collector:
         self._silent(" ".join(part for part in (alt, title if title != alt else "") if part))
 
     def _silent(self, text: str) -> None:
-        """Text that the reader gets, but that a search on the page does not find in line."""
+        """Alternative text: read, but not found by a search in the page."""
         self.marked.append(BOUNDARY)
         if text:
             self.silent.append(len(self.out))
@@ -168,7 +168,7 @@ class Collector:
         text = text.strip()
         terms = self.explicit if self.explicit or explicit_terms else list(self.terms)
         if terms == [text]:
-            terms = []  # all of it is stressed
+            terms = []  # the whole text is emphasised
         if terms and " (" in text:
             terms = [abbreviated(term, text) for term in terms]
         return Text(
@@ -184,7 +184,7 @@ class Collector:
 
 
 def glued(runs: str) -> str:
-    """Markup the boundaries that stand within a word."""
+    """Mark the boundaries that are within a word."""
     return _WITHIN_WORD.sub(GLUED_BOUNDARY, runs)
 
 
@@ -199,7 +199,7 @@ def _one_blank(match: re.Match[str]) -> str:
 
 
 def code_text(content: str) -> str:
-    """What a code span shows: CommonMark's stripping of one space a side, line ends as spaces."""
+    """Return a code span's text: line ends as spaces, one space stripped at both ends."""
     flat = content.replace("\n", " ") if "\n" in content else content
     if flat[:1] == " " == flat[-1:] and len(flat) > 2 and flat.strip():
         return flat[1:-1]

@@ -170,7 +170,7 @@ def _as_exercises(draft: BlockDraft) -> list[BlockDraft]:
 
 
 def _as_entries(draft: BlockDraft) -> list[BlockDraft]:
-    """A paragraph of a glossary that is an entry, or a list of which every item is one."""
+    """Convert a glossary's paragraph, or a list of which every item is an entry."""
     if draft.kind is not BlockKind.LIST:
         _as_entry(draft)
         return [draft]
@@ -178,14 +178,14 @@ def _as_entries(draft: BlockDraft) -> list[BlockDraft]:
     for item in items:
         begins = _LEADING_TERM.match(item.text)
         if begins and not item.terms and begins["term"].count(" ") < MAX_TERM_WORDS:
-            item.terms = (begins["term"],)  # where all are of that form, it need not be bold
+            item.terms = (begins["term"],)  # if all items have this form, the term need not be bold
         _as_entry(item)
     entries = all(item.kind is BlockKind.GLOSSARY_ENTRY for item in items)
     return items if entries else [draft]
 
 
 def _as_entry(draft: BlockDraft) -> None:
-    """A paragraph of a glossary that begins with its term in bold, then a colon or a dash."""
+    """Convert a paragraph that begins with a bold term and a colon or a dash."""
     if draft.kind is not BlockKind.PARAGRAPH or not draft.terms:
         return
     match = _LEADING_TERM.match(draft.text)

@@ -1,4 +1,4 @@
-"""HTML and JSX tags as they stand in Markdown source: found, measured, their attributes read."""
+"""HTML and JSX tags in Markdown source: their extent, names and attributes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ATTRIBUTE = re.compile(
 )
 _TAG = r"</?[A-Za-z][^<>]*>"
 _TAGS = re.compile(_TAG)
-# A comment that is never closed is taken to the end: else each would be sought to the end again.
+# An unclosed comment matches to the end as `open`: otherwise the search would be quadratic.
 _STRIP = re.compile(rf"<!--(?:.*?-->|(?P<open>.*)\Z)|{_TAG}", re.DOTALL)
 _SPACES = re.compile(r"\s+")
 
@@ -82,8 +82,8 @@ class HtmlTag(NamedTuple):
 class TagScanner:
     """Finds tags in one text in linear time.
 
-    A brace or quote that is never closed makes a scan run to the end of the text; `_budget` caps
-    what all such scans of one text may read together.
+    An unclosed brace or quote makes a scan run to the end of the text; `_budget` limits the
+    characters that all such scans read.
     """
 
     def __init__(self, text: str) -> None:
@@ -94,7 +94,7 @@ class TagScanner:
     def find(self, closing: str, start: int, limit: int | None = None) -> int:
         """Return where `closing` is next found before `limit`, or -1.
 
-        What is missing once is not looked for again, so that many openings cost no more than one.
+        A failed search is remembered, so all searches together take linear time.
         """
         if start >= self._missing.get(closing, len(self._text) + 1):
             return -1

@@ -76,11 +76,11 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     contents = None
     if summary:
         contents = TableOfContents(summary_entries(library.settings(summary)), summary)
-    pretty = "permalink" in config and "pretty" in str(config["permalink"])
+    pretty = "pretty" in str(config.get("permalink"))
     return SiteSettings(
         base_url.rstrip("/"),
         title,
-        str(config.get("lang") or config.get("locale") or "").split("-")[0],
+        _language(config),
         path_of=partial(_path, pretty=pretty),
         contents=contents,
     )
@@ -93,6 +93,10 @@ def _config(library: Library) -> dict[str, object]:
     except UNREADABLE:
         return {}
     return loaded if isinstance(loaded, dict) else {}
+
+
+def _language(config: dict[str, object]) -> str:
+    return str(config.get("lang") or config.get("locale") or "").split("-")[0]
 
 
 def _path(file: str, pretty: bool) -> str:

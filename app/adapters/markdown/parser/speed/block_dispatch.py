@@ -28,14 +28,14 @@ _FIRST_CHARACTERS: Mapping[str, str] = {
     "footnote": "[",
     "reference": "[",
     "heading": "#",
-    # Inside a definition; else its second line tells, as with a table and an underlined heading.
+    # `deflist`, `table` and `lheading` are recognised by their second line.
     "deflist": ":~",
     "table": "",
     "lheading": "",
     "code": "",
     "paragraph": "",
 }
-"""What the blocks of these rules begin with; of all others what the dialect's own begin with."""
+"""First characters of these rules' blocks; rules not listed have the dialect's characters."""
 _COMMONMARK = frozenset("#>`~*+-_=|:<[0123456789\t ")
 """What a block of CommonMark, a table or a definition list may begin with."""
 
@@ -46,7 +46,7 @@ _Rules = Mapping[str, Sequence[RuleFuncBlockType]]
 
 @dataclass(slots=True)
 class Section:
-    """The tokens that are made before they are handed on, and those that were before."""
+    """Collects the tokens of a part of a file, and counts those of the whole file."""
 
     budget: int
     """Tokens of the whole file; one more and it is refused."""
@@ -62,11 +62,11 @@ class Section:
 
 
 class BlockRuleDispatcher:
-    """Stands before all other block rules and asks only those that a line may begin.
+    """The first block rule: tries only the rules that a line's first character allows.
 
     A line that begins no block is a paragraph: markdown-it's own rule finds the same lines, but
-    here they become one `paragraph` token. Lines that may be a table's or a definition list's
-    first, an underlined heading, indented code or ESM are left to the other rules.
+    here they become one `paragraph` token. A line that may begin a table, a definition list, an
+    underlined heading, indented code or one of the dialect's words is left to the other rules.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class BlockRuleDispatcher:
         return self._paragraph(state, start, first)
 
     def _paragraph(self, state: StateBlock, start: int, first: int) -> bool:
-        """Read a paragraph. False if it is a heading of several lines: a line underlines it."""
+        """Read a paragraph. False if it is an underlined heading of several lines."""
         source, after, limit = state.src, start + 1, state.lineMax
         terminators: Sequence[RuleFuncBlockType]
         old_parent, state.parentType = state.parentType, "paragraph"
@@ -154,7 +154,7 @@ class BlockRuleDispatcher:
         return True
 
     def _entry(self, state: StateBlock, start: int, end: int) -> bool:
-        """Read a term and its definition of one line each, the common case, as one token."""
+        """Read a term and a definition of one line each as one token."""
         line = start + 1
         if (
             self._definitions is None
@@ -189,7 +189,7 @@ class BlockRuleDispatcher:
         return True
 
     def _ends_entry(self, state: StateBlock, line: int, end: int) -> bool:
-        """True if nothing behind a definition's only line can belong to it or its term."""
+        """True if what follows a definition of one line cannot belong to it."""
         line += 1
         if line >= end:
             return True
@@ -205,7 +205,7 @@ class BlockRuleDispatcher:
         section: Section = state.env["section"]
         if section.counted + len(state.tokens) > section.budget:
             self._refuse(state, start, "too much mark-up for its length: split the file")
-        # Inside a container, or behind mark-up on the same line, the last block is not whole yet.
+        # Inside a container, or after mark-up on the same line, the last block is incomplete.
         if state.level == 0 and not state.env.get("line_depth"):
             section.take(state.tokens)
 
@@ -237,15 +237,15 @@ def _by_first_character(rules: Mapping[str, RuleFuncBlockType], own: Iterable[st
 
 
 _NOTHING = cast("dict[str, Any]", MappingProxyType({}))
-"""Most tokens have neither attributes nor notes: two dictionaries each are a quarter of them."""
+"""Shared by tokens without attributes and meta: saves a quarter of their memory."""
 _TAB = 4
 _MANY = 100_000
-"""Lines of a file whose offsets are kept in arrays: a fifth of the room, a slower look-up."""
+"""From so many lines on offsets are in arrays: a fifth of the memory, but slower."""
 _BLANKS = frozenset(" \t")
 
 
 class _State(StateBlock):
-    """Makes tokens whose `attrs` and `meta` are set anew, never changed in place."""
+    """Makes tokens whose `attrs` and `meta` must be replaced, never changed in place."""
 
     def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
         token = super().push(ttype, tag, nesting)
@@ -254,7 +254,7 @@ class _State(StateBlock):
 
 
 def block_state(source: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) -> StateBlock:
-    """Return the state that `StateBlock` would make of `source`, its lines found by fewer calls."""
+    """Return the same state as `StateBlock(source, ...)`, computed with fewer calls."""
     state = _State("", md, env, tokens)
     lines = source.split("\n")
     if not lines[-1].strip(" \t"):
@@ -264,7 +264,7 @@ def block_state(source: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) 
         numbers = partial(array, "Q")
     begins = numbers(accumulate((len(line) + 1 for line in lines), initial=0))
     ends = numbers(begin - 1 for begin in islice(begins, 1, None))
-    # The last entry stands for the end, so that rules need not check for it.
+    # A sentinel, as in StateBlock: rules look one line ahead without a check.
     begins[-1] = len(source)
     ends.append(len(source))
     shifts = [len(line) - len(line.lstrip(" \t")) if line[:1] in _BLANKS else 0 for line in lines]

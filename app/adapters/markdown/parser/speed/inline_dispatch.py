@@ -1,8 +1,7 @@
-"""markdown-it's inline parser, faster: the same tokens by fewer calls.
+"""markdown-it's inline parser, faster: the same tokens with fewer calls.
 
-Each of its rules looks at one character first and declines, so only those that can accept are
-asked; and the usual link targets and titles are found by searching instead of going through
-them character by character.
+Only the rules that the current character allows are tried. The usual link targets and titles are
+found by a search instead of a loop over characters.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ _FIRST_CHARACTERS: Mapping[str, str] = {
 
 
 MAX_NESTING = 60
-"""Links, images and emphasis inside each other; what is deeper stays as it is written."""
+"""Maximum nesting of links, images and emphasis; deeper mark-up is plain text."""
 
 
 def spend(state: StateInline, steps: int) -> None:
-    """Take steps from those that the file has left. FileRefused if there are none."""
+    """Subtract steps from the file's budget. FileRefused if it is exhausted."""
     left = state.env.get("steps")
     if left is not None:
         state.env["steps"] = left - steps

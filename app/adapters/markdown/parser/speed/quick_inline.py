@@ -40,7 +40,7 @@ _LINK = re.compile(
 _IMAGE = re.compile(rf"!\[(?P<label>(?:{_WORDS})*+)\]{_TARGET}")
 _ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]{1,31});")
 _NUMBER = re.compile(r"&#(?:[xX](?P<hex>[0-9A-Fa-f]{1,6})|(?P<decimal>[0-9]{1,7}));")
-# An address in it might be an autolink's; a line's end behind it looks at the blanks before it.
+# `@` may belong to an autolink; a line end after the comment affects the blanks before it.
 _COMMENT = re.compile(r"(?><!--[^@]*?-->)(?![ \t]*\n)")
 _NO_TAG = re.compile(r"<(?=[\s\"(),;:<\[\]]|\Z)")
 _MARKERS = re.compile(r"\*+|_+")
@@ -63,7 +63,7 @@ class QuickInline:
             special += "{"
         if dialect.math:
             special += "$"
-        # One set of characters: an expression with a branch is tried at every character.
+        # A single character class: alternatives would be tried at every character.
         self._special = re.compile(f"[{special}]")
 
     def read(self, content: str, references: Mapping[str, Mapping[str, str]]) -> Collector | None:
@@ -222,7 +222,7 @@ class _Scan:
         if match is None:
             comment = _COMMENT.match(self.source, start, end)
             if comment:
-                # markdown-it takes markers with nothing between that is shown for one run.
+                # markdown-it merges markers on both sides of a comment into one run.
                 return -1 if self.source[start - 1 : start] in _MARKER else comment.end()
             return self._plain(start) if _NO_TAG.match(self.source, start, end) else -1
         name, lower = match["name"], match["name"].lower()
