@@ -27,7 +27,7 @@ file. **recall@k**: share of the gold's characters in the first k. **hit@k**: a 
 first k. **mrr**: 1 over the rank of the first that finds one. **ndcg@{NDCG_DEPTH}**: discounted
 gain, where a passage found again gains nothing. **precision**: gold characters in the first k over
 all characters of these. **iou**: the same with the gold that was missed in the denominator.
-Paragraphs are those of the assembled context, ranked by the best chunk that brought them."""
+Paragraphs are those of the assembled context, ranked by their best chunk."""
 
 _ANSWER_NOTES = """\
 **citation_precision**: citations to a paragraph that shares 16 characters with a gold passage, of

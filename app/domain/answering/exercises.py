@@ -49,9 +49,9 @@ def asked_exercise(asked: frozenset[int], hits: Sequence[Hit], terms: Terms) -> 
         for passage in hit.chunk.passages
         if passage.kind is BlockKind.EXERCISE
     ]
-    likeness = {one.paragraph_id: _likeness(asked, one, terms) for one in exercises}
-    best = max(likeness, key=lambda paragraph_id: likeness[paragraph_id], default="")
-    return best if best and likeness[best] >= SAME_TERMS else ""
+    similarity = {one.paragraph_id: _similarity(asked, one, terms) for one in exercises}
+    best = max(similarity, key=lambda paragraph_id: similarity[paragraph_id], default="")
+    return best if best and similarity[best] >= SAME_TERMS else ""
 
 
 def solutions_by_place(passages: Iterable[Passage]) -> dict[str, tuple[str, ...]]:
@@ -104,7 +104,7 @@ def read_first(language: str) -> str:
     return _READ_FIRST.get(language, _READ_FIRST["en"])
 
 
-def _likeness(asked: frozenset[int], exercise: Passage, terms: Terms) -> float:
+def _similarity(asked: frozenset[int], exercise: Passage, terms: Terms) -> float:
     """The Jaccard similarity of the terms, with or without the choices of a multiple-choice
     question.
     """
