@@ -61,6 +61,11 @@ def test_words_in_one_sentence_beat_the_same_words_spread_over_two() -> None:
     assert order("stack grows", hits, replace(NOTHING, sentence=0.5))[0] == "stack grows. x"
 
 
+def test_words_in_adjacent_sentences_beat_the_same_words_far_apart() -> None:
+    hits = pages("stack. a. b. grows.", "stack. a. grows. b.")
+    assert order("stack grows", hits, replace(NOTHING, window=0.5))[0] == "stack. a. grows. b."
+
+
 def test_a_rare_term_weighs_more_than_a_common_one() -> None:
     hits = pages("stack a", "b heap")
     assert order("stack heap", hits, replace(NOTHING, sentence=0.5), rare="heap")[0] == "b heap"
@@ -158,6 +163,12 @@ def test_chunks_of_one_page_make_room_for_another() -> None:
     hits = same_page(0.9, 0.8, 0.7, file="crowd.md") + same_page(0.65, file="other.md")
     found = order("x", hits, replace(NOTHING, crowding=0.12))
     assert found == ["crowd.md 0", "crowd.md 1", "other.md 0", "crowd.md 2"]
+
+
+def test_the_third_chunk_of_a_page_loses_no_more_than_the_second() -> None:
+    hits = same_page(0.9, 0.8, 0.78, file="crowd.md") + same_page(0.65, file="other.md")
+    found = order("x", hits, replace(NOTHING, crowding=0.12))
+    assert found == ["crowd.md 0", "crowd.md 1", "crowd.md 2", "other.md 0"]
 
 
 @pytest.mark.parametrize(

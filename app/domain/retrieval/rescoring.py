@@ -1,15 +1,15 @@
 """Reranking of the best candidates by sentence, heading, definition and page features.
 
 The first stage scores a chunk as a bag of words. The features, each 0 to 1, measure term overlap
-with single sentences and headings, adjacent terms, marked definitions, similarity of the headings
-in meaning, and other matches on the same page. They are added to the fused score with fixed
-weights, fitted on the development sets by `scripts/bench/ablation.py`; the optimum is flat.
+with sentences, windows of sentences and headings, adjacent terms, marked definitions, similarity of
+the headings in meaning, and other matches on the same page. They are added to the fused score with
+fixed weights, fitted on the development sets by `scripts/bench/ablation.py`; the optimum is flat.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import pairwise
@@ -20,6 +20,9 @@ from app.domain.retrieval.definition_terms import definition_targets
 from app.domain.retrieval.query import Hit
 
 _Page: TypeAlias = tuple[str, str]
+
+_WINDOW = 3
+"""Sentences in a window."""
 
 _PAGE_DEPTH = 3
 """Number of best chunks whose scores make up the page score."""
@@ -34,8 +37,10 @@ class RescoringWeights:
 
     sentence: float = 0.5
     """Share of the question's term weight in the best sentence."""
+    window: float = 0.25
+    """The same in the best window of adjacent sentences; see `_WINDOW`."""
     definition: float = 0.4
-    """The same for the best sentence with a term marked as defined."""
+    """Share of it in the best sentence with a term marked as defined."""
     pairs: float = 0.25
     """Share of the question's adjacent term pairs that are adjacent in a sentence."""
     heading: float = 0.25
@@ -54,13 +59,14 @@ class RescoringWeights:
     """Page score relative to the best page; see `_PAGE_DEPTH`."""
     here: float = 0.2
     """1 if the chunk is on the page that the reader is on."""
-    crowding: float = 0.16
-    """Penalty for each higher-ranked chunk of the same page."""
+    crowding: float = 0.3
+    """Penalty for every chunk of a page except its best one."""
 
     @property
     def total(self) -> float:
         """Highest possible score of a chunk."""
-        found = self.sentence + self.definition + self.pairs + self.heading + self.similar
+        found = self.sentence + self.window + self.definition + self.pairs
+        found += self.heading + self.similar
         definition = self.defined + self.glossary + self.named + self.opening
         return 1 + found + definition + self.page + self.here
 
@@ -90,7 +96,14 @@ class QuestionTerms:
 
     def share(self, terms: Iterable[int]) -> float:
         """Return the share of the question's term weight in `terms`, 0 to 1."""
-        held = self._distinct.intersection(terms)
+        return self.weight_share(self.held(terms))
+
+    def held(self, terms: Iterable[int]) -> frozenset[int]:
+        """Return the question's terms that are in `terms`."""
+        return self._distinct.intersection(terms)
+
+    def weight_share(self, held: Iterable[int]) -> float:
+        """Return the share of these terms of the question in its term weight, 0 to 1."""
         return sum([self._weights[term] for term in held]) / self._total if held else 0.0
 
     def pairs(self, terms: Sequence[int]) -> set[tuple[int, int]]:
@@ -130,7 +143,7 @@ def rescore(
     total = weights.total
     return [
         _scored(hits[position], max(0.0, score) / total)
-        for position, score in _spread([_page(hit) for hit in hits], scores, weights.crowding)
+        for position, score in _one_a_page([_page(hit) for hit in hits], scores, weights.crowding)
     ]
 
 
@@ -139,20 +152,25 @@ def _scored(hit: Hit, score: float) -> Hit:
 
 
 def _feature_score(chunk: ChunkTerms, question: QuestionTerms, weights: RescoringWeights) -> float:
-    sentence = definition = 0.0
+    sentence = window = definition = 0.0
     opening = False
     pairs: set[tuple[int, int]] = set()
+    recent: deque[frozenset[int]] = deque(maxlen=_WINDOW)
     for one in chunk.sentences:
-        share = question.share(one.terms)
-        if not share:
+        held = question.held(one.terms)
+        recent.append(held)
+        if not held:
             continue
+        share = question.weight_share(held)
         sentence = max(sentence, share)
+        window = max(window, question.weight_share(held.union(*recent)))
         if one.defines and question.describes:
             definition = max(definition, share)
         pairs |= question.pairs(one.terms)
         opening = opening or question.opens(one.terms)
     return (
         weights.sentence * sentence
+        + weights.window * window
         + weights.definition * definition
         + weights.pairs * question.pair_share(pairs)
         + weights.heading * question.share(chunk.heading)
@@ -180,15 +198,14 @@ def _page_scores(hits: Sequence[Hit], scores: Sequence[float]) -> dict[_Page, fl
     return {page: sum(nlargest(_PAGE_DEPTH, found)) for page, found in by_page.items()}
 
 
-def _spread(
+def _one_a_page(
     pages: Sequence[_Page], scores: Sequence[float], crowding: float
-) -> Iterator[tuple[int, float]]:
-    """Yield (position, score minus the crowding penalty), best first."""
-    waiting = list(scores)
-    taken: Counter[_Page] = Counter()
-    left = set(range(len(waiting)))
-    while left:
-        best = max(left, key=lambda at: (waiting[at] - crowding * taken[pages[at]], -at))
-        yield best, waiting[best] - crowding * taken[pages[best]]
-        left.remove(best)
-        taken[pages[best]] += 1
+) -> list[tuple[int, float]]:
+    """Return (position, score), best first; only the best of each page keeps its whole score."""
+    seen: set[_Page] = set()
+    kept: list[tuple[int, float]] = []
+    for position in sorted(range(len(scores)), key=lambda at: (-scores[at], at)):
+        page = pages[position]
+        kept.append((position, scores[position] - crowding * (page in seen)))
+        seen.add(page)
+    return sorted(kept, key=lambda one: (-one[1], one[0]))
