@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TypeAlias
 
 from app.domain.retrieval.chunk_terms import ChunkTerms
@@ -60,7 +60,7 @@ class RescoringWeights:
     here: float = 0.2
     """1 if the chunk is on the page that the reader is on."""
     crowding: float = 0.3
-    """Penalty for every chunk of a page except its best one."""
+    """Penalty in the order for every chunk of a page except its best one."""
 
     @property
     def total(self) -> float:
@@ -143,7 +143,7 @@ def rescore(
     total = weights.total
     return [
         _scored(hits[position], max(0.0, score) / total)
-        for position, score in _one_a_page([_page(hit) for hit in hits], scores, weights.crowding)
+        for position, score in _ranked([_page(hit) for hit in hits], scores, weights.crowding)
     ]
 
 
@@ -198,14 +198,19 @@ def _page_scores(hits: Sequence[Hit], scores: Sequence[float]) -> dict[_Page, fl
     return {page: sum(nlargest(_PAGE_DEPTH, found)) for page, found in by_page.items()}
 
 
-def _one_a_page(
+def _ranked(
     pages: Sequence[_Page], scores: Sequence[float], crowding: float
 ) -> list[tuple[int, float]]:
-    """Return (position, score), best first; only the best of each page keeps its whole score."""
+    """Return (position, score) in the new order, by descending score.
+
+    The penalty decides the order alone. A chunk keeps its score, or that of the lowest one above it
+    if that is less: how well it answers does not depend on its neighbours.
+    """
     seen: set[_Page] = set()
-    kept: list[tuple[int, float]] = []
+    penalised: list[tuple[float, int]] = []
     for position in sorted(range(len(scores)), key=lambda at: (-scores[at], at)):
         page = pages[position]
-        kept.append((position, scores[position] - crowding * (page in seen)))
+        penalised.append((crowding * (page in seen) - scores[position], position))
         seen.add(page)
-    return sorted(kept, key=lambda one: (-one[1], one[0]))
+    order = [position for _, position in sorted(penalised)]
+    return list(zip(order, accumulate((scores[at] for at in order), min), strict=True))
