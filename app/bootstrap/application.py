@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from app.adapters.bm25 import Bm25Encoder
@@ -38,6 +38,7 @@ from app.services.answer_question import AnswerQuestion
 from app.services.answerability import AnswerabilityScorer
 from app.services.chapter_requests import ConsultChapters
 from app.services.cite import CiteParagraph
+from app.services.cognates import FindCognates
 from app.services.consultation import ConsultBook
 from app.services.evaluate import Evaluate
 from app.services.feature_reranker import FeatureReranker
@@ -116,12 +117,14 @@ async def application(
         bounds = TermUpperBounds(index, sparse)
         similarity = SimilarityEncoder(partial(local_embedder, embedder), FUNCTION_WORDS)
         feature_reranker = FeatureReranker(bounds, vectors=similarity)
+        vocabulary = BookVocabulary(index, bounds, count_tokens)
         retrieve = _retrieve(
             settings, embedder, index, sparse, cohere, writer, feature_reranker, count_tokens
         )
+        retrieve = replace(retrieve, cognates=FindCognates(vocabulary))
         judge = AnswerabilityScorer(similarity, bounds, feature_reranker.terms_of)
         glossary = LookUpTerms(index)
-        answer = _answer(settings, retrieve, bounds, judge, glossary, count_tokens)
+        answer = _answer(settings, retrieve, bounds, judge, glossary, vocabulary, count_tokens)
         if writer:
             answer = answer.written_by(writer.generator)
         stack.enter_context(frozen_heap())
@@ -172,6 +175,7 @@ def _answer(
     bounds: TermUpperBounds,
     judge: AnswerabilityScorer,
     glossary: LookUpTerms,
+    vocabulary: BookVocabulary,
     count_tokens: Callable[[str], int],
 ) -> AnswerQuestion:
     """The use case with extractive answers."""
@@ -183,7 +187,7 @@ def _answer(
         places=PageLocator(index),
         judge=judge,
         refusal=RefusalPolicy(settings.refusal_threshold, settings.answer_threshold),
-        vocabulary=BookVocabulary(index, bounds, count_tokens),
+        vocabulary=vocabulary,
         context_tokens=settings.context_tokens,
     )
     return AnswerQuestion(

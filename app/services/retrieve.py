@@ -30,6 +30,7 @@ from app.domain.retrieval.query import (
 )
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
 from app.services.book_scope import books_asked, degraded_books
+from app.services.cognates import FindCognates
 from app.services.feature_reranker import DEPTH, FeatureReranker
 from app.services.lexical import question_vector
 from app.services.ports import (
@@ -76,6 +77,8 @@ class Retrieve:
     """Makes a question of a conversation stand alone; None: a rule does (`standalone`)."""
     feature_reranker: FeatureReranker | None = None
     """None: the fused order stands. Only a hybrid search has a second stage."""
+    cognates: FindCognates | None = None
+    """None: a question in another language than the book's is searched for as it is."""
     fusion: Fusion = Fusion.WEIGHTED
     dense_weight: float = DENSE_WEIGHT
     candidates: int = CANDIDATES
@@ -93,6 +96,7 @@ class Retrieve:
             raise QuestionError(message)
         books = await self._in_scope(query.filter)
         asked, degraded = await self._standalone(query, books[0].language)
+        asked = await self._with_cognates(asked, books)
         query = replace(query, question=asked.lexical)
         dense, failed = await self._embed(asked.embedded, query.mode)
         degraded += failed
@@ -168,6 +172,13 @@ class Retrieve:
             return len(self.sparse.encode_query(text, language).indices)
 
         return standalone(query.question, query.history, count_terms, language), degraded
+
+    async def _with_cognates(self, asked: Standalone, books: Sequence[BookManifest]) -> Standalone:
+        found = await self.cognates.of(asked.lexical, books) if self.cognates else ()
+        if not found:
+            return asked
+        embedded, lexical = (" ".join([one, *found]) for one in (asked.embedded, asked.lexical))
+        return replace(asked, embedded=embedded, lexical=lexical)
 
     async def _embed(
         self, question: str, mode: SearchMode

@@ -92,7 +92,7 @@ class BookVocabulary:
         unknown = await self._unknown(question, language, [one.book for one in manifests])
         if not unknown:
             return question
-        known = _together([await self._words(manifest) for manifest in manifests])
+        known = _together([await self.words(manifest) for manifest in manifests])
         right = {word: closest(word, known) for word in unknown if word.lower() not in known}
         return replaced(question, {word: other for word, other in right.items() if other})
 
@@ -108,7 +108,8 @@ class BookVocabulary:
         missing = await self.ceilings.missing(every, books) if every else set()
         return [word for word, own in terms.items() if own & missing]
 
-    async def _words(self, manifest: BookManifest) -> KnownWords:
+    async def words(self, manifest: BookManifest) -> KnownWords:
+        """The words of the book, counted once; StorageError if the index fails."""
         key = (manifest.book, manifest.book_version, manifest.generation)
         async with self._counting:
             if key not in self._known:

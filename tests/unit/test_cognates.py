@@ -1,0 +1,85 @@
+"""Questions in another language than the book's: which of the book's words are searched for."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from app.domain.retrieval.query import SearchQuery
+from app.services.cognates import MOST_BOOKS, FindCognates, cognates, folded
+from app.services.retrieve import Retrieve
+from app.services.term_upper_bounds import TermUpperBounds
+from app.services.vocabulary import BookVocabulary
+from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk, make_manifest
+
+BOOK = folded(
+    {
+        "immunity": (9, "immunity"),
+        "innate": (4, "Innate"),
+        "tokenizer": (7, "tokenizer"),
+        "résumé": (1, "résumé"),
+        "resume": (2, "resume"),
+        "naïve": (1, "naïve"),
+        "cell": (5, "cell"),
+        "клетка": (2, "клетка"),
+    }
+)
+QUESTION = "¿Qué es la inmunidad innata y para qué sirve?"
+
+
+def count_words(text: str) -> int:
+    return len(text.split())
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("¿Qué es un tokenizador?", ("tokenizer",)),
+        ("¿Qué es la respuesta innata?", ("Innate",)),
+        ("¿Qué es la célula?", ("cell",)),
+        ("¿Qué es el perro?", ()),
+        ("¿Qué es naive?", ()),  # known but for its accents
+        ("¿Cuándo y para qué?", ()),
+        ("что такое иммунитет", ()),
+    ],
+)
+def test_a_word_is_searched_for_as_the_most_similar_word_of_the_book(
+    question: str, found: tuple[str, ...]
+) -> None:
+    assert cognates(question, "es", BOOK) == found
+
+
+def test_of_words_that_differ_in_accents_alone_the_most_frequent_is_known() -> None:
+    assert BOOK["resume"] == "resume"
+
+
+def test_words_of_other_scripts_and_short_ones_are_left_out() -> None:
+    assert set(BOOK) == {"immunity", "innate", "tokenizer", "resume", "naive", "cell"}
+
+
+def finder(index: FakeIndex) -> FindCognates:
+    return FindCognates(BookVocabulary(index, TermUpperBounds(index, FakeSparse()), count_words))
+
+
+def test_a_question_in_the_book_s_language_has_none() -> None:
+    index = FakeIndex([make_chunk("innate immunity")])
+    books = [make_manifest()]
+    assert asyncio.run(finder(index).of("What is innat immunit and how does it work?", books)) == ()
+    assert asyncio.run(finder(index).of(QUESTION, books)) == ("innate",)
+
+
+def test_many_books_are_not_read_for_them() -> None:
+    index = FakeIndex([make_chunk("innate immunity")])
+    assert asyncio.run(finder(index).of(QUESTION, [make_manifest()] * (MOST_BOOKS + 1))) == ()
+
+
+def test_a_question_in_another_language_finds_the_book_s_own_words() -> None:
+    index = FakeIndex([make_chunk("stacks grow", index=0), make_chunk("innate immunity", index=1)])
+    plain = Retrieve(FakeEmbedder(), FakeSparse(), index, None, count_words)
+    query = SearchQuery(QUESTION)
+    assert not any(one.sparse_score for one in asyncio.run(plain.search(query)).hits)
+    found = asyncio.run(replace(plain, cognates=finder(index)).search(query))
+    assert found.hits[0].chunk.text_content == "innate immunity"
+    assert found.question == QUESTION
