@@ -56,11 +56,22 @@ def test_sentence_goes_to_the_paragraph_that_says_it(sentence: str, paragraph_id
         "The leaves of plants in rainforests have larger surfaces than those in deserts.",
         "Some 350,000 plants have flowers.",
         "Most leaves are green, as Ingenhousz wrote, due to chlorophyll in the cells.",
+        "To the roots the leaves are connected by water, and the plant helps transport the stem.",
+        "Leaves are the main sites, leaves are the main sites, and leaves are the main sites.",
         "Leaves and stems",
         "Yes.",
         "",
     ],
-    ids=["only the topic", "other number", "other name", "two terms", "one word", "empty"],
+    ids=[
+        "only the topic",
+        "other number",
+        "other name",
+        "other order",
+        "over and over",
+        "two terms",
+        "one word",
+        "empty",
+    ],
 )
 def test_sentence_that_no_paragraph_says_stays_uncited(sentence: str) -> None:
     assert Attributor(verifier()).attribute(sentence) is None
