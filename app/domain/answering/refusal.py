@@ -38,9 +38,9 @@ PHRASES = 1.5
 
 REFUSAL_THRESHOLD = 0.15
 """Below it the question is out of domain. Of the students' answerable questions at most 2 % are."""
-ANSWER_THRESHOLD = 0.8
+ANSWER_THRESHOLD = 0.86
 """From it on the book answers; below it at most 15 % of the students' answerable questions are, and
-at least 75 % of the near-topic unanswerable ones."""
+about 70 % of the near-topic unanswerable ones."""
 
 
 @dataclass(frozen=True, slots=True)
