@@ -146,15 +146,19 @@ def _together(vocabularies: Sequence[KnownWords]) -> KnownWords:
 def closest(word: str, known: KnownWords) -> str:
     """The most similar of the known words, of several the most frequent; "" if none is similar.
 
-    The first letter stays, so that "unsorted" is not taken for "sorted".
+    The first sound stays, so that "unsorted" is not taken for "sorted"; "ph" sounds as "f".
     """
     wanted = word.lower()
     near = process.extract(
         wanted,
-        [one for one in known if one[0] == wanted[0] and len(one) >= SHORTEST],
+        [one for one in known if _first(one) == _first(wanted) and len(one) >= SHORTEST],
         scorer=OSA.normalized_similarity,
         score_cutoff=LEAST_SIMILARITY if word[1:].islower() else NAME_SIMILARITY,
         limit=None,
     )
     best = max(near, key=lambda one: (one[1], known[one[0]]), default=None)
     return known[best[0]][1] if best else ""
+
+
+def _first(word: str) -> str:
+    return "f" if word.startswith("ph") else word[0]

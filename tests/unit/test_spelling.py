@@ -29,6 +29,7 @@ BOOK = {
         ("photosythesis", "photosynthesis"),
         ("Photosythesis", "photosynthesis"),
         ("clousure", "closure"),
+        ("fotosynthesis", "photosynthesis"),
         ("eukariotes", "eukaryotes"),
         ("createAsyncThnk", "createAsyncThunk"),
         ("useState", ""),
