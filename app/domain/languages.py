@@ -214,12 +214,24 @@ _SCRIPTS = {
 _MIN_KANA = 0.1
 """Share of kana among the characters of any Japanese text."""
 
+TELLING = 5
+"""Words of a text from which its language can be told; of fewer, two common ones may be typing
+errors."""
+
 
 def guess_language(text: str, default: str = "en") -> str:
     """The language with the most common words in `text`; `default` if no other has more."""
     found = list(words(text))
     best = max(COMMON_WORDS, key=lambda code: _count(found, code))
     return best if _count(found, best) > _count(found, default) else default
+
+
+def surely_in_another_language(text: str, language: str) -> bool:
+    """Whether the guess is another language, and enough words tell it.
+
+    "wat is fotosynthesis" is misspelt English as likely as it is Dutch.
+    """
+    return guess_language(text, language) != language and len(list(words(text))) >= TELLING
 
 
 def language_of_text(text: str) -> str:

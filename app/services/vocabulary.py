@@ -14,7 +14,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from app.domain.book_id import BookId
-from app.domain.languages import guess_language
+from app.domain.languages import surely_in_another_language
 from app.services.ports import BookManifest, VectorIndex
 from app.services.term_upper_bounds import TermUpperBounds
 
@@ -81,13 +81,13 @@ class BookVocabulary:
         """The question with its misspelled words as these books, or all, write them.
 
         StorageError if the index fails. A question in another language than the books' stays as
-        it is, since nearly all of its words are unknown to them.
+        it is, since nearly all of its words are unknown to them; one too short to tell does not.
         """
         manifests = [one for one in await self.index.books() if not books or one.book in books]
         if not manifests:
             return question
         language = manifests[0].language
-        if guess_language(question, language) != language:
+        if surely_in_another_language(question, language):
             return question
         unknown = await self._unknown(question, language, [one.book for one in manifests])
         if not unknown:

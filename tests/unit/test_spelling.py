@@ -74,6 +74,17 @@ def test_a_misspelt_question_is_searched_for_and_answered_as_if_it_were_spelt_ri
     assert "What is a clousure?" not in asked
 
 
+@pytest.mark.parametrize("question", ["wat is clousure", "was ist clousure", "que es clousure"])
+def test_a_guess_at_the_language_of_a_few_words_leaves_no_misspelling(question: str) -> None:
+    found, _ = ask(question)
+    assert found.searched_for == question.replace("clousure", "closure")
+
+
+def test_a_longer_question_in_another_language_keeps_its_words() -> None:
+    found, _ = ask("was ist denn eine clousure in dieser Sprache")
+    assert found.searched_for == ""
+
+
 def test_a_refusal_says_what_was_searched_for() -> None:
     found, _ = ask("Who built the clousure of pyramids?")
     assert found.searched_for == "Who built the closure of pyramids?"
