@@ -13,7 +13,13 @@ from markdown_it.rules_inline import StateInline
 
 from app.adapters.markdown.includes import IncludeStyle
 from app.adapters.markdown.parser.anchors import SlugPolicy, SlugStyle
-from app.adapters.markdown.parser.block_rules import emit, html_block, line_of, stray_definition
+from app.adapters.markdown.parser.block_rules import (
+    emit,
+    html_block,
+    line_of,
+    mark_rule,
+    stray_definition,
+)
 from app.adapters.markdown.parser.dialect import BlockRule, Dialect, InlineRule
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 from app.adapters.markdown.parser.tags import HtmlTag
@@ -195,21 +201,6 @@ def _snippet(state: StateBlock, position: int, start: int, end: int, silent: boo
     return silent or emit(state, mark, start, end)
 
 
-def _abbreviation(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    match = _ABBREVIATION.match(state.src, position)
-    if match is None:
-        return False
-    mark = Markup(MarkupClass.REFERENCE_DEFINITION, position, match.end())
-    return silent or emit(state, mark, start, end)
-
-
-def _contents(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    match = _TABLE_OF_CONTENTS.match(state.src, position)
-    if match is None:
-        return False
-    return silent or emit(state, Markup(MarkupClass.DIRECTIVE, position, match.end()), start, end)
-
-
 def _dedent_element(state: StateBlock, tag: HtmlTag, start: int, end: int) -> None:
     """Remove the common indentation of the lines inside `<tag markdown>`."""
     if "markdown" not in tag.attributes:
@@ -240,8 +231,8 @@ _BLOCK_RULES: dict[str, BlockRule] = {
     "=": _tab,
     "-": _snippet,
     ";": _snippet,
-    "*": _abbreviation,
-    "[": _contents,
+    "*": mark_rule(_ABBREVIATION, MarkupClass.REFERENCE_DEFINITION),
+    "[": mark_rule(_TABLE_OF_CONTENTS, MarkupClass.DIRECTIVE),
     "/": slash_block,
     ":": autodoc,
 }

@@ -12,7 +12,7 @@ from markdown_it.token import Token
 
 from app.adapters.markdown.myst.directives import SILENT, directive
 from app.adapters.markdown.parser.anchors import SlugStyle
-from app.adapters.markdown.parser.block_rules import emit, environment
+from app.adapters.markdown.parser.block_rules import emit, environment, mark_rule
 from app.adapters.markdown.parser.dialect import BlockRule, Dialect, InlineRule
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 from app.adapters.markdown.parser.open_containers import ADMONITIONS
@@ -37,20 +37,6 @@ def _label(state: StateBlock, position: int, start: int, end: int, silent: bool)
     anchor = docutils_slug(name)
     mark = Markup(MarkupClass.LABEL, position, match.end(), name=name, argument=anchor)
     return silent or emit(state, mark, start, end)
-
-
-def _comment(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    match = _COMMENT.match(state.src, position)
-    if match is None:
-        return False
-    return silent or emit(state, Markup(MarkupClass.COMMENT, position, match.end()), start, end)
-
-
-def _cell_break(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    match = _CELL_BREAK.match(state.src, position)
-    if match is None:
-        return False
-    return silent or emit(state, Markup(MarkupClass.RULE, position, match.end()), start, end)
 
 
 def _dotted_directive(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
@@ -82,9 +68,9 @@ _BLOCK_RULES: dict[str, BlockRule] = {
     "~": directive,
     ":": directive,
     "(": _label,
-    "%": _comment,
-    "+": _cell_break,
-    "^": _cell_break,
+    "%": mark_rule(_COMMENT, MarkupClass.COMMENT),
+    "+": mark_rule(_CELL_BREAK, MarkupClass.RULE),
+    "^": mark_rule(_CELL_BREAK, MarkupClass.RULE),
     ".": _dotted_directive,
     "\\": environment,
 }

@@ -143,6 +143,18 @@ def _is_alone(state: StateBlock, tag: HtmlTag) -> bool:
     return not rest or rest.startswith(("<", "{/*")) or rest.endswith(f"</{tag.name}>")
 
 
+def mark_rule(pattern: re.Pattern[str], kind: MarkupClass) -> BlockRule:
+    """Return a rule that reads what `pattern` matches as mark-up of one class."""
+
+    def read(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+        match = pattern.match(state.src, position)
+        if match is None:
+            return False
+        return silent or emit(state, Markup(kind, position, match.end()), start, end)
+
+    return read
+
+
 def line_end(state: StateBlock, position: int) -> int:
     """Return where the line that holds `position` ends."""
     newline = state.src.find("\n", position)

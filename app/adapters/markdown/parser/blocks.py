@@ -17,6 +17,7 @@ from app.adapters.markdown.parser.drafts import (
     RawDirective,
     merge,
     show_box,
+    with_body,
 )
 from app.adapters.markdown.parser.html_blocks import component_draft, literal_draft
 from app.adapters.markdown.parser.leaf_blocks import LeafBlockReader
@@ -320,7 +321,7 @@ class BlockReader:
             if entries:
                 entries[-1][0].end = max(entries[-1][0].end, end)
                 entries[-1][1].extend(body)
-        return [_with_body(entry, body) for entry, body in entries], close + 1
+        return [with_body(entry, body) for entry, body in entries], close + 1
 
     def _defined(self, terms: Sequence[tuple[Text, int]], end: int) -> BlockDraft:
         """Make an entry of its terms, each with its offset; `end` is its first definition's."""
@@ -384,15 +385,6 @@ _SINGLES: dict[str, Callable[[BlockReader, Token], list[BlockDraft]]] = {
     "definition": BlockReader._definition_of_link,
     "hr": BlockReader._rule,
 }
-
-
-def _with_body(entry: BlockDraft, body: Sequence[BlockDraft]) -> BlockDraft:
-    """Append the definitions to an entry that has its terms."""
-    entry.text = "\n".join([entry.text, *(draft.text for draft in body)])
-    entry.id_text = " ".join([entry.id_text, *(draft.id_text for draft in body)])
-    entry.runs = RUN_BOUNDARY.join([entry.runs, *(draft.runs for draft in body)])
-    entry.parts = tuple(part for draft in body for part in draft.as_parts())
-    return entry
 
 
 def _markers(items: Sequence[tuple[Token, object]], listing: Token) -> list[str]:

@@ -91,6 +91,15 @@ def merge(kind: BlockKind, drafts: Sequence[BlockDraft], title: str = "") -> Blo
     )
 
 
+def with_body(entry: BlockDraft, body: Sequence[BlockDraft]) -> BlockDraft:
+    """Append the definitions to an entry that has its terms."""
+    entry.text = "\n".join([entry.text, *(draft.text for draft in body)])
+    entry.id_text = " ".join([entry.id_text, *(draft.id_text for draft in body)])
+    entry.runs = RUN_BOUNDARY.join([entry.runs, *(draft.runs for draft in body)])
+    entry.parts = tuple(part for draft in body for part in draft.as_parts())
+    return entry
+
+
 def split_list(draft: BlockDraft, kind: BlockKind) -> list[BlockDraft]:
     """Make each item of a list a block of its own."""
     if not draft.parts or not draft.children:
