@@ -29,7 +29,7 @@ _READ_FIRST = {
 
 
 class Solutions(StrEnum):
-    """What a reader gets who asks an exercise of the book."""
+    """What a reader who asks an exercise of the book gets."""
 
     HIDE = "hide"
     """Only the paragraphs to read first."""
