@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from app.adapters.bm25 import Bm25Encoder
@@ -113,20 +113,18 @@ async def application(
         writer = await pick_writer(settings, cohere, stack)
         sparse = Bm25Encoder()
         count_tokens = await asyncio.to_thread(token_counter)
-        ledgers = ledger_store(settings)
         bounds = TermUpperBounds(index, sparse)
         similarity = SimilarityEncoder(partial(local_embedder, embedder), FUNCTION_WORDS)
         feature_reranker = FeatureReranker(bounds, vectors=similarity)
         vocabulary = BookVocabulary(index, bounds, count_tokens)
         retrieve = _retrieve(
-            settings, embedder, index, sparse, cohere, writer, feature_reranker, count_tokens
+            settings, embedder, vocabulary, sparse, cohere, writer, feature_reranker, count_tokens
         )
-        retrieve = replace(retrieve, cognates=FindCognates(vocabulary))
         judge = AnswerabilityScorer(similarity, bounds, feature_reranker.terms_of)
         glossary = LookUpTerms(index)
         answer = _answer(settings, retrieve, bounds, judge, glossary, vocabulary, count_tokens)
-        if writer:
-            answer = answer.written_by(writer.generator)
+        answer = answer.written_by(writer.generator) if writer else answer
+        ledgers = ledger_store(settings)
         stack.enter_context(frozen_heap())
         yield Application(
             settings=settings,
@@ -146,7 +144,7 @@ async def application(
 def _retrieve(
     settings: Settings,
     embedder: OwnEmbedder,
-    index: BookStore,
+    vocabulary: BookVocabulary,
     sparse: Bm25Encoder,
     cohere: CohereParts | None,
     writer: Writer | None,
@@ -156,12 +154,13 @@ def _retrieve(
     return Retrieve(
         embedder=asked_in_time(settings, embedder),
         sparse=sparse,
-        index=index,
+        index=vocabulary.index,
         reranker=cohere.reranker if cohere else None,
         rewriter=writer.rewriter if writer else None,
         # Many questions lead to the same paragraphs.
         count_tokens=lru_cache(maxsize=4_096)(count_tokens),
         feature_reranker=feature_reranker,
+        cognates=FindCognates(vocabulary),
         fusion=settings.fusion,
         dense_weight=settings.dense_weight,
         # Longer than the reranker's limit, so that its circuit breaker counts the failure.
