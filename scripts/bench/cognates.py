@@ -1,0 +1,58 @@
+"""Spanish questions on an English book, with and without cognates.
+
+    python scripts/bench/cognates.py ../shared/data --home /tmp/ablation-index
+
+The questions of xquad-es, translations of those of xquad-en, are asked of the paragraphs of
+xquad-en; gold is the English question's. Offline, local model, embedded index. Prints hit@1, hit@5
+without and with `Retrieve.cognates`, and the difference with its 95 % interval (paired bootstrap).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from dev_sets import DEV_SETS, dev_sets_parser, indexed
+
+from app.adapters.question_file import read_questions
+from app.domain.book_id import BookId
+from app.domain.evaluation.metrics import RankingScores, Retrieved, score_ranking
+from app.domain.evaluation.paired_bootstrap import paired_bootstrap
+from app.domain.retrieval.query import SearchFilter, SearchQuery
+from app.services.evaluate import STANDARD_DEPTH
+from app.services.retrieve import Retrieve
+
+BOOK = BookId("xquad-en")
+
+
+async def scores(retrieve: Retrieve, data: Path) -> Sequence[RankingScores]:
+    english = {one.id: one for one in read_questions(data / f"qa/{BOOK}/questions.jsonl")}
+    found = []
+    for question in read_questions(data / "qa/xquad-es/questions.jsonl"):
+        query = SearchQuery(question.question, filter=SearchFilter(books=(BOOK,)))
+        hits = (await retrieve.search(query)).hits
+        ranking = [Retrieved(hit.chunk.file, hit.chunk.spans) for hit in hits]
+        found.append(score_ranking(english[question.id], ranking, STANDARD_DEPTH))
+    return found
+
+
+async def run(data: Path, home: Path) -> None:
+    async with indexed(data, home, [one for one in DEV_SETS if one.book == BOOK]) as app:
+        without = await scores(replace(app.retrieve, cognates=None), data)
+        within = await scores(app.retrieve, data)
+    for depth in (1, STANDARD_DEPTH):
+        a, b = ([(one.hit(depth), 1.0) for one in all_] for all_ in (without, within))
+        found = paired_bootstrap(a, b)
+        interval = f"{found.mean:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
+        print(f"hit@{depth}: {found.a:.3f} without, {found.b:.3f} with, {interval}, n {len(a)}")
+
+
+def main() -> None:
+    options = dev_sets_parser(__doc__).parse_args()
+    asyncio.run(run(options.data, options.home))
+
+
+if __name__ == "__main__":
+    main()
