@@ -23,7 +23,7 @@ from app.api import problems, routes, security
 from app.api.answer_runs import AnswerRuns
 from app.api.limits import Capacity, RateLimit, Shares
 from app.api.pages import BOOK_LIST_ROUTES, widget_files
-from app.bootstrap import Application, application
+from app.bootstrap.application import Application, application
 from app.settings import Settings
 
 OpenApplication: TypeAlias = Callable[[Settings], AbstractAsyncContextManager[Application]]

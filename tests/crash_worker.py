@@ -18,8 +18,8 @@ from tempfile import TemporaryDirectory
 import cohere.client_v2  # noqa: F401 - else every child would import it
 import httpcore  # noqa: F401
 
-from app.bootstrap import application, chunk_book, read_source
-from app.bootstrap.books import source_stamp
+from app.bootstrap.application import application
+from app.bootstrap.books import chunk_book, read_source, source_stamp
 from app.domain.book_id import BookId
 from app.services.ingest import IngestRequest
 from app.settings import Settings

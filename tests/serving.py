@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute
 from app.api.connections import server
 from app.api.demo import sample_site
 from app.api.pages import BOOK_LIST_ROUTES
-from app.bootstrap import Application, application
+from app.bootstrap.application import Application, application
 from app.domain.answer import AnswerMode, Usage
 from app.domain.retrieval.query import Turn
 from app.main import OpenApplication, create_app

@@ -18,7 +18,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from app.api.pages import WIDGET_FOLDER, WholeFiles
-from app.bootstrap import SAMPLE_BOOK, Application, sample_pages
+from app.bootstrap.application import Application
+from app.bootstrap.books import SAMPLE_BOOK, sample_pages
 from app.domain.document import BlockKind, Book, Document
 
 _OUTLINE_LEVELS = (2,)

@@ -13,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from app.api.responses import BookBody, BooksBody
-from app.bootstrap import Application
+from app.bootstrap.application import Application
 
 WIDGET_FOLDER = Path(__file__).resolve().parent.parent / "widget"
 

@@ -27,7 +27,7 @@ from app.api.responses import (
     SearchBody,
     TermBody,
 )
-from app.bootstrap import Application
+from app.bootstrap.application import Application
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import AskRequest
 from app.domain.errors import QuestionError

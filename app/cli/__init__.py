@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
+from typing import TypeAlias
 
 from pydantic import ValidationError
 
@@ -17,6 +19,8 @@ from app.domain.errors import ConfigError, InputError, RagError
 from app.domain.long_text import is_well_formed
 from app.services.book_folder import shown_name
 from app.settings import Settings
+
+Command: TypeAlias = Callable[[argparse.Namespace, Settings], Coroutine[None, None, int | None]]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = parser().parse_args(argv)
         _require_text(arguments)
         with logging_to(sys.stderr):
-            return int(asyncio.run(arguments.run(arguments, _settings())) or 0)
+            return int(asyncio.run(_command(arguments.run)(arguments, _settings())) or 0)
     except RagError as error:
         line = "; ".join([str(error), *getattr(error, "__notes__", [])])
         print(f"textbook-rag: {line}", file=sys.stderr)
@@ -40,6 +44,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("textbook-rag: stopped; the index is as it was", file=sys.stderr)
         return 130
+
+
+def _command(name: str) -> Command:
+    """`module.function` of this package. Only this command's module is imported: it starts sooner
+    and leaves the memory to the book.
+    """
+    module, _, function = name.partition(".")
+    command: Command = getattr(import_module(f"app.cli.{module}"), function)
+    return command
 
 
 def _require_text(arguments: argparse.Namespace) -> None:

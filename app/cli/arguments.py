@@ -6,14 +6,6 @@ import argparse
 from importlib import metadata
 from pathlib import Path
 
-from app.cli import (
-    comparing,
-    evaluating,
-    index_commands,
-    questions,
-    reading_commands,
-    serving,
-)
 from app.domain.book_id import BookId
 from app.domain.chunking import StrategyName
 from app.domain.document import BlockKind, Site
@@ -56,33 +48,33 @@ def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--force", action="store_true", help="write the index anew, though nothing changed"
     )
     ingest.add_argument("--quiet", action="store_true", help="no progress on stderr")
-    ingest.set_defaults(run=index_commands.ingest)
+    ingest.set_defaults(run="index_commands.ingest")
 
     blocks = commands.add_parser("blocks", help="print a book's blocks, one JSON object a line")
     _source(blocks, "PATH")
     blocks.add_argument(
         "--coverage", action="store_true", help="last line: share of source covered"
     )
-    blocks.set_defaults(run=reading_commands.blocks)
+    blocks.set_defaults(run="reading_commands.blocks")
 
     chunks = commands.add_parser("chunks", help="print a book's chunks, one JSON object a line")
     _source(chunks, "PATH")
     chunks.add_argument("--strategy", metavar="NAME")
     chunks.add_argument("--exclude-kinds", type=_kinds, default=frozenset(), metavar="KIND,...")
     chunks.add_argument("--report", action="store_true", help="print the guarantee report instead")
-    chunks.set_defaults(run=reading_commands.chunks)
+    chunks.set_defaults(run="reading_commands.chunks")
 
 
 def _asking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     search = commands.add_parser("search", help="find passages")
     _question(search)
     search.add_argument("--mode", type=SearchMode, default=SearchMode.HYBRID, choices=SearchMode)
-    search.set_defaults(run=questions.search)
+    search.set_defaults(run="questions.search")
 
     ask = commands.add_parser("ask", help="answer a question with citations")
     _question(ask)
     ask.set_defaults(k=8)  # refusal and extraction are calibrated with 8
-    ask.set_defaults(run=questions.ask)
+    ask.set_defaults(run="questions.ask")
 
 
 def _measuring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -119,7 +111,7 @@ def _measuring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar=("A.json", "B.json"),
         help="compare two outputs of --json instead, with paired bootstrap intervals",
     )
-    command.set_defaults(run=evaluating.evaluate)
+    command.set_defaults(run="evaluating.evaluate")
 
 
 def _search_options(command: argparse.ArgumentParser) -> None:
@@ -147,23 +139,23 @@ def _compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     command.add_argument("--exclude-kinds", type=_kinds, default=frozenset(), metavar="KIND,...")
     command.add_argument("--output", type=Path, metavar="FILE", help="write the rows as JSON")
     command.add_argument("--svg", type=Path, metavar="FILE", help="draw the rows")
-    command.set_defaults(run=comparing.compare)
+    command.set_defaults(run="comparing.compare")
 
 
 def _index(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     listing = commands.add_parser("books", help="list the indexed books")
     listing.add_argument("--json", action="store_true")
-    listing.set_defaults(run=index_commands.listing)
+    listing.set_defaults(run="index_commands.listing")
 
     remove = commands.add_parser("remove", help="remove a book from the index")
     remove.add_argument("book", type=BookId, metavar="BOOK")
     remove.add_argument("--json", action="store_true")
-    remove.set_defaults(run=index_commands.remove)
+    remove.set_defaults(run="index_commands.remove")
 
     rollback = commands.add_parser("rollback", help="go back to a book's previous generation")
     rollback.add_argument("book", type=BookId, metavar="BOOK")
     rollback.add_argument("--json", action="store_true")
-    rollback.set_defaults(run=index_commands.rollback)
+    rollback.set_defaults(run="index_commands.rollback")
 
     verify = commands.add_parser("verify", help="check the index, the ledgers and the cache")
     verify.add_argument(
@@ -175,7 +167,7 @@ def _index(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="switch readers from a damaged generation to the previous one",
     )
     verify.add_argument("--json", action="store_true")
-    verify.set_defaults(run=index_commands.verify)
+    verify.set_defaults(run="index_commands.verify")
 
     migrate = commands.add_parser("migrate", help="copy the embedded index to QDRANT_URL's server")
     migrate.add_argument(
@@ -183,7 +175,7 @@ def _index(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     migrate.add_argument("--quiet", action="store_true", help="no progress on stderr")
     migrate.add_argument("--json", action="store_true")
-    migrate.set_defaults(run=index_commands.migrate)
+    migrate.set_defaults(run="index_commands.migrate")
 
 
 def _links(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -192,18 +184,18 @@ def _links(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     links.add_argument("--site", type=Site, choices=Site)
     links.add_argument("--base-url", type=checked_base_url, default="", metavar="URL")
     links.add_argument("--json", action="store_true", help="accepted; the output always is JSON")
-    links.set_defaults(run=reading_commands.links)
+    links.set_defaults(run="index_commands.links")
 
 
 def _serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     serve = commands.add_parser("serve", help="serve the API and a page that lists the books")
     serve.add_argument("--host")
     serve.add_argument("--port", type=int)
-    serve.set_defaults(run=serving.serve)
+    serve.set_defaults(run="serving.serve")
 
     demo = commands.add_parser("demo", help="ingest the sample book, then serve it")
     demo.add_argument("--no-serve", action="store_true")
-    demo.set_defaults(run=serving.demo)
+    demo.set_defaults(run="serving.demo")
 
 
 def _ledger(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -212,11 +204,11 @@ def _ledger(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     export = actions.add_parser("export", help="write the ids as JSON lines")
     export.add_argument("book", type=BookId, metavar="BOOK")
     export.add_argument("file", metavar="FILE", nargs="?", type=Path, help="stdout when left out")
-    export.set_defaults(run=index_commands.export_ledger)
+    export.set_defaults(run="index_commands.export_ledger")
     load = actions.add_parser("import", help="import exported ids")
     load.add_argument("book", type=BookId, metavar="BOOK")
     load.add_argument("file", metavar="FILE", type=Path)
-    load.set_defaults(run=index_commands.import_ledger)
+    load.set_defaults(run="index_commands.import_ledger")
 
 
 def _source(command: argparse.ArgumentParser, name: str) -> None:

@@ -11,14 +11,9 @@ from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from app.bootstrap import (
-    application,
-    bar_charts,
-    chunk_report,
-    read_questions,
-    read_source,
-    require_plots,
-)
+from app.bootstrap.application import application
+from app.bootstrap.books import chunk_report, read_source
+from app.bootstrap.evaluation import bar_charts, read_questions, require_plots
 from app.cli.output import TerminalProgress, remark, write_text
 from app.domain.chunking import StrategyName, get_strategy
 from app.services.compare import CompareStrategies, StrategyResult, Workbench

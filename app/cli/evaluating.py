@@ -7,7 +7,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from app.bootstrap import Application, application, read_questions, require_plots
+from app.bootstrap.application import Application, application
+from app.bootstrap.evaluation import read_questions, require_plots
 from app.cli.evaluation_report import write_report
 from app.cli.helpful import aligned, chosen_questions, evaluate_helpful
 from app.cli.measurements import (

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from app.bootstrap import Curve, bar_charts, curves
+from app.bootstrap.evaluation import Curve, bar_charts, curves
 from app.cli.measurements import ANSWER_SETTING, REFUSAL_SETTING, Run
 from app.cli.output import write_text
 from app.domain.answering.thresholds import RefusalCurve

@@ -8,7 +8,8 @@ from dataclasses import asdict
 from functools import partial
 from typing import TypeAlias
 
-from app.bootstrap import application, read_questions
+from app.bootstrap.application import application
+from app.bootstrap.evaluation import read_questions
 from app.cli.measurements import Run
 from app.cli.output import TerminalProgress, print_json
 from app.domain.book_id import BookId

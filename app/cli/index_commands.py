@@ -5,19 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from app.bootstrap import (
-    application,
-    index_only,
-    ledger_store,
-    migration,
-    strategy_of,
-    verifying,
-)
+from app.bootstrap.application import application, index_only, ledger_store, migration, verifying
+from app.bootstrap.books import read_identified
 from app.cli.output import (
     TerminalProgress,
     duration,
@@ -26,8 +20,12 @@ from app.cli.output import (
     remark_each,
     write_text,
 )
+from app.cli.reading_commands import ingest_request
+from app.domain.book_id import BookId
+from app.domain.document import Book
 from app.domain.errors import BookNotFound, InputError
 from app.domain.ledger import from_lines, to_lines
+from app.domain.links import page_links
 from app.services.ingest import IngestReport, IngestRequest
 from app.services.phases import Phases
 from app.services.ports import VectorIndex
@@ -35,23 +33,6 @@ from app.services.verify import Verified
 from app.settings import Settings
 
 _NAMED_FAULTS = 5
-
-
-def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestRequest:
-    """Build the request of a command that takes a book's folder."""
-    return IngestRequest(
-        folder=arguments.path,
-        book=getattr(arguments, "book", None),
-        site=arguments.site,
-        base_url=arguments.base_url,
-        strategy=getattr(arguments, "strategy", None) or strategy_of(arguments.path, settings),
-        overlap_scope=settings.overlap_scope,
-        exclude_kinds=getattr(arguments, "exclude_kinds", frozenset()),
-        include_orphans=getattr(arguments, "include_orphans", False),
-        skip_refused=getattr(arguments, "skip_refused", False),
-        dry_run=getattr(arguments, "dry_run", False),
-        force=getattr(arguments, "force", False),
-    )
 
 
 async def ingest(arguments: argparse.Namespace, settings: Settings) -> None:
@@ -244,3 +225,48 @@ def _read(path: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         message = f"{path}: cannot be read ({error})"
         raise InputError(message) from error
+
+
+async def links(arguments: argparse.Namespace, settings: Settings) -> None:
+    """Print the links of an indexed book as it was ingested, or of a folder as it is now."""
+    if Path(arguments.book).exists():
+        request = IngestRequest(
+            Path(arguments.book), site=arguments.site, base_url=arguments.base_url
+        )
+        for link in _links_of_source(await read_identified(request, settings)):
+            print_json(asdict(link))
+    else:
+        async with index_only(settings) as index, naming_the_books(index):
+            for link in await _links_of_index(index, BookId(arguments.book)):
+                print_json(asdict(link))
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    paragraph_id: str
+    url: str
+    kind: str
+    file: str
+    start: int
+
+
+def _links_of_source(book: Book) -> Iterator[_Link]:
+    for document in book.documents:
+        for block, url in zip(document.blocks, page_links(document), strict=True):
+            if block.paragraph_id:
+                yield _Link(block.paragraph_id, url, block.kind.value, block.file, block.start)
+
+
+async def _links_of_index(index: VectorIndex, book: BookId) -> list[_Link]:
+    """In reading order; a paragraph of several chunks appears once."""
+    chunks = await index.fetch(book, list(await index.chunks(book)))
+    chunks.sort(key=lambda chunk: (chunk.position, chunk.file, chunk.chunk_index))
+    found = {
+        passage.paragraph_id: _Link(
+            passage.paragraph_id, passage.url, passage.kind.value, chunk.file, passage.start
+        )
+        for chunk in reversed(chunks)
+        for passage in reversed(chunk.passages)
+        if passage.paragraph_id
+    }
+    return list(reversed(found.values()))

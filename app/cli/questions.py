@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from app.api.responses import answer_json, hit_json
-from app.bootstrap import application
+from app.bootstrap.application import application
 from app.cli.output import print_json, remark
 from app.domain.answer import Answer, AnswerPassage, Citation
 from app.domain.answering.exercises import Solutions

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Iterable
 
-from app.bootstrap import application, chunk_report, index_only, read_identified, stream_book
-from app.cli.index_commands import ingest_request, naming_the_books
+from app.bootstrap.books import chunk_report, read_identified, strategy_of, stream_book
 from app.cli.output import print_json, remark
-from app.domain.book_id import BookId
 from app.domain.chunking import StrategyName
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.report import Report
 from app.domain.document import Block, Book
-from app.domain.links import page_links
 from app.services.ingest import IngestRequest
-from app.services.ports import VectorIndex
 from app.settings import Settings
+
+
+def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestRequest:
+    """Build the request of a command that takes a book's folder."""
+    return IngestRequest(
+        folder=arguments.path,
+        book=getattr(arguments, "book", None),
+        site=arguments.site,
+        base_url=arguments.base_url,
+        strategy=getattr(arguments, "strategy", None) or strategy_of(arguments.path, settings),
+        overlap_scope=settings.overlap_scope,
+        exclude_kinds=getattr(arguments, "exclude_kinds", frozenset()),
+        include_orphans=getattr(arguments, "include_orphans", False),
+        skip_refused=getattr(arguments, "skip_refused", False),
+        dry_run=getattr(arguments, "dry_run", False),
+        force=getattr(arguments, "force", False),
+    )
 
 
 async def blocks(arguments: argparse.Namespace, settings: Settings) -> None:
@@ -83,6 +94,9 @@ async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iter
     # Late chunking cuts without its model.
     if StrategyName.SEMANTIC not in {request.strategy, *own}:
         return stream_book(book, request, embeds_tokens=True)
+    # Providers and stores are imported for this strategy alone.
+    from app.bootstrap.application import application  # noqa: PLC0415
+
     async with application(settings, request.strategy) as app:
         return list(await asyncio.to_thread(app.ingest.chunk_book, book, request))
 
@@ -132,48 +146,3 @@ def _fields(chunk: Chunk) -> dict[str, object]:
         "context": [list(span) for span in chunk.context],
         "language": chunk.language,
     }
-
-
-async def links(arguments: argparse.Namespace, settings: Settings) -> None:
-    """Print the links of an indexed book as it was ingested, or of a folder as it is now."""
-    if Path(arguments.book).exists():
-        request = IngestRequest(
-            Path(arguments.book), site=arguments.site, base_url=arguments.base_url
-        )
-        for link in _links_of_source(await read_identified(request, settings)):
-            print_json(asdict(link))
-    else:
-        async with index_only(settings) as index, naming_the_books(index):
-            for link in await _links_of_index(index, BookId(arguments.book)):
-                print_json(asdict(link))
-
-
-@dataclass(frozen=True, slots=True)
-class _Link:
-    paragraph_id: str
-    url: str
-    kind: str
-    file: str
-    start: int
-
-
-def _links_of_source(book: Book) -> Iterator[_Link]:
-    for document in book.documents:
-        for block, url in zip(document.blocks, page_links(document), strict=True):
-            if block.paragraph_id:
-                yield _Link(block.paragraph_id, url, block.kind.value, block.file, block.start)
-
-
-async def _links_of_index(index: VectorIndex, book: BookId) -> list[_Link]:
-    """In reading order; a paragraph of several chunks appears once."""
-    chunks = await index.fetch(book, list(await index.chunks(book)))
-    chunks.sort(key=lambda chunk: (chunk.position, chunk.file, chunk.chunk_index))
-    found = {
-        passage.paragraph_id: _Link(
-            passage.paragraph_id, passage.url, passage.kind.value, chunk.file, passage.start
-        )
-        for chunk in reversed(chunks)
-        for passage in reversed(chunk.passages)
-        if passage.paragraph_id
-    }
-    return list(reversed(found.values()))

@@ -8,7 +8,8 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.bootstrap import Application, application, sample_request, storage_warnings
+from app.bootstrap.application import Application, application, storage_warnings
+from app.bootstrap.books import sample_request
 from app.cli.output import TerminalProgress, remark
 from app.domain.errors import ConfigError
 from app.settings import Settings

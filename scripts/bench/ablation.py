@@ -20,7 +20,7 @@ from pathlib import Path
 from dev_sets import DEV_SETS, DevSet, dev_sets_parser, indexed
 
 from app.adapters.question_file import read_questions
-from app.bootstrap import Application
+from app.bootstrap.application import Application
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.evaluation.gold_question import Question

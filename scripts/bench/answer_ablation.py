@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 from dev_sets import DEV_SETS
 
 from app.adapters.sentences import split_sentences
-from app.bootstrap import Application
+from app.bootstrap.application import Application
 from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
 from app.domain.answering.extractive import extract, quotable
 from app.domain.answering.refusal import RefusalPolicy

@@ -27,7 +27,8 @@ from extraction import Known, known
 
 from app.adapters.local_embedder import LocalEmbedder
 from app.adapters.sentences import split_sentences
-from app.bootstrap import Application, read_source
+from app.bootstrap.application import Application
+from app.bootstrap.books import read_source
 from app.domain.answering import attribution
 from app.domain.answering.attribution import MIN_ORDER, MIN_SHARE, Attributor
 from app.domain.answering.verification import Verifier, by_paragraph

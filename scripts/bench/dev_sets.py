@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.adapters.question_file import read_questions
-from app.bootstrap import Application, application
+from app.bootstrap.application import Application, application
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Site
 from app.domain.evaluation.gold_question import Question

@@ -24,7 +24,7 @@ from typing import TypeAlias
 from answer_ablation import Asked, questions, students, table
 from dev_sets import DEV_SETS, Silent, dev_sets_parser, indexed
 
-from app.bootstrap import sample_request
+from app.bootstrap.books import sample_request
 from app.domain.answer import Answer, Citation
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest

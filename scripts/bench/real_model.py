@@ -25,7 +25,8 @@ from dev_sets import ROOT, Silent
 
 from app.adapters.question_file import read_questions
 from app.adapters.sentences import split_sentences
-from app.bootstrap import application, sample_request
+from app.bootstrap.application import application
+from app.bootstrap.books import sample_request
 from app.domain.answer import Answer, AnswerMode, Finished, TextDelta
 from app.domain.answering.attribution import Attributor
 from app.domain.answering.request import AskRequest

@@ -28,7 +28,7 @@ from dev_sets import DEV_SETS, ROOT, SAMPLE, dev_sets_parser, indexed, single_qu
 from numpy.typing import NDArray
 
 from app.adapters.question_file import read_questions
-from app.bootstrap import Application
+from app.bootstrap.application import Application
 from app.domain.answer import Confidence
 from app.domain.answering.refusal import (
     BIAS,

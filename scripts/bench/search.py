@@ -42,7 +42,7 @@ from app.adapters.local_embedder import DIMENSION, LocalEmbedder
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.payload import DENSE, SPARSE
 from app.adapters.question_file import read_questions
-from app.bootstrap import Application, application
+from app.bootstrap.application import Application, application
 from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk

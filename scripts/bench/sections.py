@@ -17,7 +17,7 @@ from pathlib import Path
 
 from dev_sets import DEV_SETS, dev_sets_parser, indexed, single_questions
 
-from app.bootstrap import read_source
+from app.bootstrap.books import read_source
 from app.domain.document import Book, Span
 from app.domain.evaluation.metrics import MIN_OVERLAP, NDCG_DEPTH, Retrieved, score_ranking
 from app.domain.retrieval.query import SearchFilter, SearchQuery

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from app.adapters.markdown import read_book
 from app.adapters.question_file import read_questions
-from app.bootstrap import Application
+from app.bootstrap.application import Application
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.helpfulness import Helpfulness, finds_gold, has_facts, summary
 from app.domain.evaluation.metrics import Retrieved

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from app.bootstrap import SAMPLE_BOOK_ID, Application, application, sample_request
+from app.bootstrap.application import Application, application
+from app.bootstrap.books import SAMPLE_BOOK_ID, sample_request
 from app.domain.answer import Answer, Citation
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import AskRequest, Selection

@@ -18,7 +18,7 @@ from pathlib import Path
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.local_embedder import DIMENSION, MODEL, LocalEmbedder
 from app.adapters.qdrant.edge import EdgeIndex
-from app.bootstrap import chunk_book, read_source
+from app.bootstrap.books import chunk_book, read_source
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import Site

@@ -20,7 +20,7 @@ from dev_sets import DEV_SETS, dev_sets_parser, indexed, single_questions
 from extraction import Known, known
 
 from app.adapters.sentences import split_sentences
-from app.bootstrap import Application
+from app.bootstrap.application import Application
 from app.domain.answering import verification
 from app.domain.answering.verification import MIN_COVERAGE, Verifier, by_paragraph
 from app.domain.book_id import BookId

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from importlib import metadata
+import subprocess
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from importlib import import_module, metadata
 from pathlib import Path
 
 import pytest
 
 from app.cli import main
+from app.cli.arguments import parser
 from tests.command_line import Run
 from tests.openai_double import OpenAIDouble
 
@@ -255,3 +260,38 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(SystemExit):
         main(["--version"])
     assert capsys.readouterr().out == f"textbook-rag {metadata.version('textbook-rag')}\n"
+
+
+def test_every_command_names_a_function_of_its_module() -> None:
+    commands = list(leaf_parsers(parser()))
+    assert len(commands) > 10
+    for command in commands:
+        module, _, function = str(command.get_default("run")).partition(".")
+        assert callable(getattr(import_module(f"app.cli.{module}"), function))
+
+
+def leaf_parsers(root: ArgumentParser) -> Iterator[ArgumentParser]:
+    below = [one.choices for one in root._actions if isinstance(one.choices, dict)]
+    for choices in below:
+        for one in choices.values():
+            yield from leaf_parsers(one)
+    if not below:
+        yield root
+
+
+def test_reading_a_book_loads_no_provider_and_no_store(tmp_path: Path) -> None:
+    """They would take 40 MB and half a second from whoever only looks at chunks."""
+    page = tmp_path / "page.md"
+    page.write_text("# Owls\n\nOwls hunt at night.\n")
+    script = (
+        "import sys; from app.cli import main; code = main(sys.argv[1:]);"
+        "print([m for m in ('cohere', 'qdrant_client', 'fastapi', 'httpx') if m in sys.modules],"
+        "file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "chunks", str(page)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.splitlines()[-1] == "[]"

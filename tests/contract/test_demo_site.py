@@ -14,7 +14,8 @@ import pytest
 
 from app.adapters.page_renderer import render_pages
 from app.api.demo import build_site
-from app.bootstrap import SAMPLE_BOOK, SAMPLE_BOOK_ID, application, sample_pages
+from app.bootstrap.application import application
+from app.bootstrap.books import SAMPLE_BOOK, SAMPLE_BOOK_ID, sample_pages
 from app.domain.book_id import BookId
 from app.domain.document import Block, BlockKind, Book, Document, Site
 from app.services.ingest import IngestRequest

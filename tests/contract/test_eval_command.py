@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from app.adapters.question_file import read_questions
-from app.bootstrap import application
+from app.bootstrap.application import application
 from app.cli import main
 from app.domain.evaluation.gold_question import Question
 from app.domain.retrieval.query import Hit, SearchFilter, SearchQuery

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.bootstrap import chunk_book
+from app.bootstrap.books import chunk_book
 from app.domain.retrieval.query import Vector
 from app.services.ingest import IngestBook
 from tests.command_line import Run

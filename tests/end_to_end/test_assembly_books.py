@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.tokens import token_counter
-from app.bootstrap import SAMPLE_BOOK, chunk_book, read_source
+from app.bootstrap.books import SAMPLE_BOOK, chunk_book, read_source
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect, sy
 
 from app.api.events import frame, wire_events
 from app.api.problems import ErrorEvent
-from app.bootstrap import sample_request
+from app.bootstrap.books import sample_request
 from app.domain.answer import (
     Answer,
     AnswerEvent,

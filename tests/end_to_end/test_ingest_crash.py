@@ -23,7 +23,7 @@ from app.adapters.bm25 import Bm25Encoder
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.tokens import token_counter
-from app.bootstrap import chunk_book, read_source
+from app.bootstrap.books import chunk_book, read_source
 from app.domain.book_id import BookId
 from app.domain.retrieval.query import SearchFilter
 from app.services.ingest import IngestRequest

@@ -10,7 +10,7 @@ import pytest
 
 from app.adapters.markdown import read_book
 from app.adapters.tokens import token_counter
-from app.bootstrap import chunk_book, chunk_report
+from app.bootstrap.books import chunk_book, chunk_report
 from app.domain.chunking import ChunkingConfig, StrategyName
 from app.domain.chunking.config import FixedConfig, RecursiveConfig, script_scale
 from app.domain.retrieval.context_assembly import assemble

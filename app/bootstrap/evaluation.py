@@ -1,0 +1,6 @@
+"""What evaluation needs from outside: files of questions, and plots."""
+
+from app.adapters.plots import Curve, bar_charts, curves, require_plots
+from app.adapters.question_file import read_questions
+
+__all__ = ["Curve", "bar_charts", "curves", "read_questions", "require_plots"]
