@@ -10,7 +10,7 @@ from app.adapters.bm25 import Bm25Encoder
 from app.adapters.sentences import split_sentences
 from app.domain.answer import AnswerMode, Usage
 from app.domain.answering.extraction_input import ExtractionInput
-from app.domain.answering.extractive import ExtractiveAnswer, extract, quotable
+from app.domain.answering.extractive import ExtractiveAnswer, choose, quotable
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.book_id import BookId
@@ -116,12 +116,13 @@ def context_of(*passages: Passage, score: float = 1.0) -> list[ContextPassage]:
 
 
 def in_order(*passages: Passage) -> list[Passage]:
-    """Give passages one place after another, as in a file."""
+    """Give passages one place after another, as in a file; each keeps the length of its source."""
     placed: list[Passage] = []
     at = 0
     for one in passages:
-        placed.append(replace(one, start=at, end=at + len(one.text)))
-        at += len(one.text) + 2
+        end = at + max(len(one.text), one.end - one.start)
+        placed.append(replace(one, start=at, end=end))
+        at = end + 2
     return placed
 
 
@@ -276,4 +277,6 @@ def extracted(
     weights = dict.fromkeys(terms(question), 1.0)
     given = ExtractionInput(question, context, weights, terms, split_sentences)
     found = quotable(given)
-    return extract(given, found, likeness or [0.0] * len(found))
+    chosen = choose(given, found)
+    known = likeness or [0.0] * len(found)
+    return chosen.answer([known[at] for at in chosen.to_compare])

@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 
 from app.domain.answer import AnswerMode, AnswerPassage, Usage
 from app.domain.answering.extraction_input import ExtractionInput
-from app.domain.answering.extractive import ExtractiveAnswer, extract, quotable
+from app.domain.answering.extractive import ExtractiveAnswer, choose, quotable
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.units import SplitSentences
@@ -169,11 +169,15 @@ class ExtractiveGenerator:
             analysis.language,
         )
         units = quotable(given, read=request.selected)
-        # What has no word of the question is not quoted for its similarity alone.
-        asked = analysis.weights.keys()
-        near = [unit.text for unit in units if asked & analysis.terms(unit.text)]
-        cosines = await self.similarity.similarities(analysis.standalone, near, analysis.language)
-        return extract(given, units, [cosines.get(unit.text, 0.0) for unit in units])
+        paragraphs = [one.passage.text for one in request.context]
+        chosen = choose(given, units, await self._similarities(request, paragraphs))
+        sentences = [units[at].text for at in chosen.to_compare]
+        return chosen.answer(await self._similarities(request, sentences))
+
+    async def _similarities(self, request: GenerationRequest, texts: Sequence[str]) -> list[float]:
+        analysis = request.analysis
+        cosines = await self.similarity.similarities(analysis.standalone, texts, analysis.language)
+        return [cosines[text] for text in texts]
 
 
 _log = logging.getLogger(__name__)

@@ -24,7 +24,7 @@ from dev_sets import DEV_SETS
 from app.adapters.sentences import split_sentences
 from app.bootstrap.application import Application
 from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
-from app.domain.answering.extractive import extract, quotable
+from app.domain.answering.extractive import ExtractiveAnswer, choose, quotable
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.answering.units import NEVER_QUOTED, Unit
@@ -54,7 +54,8 @@ class Asked:
 
     given: ExtractionInput
     units: Sequence[Unit]
-    similarities: Sequence[float]
+    similarities: Mapping[str, float]
+    """Cosine of the question and each text, of a paragraph or a unit."""
     chunks: Sequence[Shown]
     score: Callable[[Shown], float]
 
@@ -128,15 +129,15 @@ async def _asked(app: Application, request: AskRequest, record: Record, folder: 
         analysis.language,
     )
     found = quotable(given)
-    similar = await consult.judge.vectors.similarities(
-        analysis.standalone, [unit.text for unit in found], analysis.language
+    texts = [*(unit.text for unit in found), *(one.passage.text for one in read.context)]
+    similarities = await consult.judge.vectors.similarities(
+        analysis.standalone, texts, analysis.language
     )
-    cosines = [similar[unit.text] for unit in found]
     chunks = [
         [one.text for one in hit.chunk.passages if one.kind not in NEVER_QUOTED]
         for hit in read.found.hits[:3]
     ]
-    return Asked(given, found, cosines, chunks, _score(record, folder, terms))
+    return Asked(given, found, similarities, chunks, _score(record, folder, terms))
 
 
 def _score(record: Record, folder: Path, terms: Terms) -> Callable[[Shown], float]:
@@ -159,14 +160,19 @@ def _score(record: Record, folder: Path, terms: Terms) -> Callable[[Shown], floa
 
 def _passages(rules: Set[Rule]) -> System:
     def shown(asked: Asked) -> Shown:
-        answer = extract(asked.given, asked.units, asked.similarities, rules)
-        return [one.text for one in answer.passages]
+        return [one.text for one in _answer(asked, rules).passages]
 
     return shown
 
 
 def _marked(asked: Asked) -> Shown:
-    return [extract(asked.given, asked.units, asked.similarities).text]
+    return [_answer(asked, ALL_RULES).text]
+
+
+def _answer(asked: Asked, rules: Set[Rule]) -> ExtractiveAnswer:
+    given, known = asked.given, asked.similarities
+    chosen = choose(given, asked.units, [known[one.passage.text] for one in given.context], rules)
+    return chosen.answer([known[asked.units[at].text] for at in chosen.to_compare])
 
 
 def _windows(asked: Asked) -> Shown:

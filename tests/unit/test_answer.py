@@ -162,10 +162,10 @@ def test_what_touches_a_follow_up_is_compared_with_it_as_it_was_searched_for() -
     request = AskRequest("And in chloroplasts?", history=history)
     extractive = ExtractiveGenerator(answering.split_sentences, vectors)
     asyncio.run(replace(answering, generator=extractive).answer(request))
-    ((question, texts),) = vectors.heard
-    assert question == "What is photosynthesis?\nAnd in chloroplasts?"
-    assert "It takes place in chloroplasts." in texts
-    assert "Owls hunt at night." not in texts
+    paragraphs, sentences = vectors.heard
+    assert paragraphs[0] == sentences[0] == "What is photosynthesis?\nAnd in chloroplasts?"
+    assert "It takes place in chloroplasts." in sentences[1]
+    assert "Owls hunt at night." not in sentences[1]
 
 
 def test_question_of_its_own_is_not_judged_by_the_one_before_it() -> None:

@@ -58,7 +58,7 @@ def best(question: str, *passages: Passage) -> str:
     context = [replace(one, score=1.0) for one in context_of(*in_order(*passages))]
     asked = Asked.of(question, dict.fromkeys(terms(question), 1.0), terms)
     found = list(units(context, split_sentences, "en"))
-    scores = Relevance(asked, context, terms).scores(found, [0.0] * len(found))
+    scores = Relevance(asked, context, terms).scores(found)[0]
     return found[scores.index(max(scores))].text
 
 

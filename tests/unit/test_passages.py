@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -111,3 +112,17 @@ def test_the_answer_in_json_has_its_passages_and_permanent_links() -> None:
     assert (shown.paragraph_ids, shown.text) == (["p-1"], text.rstrip())
     assert shown.marks == [(0, 39)]
     assert shown.permalink == body.citations[0].permalink == "/cite/p-1?book=book"
+
+
+def linked(kind: BlockKind) -> Passage:
+    """Its source has the targets of its links as well: three times its text."""
+    text = "- How owls hunt mice\n- Where owls hunt mice"
+    one = passage(text, "p-links", kind)
+    return replace(one, end=one.start + 3 * len(text))
+
+
+def test_a_list_of_links_is_never_shown() -> None:
+    told = passage("Owls hunt.", "p-told")
+    (shown,) = extracted("How do owls hunt mice?", told, linked(BlockKind.LIST)).passages
+    assert shown.text == told.text
+    assert extracted("How do owls hunt mice?", linked(BlockKind.PARAGRAPH)).passages

@@ -22,7 +22,7 @@ from app.domain.terms import words
 LEAST_SHARE = 0.5
 """Of the best paragraph's score, what the paragraph of a further passage must have."""
 MARKED_SHARE = 0.82
-"""Of the best unit's score, what a marked one must have."""
+"""Of the score of the first passage's best unit, what a marked one must have."""
 MARKED_RUN = 3
 """Sentences that are marked in a passage, one after another."""
 MARKED_WORDS = 120
@@ -55,15 +55,56 @@ def quotable(given: ExtractionInput, read: str = "") -> list[Unit]:
     return found
 
 
-def extract(
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The passages of an answer, before it is known what is marked in them."""
+
+    found: Sequence[Unit]
+    relevance: Relevance
+    scores: Sequence[float]
+    """Of each unit, without similarity."""
+    announced: Sequence[Sequence[int] | None]
+    focus: Sequence[int]
+    ranges: Sequence[tuple[int, int]]
+    """First and last paragraph of each passage, best first."""
+
+    @property
+    def to_compare(self) -> list[int]:
+        """Positions of the units among which similarity decides what is marked.
+
+        What has no word of the question is not quoted for its similarity alone.
+        """
+        return [
+            at
+            for at, unit in enumerate(self.found)
+            if self.scores[at] > 0
+            and any(first <= unit.passage <= last for first, last in self.ranges)
+        ]
+
+    def answer(self, similarities: Sequence[float]) -> ExtractiveAnswer:
+        """`similarities` are the cosines of the question and each unit of `to_compare`, -1 to 1."""
+        scores = list(self.scores)
+        for at, similarity in zip(self.to_compare, similarities, strict=True):
+            scores[at] += self.relevance.similarity_weight * similarity
+        marking = _Marking(self.found, scores, self.announced)
+        least = MARKED_SHARE * marking.best_in(self.ranges[:1])
+        chosen = [
+            ChosenPassage(first, last, marking.units(first, last, self.focus, least))
+            for first, last in self.ranges
+        ]
+        return _answer(chosen, self.relevance.context)
+
+
+def choose(
     given: ExtractionInput,
     found: Sequence[Unit],
-    similarities: Sequence[float],
+    similarities: Sequence[float] = (),
     rules: Set[Rule] = ALL_RULES,
-) -> ExtractiveAnswer:
-    """At most three passages, best first, and the sentences that answer; nothing when none fits.
+) -> Choice:
+    """At most three passages, best first; none if nothing fits.
 
-    `found` are the quotable units, `similarities` their cosines with the question, -1 to 1.
+    `found` are the quotable units, `similarities` the cosines of the question and each paragraph of
+    the context, -1 to 1, or () if they are not known.
     """
     context = given.context
     asked = Asked.of(given.question, given.weights, given.terms)
@@ -71,25 +112,20 @@ def extract(
     announced = Announcements(found, context).brought()
     if Rule.ANNOUNCEMENT not in rules:
         announced = [[]] * len(found)
+    told, ranked = relevance.scores(found, similarities)
     scores = [
-        0.0 if follows is None else score
-        for score, follows in zip(relevance.scores(found, similarities), announced, strict=True)
+        0.0 if follows is None else score for score, follows in zip(told, announced, strict=True)
     ]
-    marking = _Marking(found, scores, announced)
     focus = _focus(found, scores, relevance)
     selector = PassageSelector(context, grows=Rule.ANNOUNCEMENT in rules)
     for at in focus:
         selector.take(found[at].passage)
-    best = _best_by_paragraph(found, scores)
-    top = max(best.values(), default=0.0)
-    for at in sorted(best, key=lambda at: (-best[at], at)):
-        if best[at] > 0 and best[at] >= LEAST_SHARE * top:
+    fitting = {unit.passage for unit, score in zip(found, scores, strict=True) if score > 0}
+    top = max((ranked[at] for at in fitting), default=0.0)
+    for at in sorted(fitting, key=lambda at: (-ranked[at], at)):
+        if ranked[at] >= LEAST_SHARE * top:
             selector.take(at)
-    chosen = [
-        ChosenPassage(first, last, marking.units(first, last, focus))
-        for first, last in selector.ranges
-    ]
-    return _answer(chosen, context)
+    return Choice(found, relevance, scores, announced, focus, selector.ranges)
 
 
 def to_read(given: ExtractionInput) -> list[ContextPassage]:
@@ -97,7 +133,7 @@ def to_read(given: ExtractionInput) -> list[ContextPassage]:
     context, terms = given.context, given.terms
     relevance = Relevance(Asked.of(given.question, given.weights, terms), context, terms)
     found = list(units(context, given.split_sentences, given.language))
-    best = _best_by_paragraph(found, relevance.scores(found, [0.0] * len(found)))
+    best = _best_by_paragraph(found, relevance.scores(found)[0])
     ranked = sorted(best, key=lambda at: (-best[at], at))
     return [context[at] for at in ranked if best[at] > 0]
 
@@ -153,23 +189,35 @@ class _Marking:
     announced: Sequence[Sequence[int] | None]
     """What each unit announces; None if that is missing."""
 
-    def units(self, first: int, last: int, focus: Collection[int]) -> tuple[Unit, ...]:
-        """Of the passage `context[first:last + 1]`, in reading order; empty if none is as good as
-        the answer's best.
+    def best_in(self, ranges: Sequence[tuple[int, int]]) -> float:
+        """The greatest score of a unit in these passages."""
+        scored = zip(self.found, self.scores, strict=True)
+        inside = (
+            score
+            for unit, score in scored
+            if any(first <= unit.passage <= last for first, last in ranges)
+        )
+        return max(inside, default=0.0)
+
+    def units(
+        self, first: int, last: int, focus: Collection[int], least: float
+    ) -> tuple[Unit, ...]:
+        """Of the passage `context[first:last + 1]`, in reading order; empty if none has the score
+        `least`.
         """
         within = [at for at, unit in enumerate(self.found) if first <= unit.passage <= last]
         marked = {at for at in within if at in focus}
         if not focus:
             for paragraph in range(first, last + 1):
-                marked |= self._run([at for at in within if self.found[at].passage == paragraph])
+                of_one = [at for at in within if self.found[at].passage == paragraph]
+                marked |= self._run(of_one, least)
         for at in sorted(marked):
             marked.update(one for one in self.announced[at] or () if one in within)
         return tuple(self.found[at] for at in sorted(marked))
 
-    def _run(self, within: Sequence[int]) -> set[int]:
+    def _run(self, within: Sequence[int], least: float) -> set[int]:
         """Of a paragraph the best unit with those beside it that answer, too; a list whole."""
         best = max(within, key=lambda at: self.scores[at], default=None)
-        least = MARKED_SHARE * max(self.scores)
         if best is None or not self.scores[best] >= least > 0:
             return set()
         unit = self.found[best]

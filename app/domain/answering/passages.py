@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from app.domain.answering.units import BLOCKS, WHOLE, Unit, adjoin
+from app.domain.answering.units import BLOCKS, WHOLE, Unit, adjoin, tells
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 
@@ -84,11 +84,11 @@ class PassageSelector:
         return all(self._follows(at) for at in range(begin + 1, end + 1))
 
     def _follows(self, at: int) -> bool:
-        """Whether a paragraph stands right after the one before it, in the same section."""
+        """Whether both a paragraph and the one right before it are shown, in the same section."""
         if not 0 < at < len(self.context):
             return False
         one, other = self.context[at - 1].passage, self.context[at].passage
-        if BlockKind.GLOSSARY_ENTRY in (one.kind, other.kind):
+        if BlockKind.GLOSSARY_ENTRY in (one.kind, other.kind) or not (tells(one) and tells(other)):
             return False
         return one.heading_path == other.heading_path and adjoin(self.context, at - 1, at)
 

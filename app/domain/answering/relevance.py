@@ -1,11 +1,22 @@
-"""How well a unit of the book answers a question.
+"""How well the paragraphs of the book and their units answer a question.
+
+A passage is chosen by its paragraph:
+
+score = the retrieval score / the best one + PARAGRAPH_COVERAGE * coverage
+    + PARAGRAPH_DEFINITION * definition
+    + cosine of question and paragraph, by the local model
+
+Coverage is the weighted share of the question's terms in the paragraph or in the headings above it.
+The weights are a conditional logistic regression, gold paragraph against the others of its context,
+on the students' development half and the dev sets, leaving out one book at a time
+(`specs/001-textbook-rag/measurements/answers.md`). What is marked in it is chosen by its units:
 
 score = coverage + HIT * (the passage's retrieval score / the best one) + DEFINITION * definition
     + LIKENESS * cosine of question and unit, by the local model
 
 Coverage is the weighted share of the question's terms: a term in the unit counts whole, in the
 unit before it or in the headings above it PREVIOUS or HEADING, elsewhere in the passage PASSAGE.
-The weights were chosen on the dev sets by `scripts/bench/extraction.py`.
+These weights were chosen on the dev sets by `scripts/bench/extraction.py`.
 """
 
 from __future__ import annotations
@@ -29,9 +40,10 @@ from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import Terms
 
+PARAGRAPH_COVERAGE = 1.2
+PARAGRAPH_DEFINITION = 1.7
 HIT = 0.4
 LIKENESS = 0.5
-"""Half of it where the question is for a term: its place is known better."""
 DEFINITION = 1.0
 PREVIOUS = 0.5
 HEADING = 0.5
@@ -53,33 +65,62 @@ class Relevance:
     terms: Terms
     rules: Set[Rule] = ALL_RULES
 
-    def scores(self, units: Sequence[Unit], likeness: Sequence[float]) -> list[float]:
-        """One score a unit, in order; 0 for those that have nothing of the question."""
+    @property
+    def similarity_weight(self) -> float:
+        """What the cosine of a unit counts, less where the place of a term is known better."""
+        weight = LIKENESS / 2 if self.asked.defined else LIKENESS
+        return weight * (Rule.SIMILARITY in self.rules)
+
+    def scores(
+        self, units: Sequence[Unit], cosines: Sequence[float] = ()
+    ) -> tuple[list[float], list[float]]:
+        """One score a unit, without its similarity, and one a paragraph of the context.
+
+        That of a unit is 0 if it has nothing of the question. `cosines` are of the question and
+        each paragraph, -1 to 1, or () if they are not known.
+        """
         best = max((one.score for one in self.context), default=0.0) or 1.0
         headings = [self.terms(" ".join(one.passage.heading_path)) for one in self.context]
         owns = [self.terms(unit.text) for unit in units]
-        held: dict[int, set[int]] = {}
+        held: list[set[int]] = [set() for _ in self.context]
         for unit, own in zip(units, owns, strict=True):
-            held.setdefault(unit.passage, set()).update(own)
-        found = HIT * (Rule.RETRIEVAL in self.rules)
-        likely = LIKENESS / 2 if self.asked.defined else LIKENESS
-        likely *= Rule.SIMILARITY in self.rules
+            held[unit.passage].update(own)
+        retrieval = Rule.RETRIEVAL in self.rules
         defining = self.definitions(units, self.asked.defined, self.asked.name)
         if Rule.DEFINITION not in self.rules:
             defining = [0.0] * len(units)
+        paragraphs = [
+            retrieval * one.score / best
+            + PARAGRAPH_COVERAGE * self._weight(own | heading)
+            + (Rule.SIMILARITY in self.rules) * cosine
+            for one, own, heading, cosine in zip(
+                self.context, held, headings, cosines or [0.0] * len(self.context), strict=True
+            )
+        ]
         scores: list[float] = []
         previous = -1
         before: frozenset[int] = frozenset()
-        for at, (unit, own, like) in enumerate(zip(units, owns, likeness, strict=True)):
+        for at, (unit, own) in enumerate(zip(units, owns, strict=True)):
             if unit.passage != previous:
                 before = frozenset()
             around = (before, headings[unit.passage], held[unit.passage])
             score = self._score(own, around, defining[at])
             if score:
-                score += found * self.context[unit.passage].score / best + likely * like
+                score += HIT * retrieval * self.context[unit.passage].score / best
             scores.append(max(0.0, score))
             previous, before = unit.passage, own
-        return scores if any(scores) else self._under_headings(units, headings)
+        most = [0.0] * len(self.context)
+        for unit, value in zip(units, defining, strict=True):
+            most[unit.passage] = max(most[unit.passage], value)
+        paragraphs = [
+            score + PARAGRAPH_DEFINITION * value
+            for score, value in zip(paragraphs, most, strict=True)
+        ]
+        return (scores if any(scores) else self._under_headings(units, headings)), paragraphs
+
+    def _weight(self, terms: Set[int]) -> float:
+        """The share of the question that these terms are."""
+        return sum(weight for term, weight in self.asked.weights.items() if term in terms)
 
     def _under_headings(
         self, units: Sequence[Unit], headings: Sequence[frozenset[int]]
@@ -87,10 +128,7 @@ class Relevance:
         """One score a unit where none has a word of the question: that of how much the headings
         have, if it is enough, for what a paragraph begins with.
         """
-        shares = [
-            sum(weight for term, weight in self.asked.weights.items() if term in heading)
-            for heading in headings
-        ]
+        shares = [self._weight(heading) for heading in headings]
         return [
             shares[unit.passage] if unit.start == 0 and shares[unit.passage] >= NAMED_ABOVE else 0.0
             for unit in units

@@ -20,6 +20,9 @@ BLOCKS = frozenset({BlockKind.LIST, *WHOLE})
 """Kinds that a sentence may introduce."""
 NEVER_QUOTED = frozenset({BlockKind.HEADING, BlockKind.EXERCISE, BlockKind.SOLUTION})
 """Exercises state nothing, and solutions are only for those who have tried."""
+LEAST_TEXT = 0.6
+"""Share of a list's source, in characters, that is text: with less, most of it is link targets. All
+24 such lists in what is found for the students' development questions are lists of links."""
 MAX_UNIT_WORDS = 250
 """Longer listings and tables are not quoted: a citation of their neighbours leads to them."""
 LONG_SENTENCE_WORDS = 60
@@ -64,12 +67,23 @@ def units(
     """Yield all units of the context in order."""
     for at, one in enumerate(context):
         passage = one.passage
-        if passage.kind in NEVER_QUOTED or only_refers(passage):
+        if not tells(passage):
             continue
         for kind, start, end in _spans(passage, split_sentences, language):
             unit = Unit(at, start, end, kind, passage.text[start:end])
             if 0 < unit.size <= MAX_UNIT_WORDS and not _is_empty(unit, passage):
                 yield unit
+
+
+def tells(passage: Passage) -> bool:
+    """Whether the paragraph may be shown: no heading, no task, no list of links, no reference to
+    another entry, no listing that is only named.
+    """
+    if passage.kind in NEVER_QUOTED or only_refers(passage):
+        return False
+    if passage.kind is BlockKind.LIST:
+        return len(passage.text) >= LEAST_TEXT * (passage.end - passage.start)
+    return passage.kind is not BlockKind.CODE or not _INCLUDE.match(passage.text)
 
 
 def begins_entry(unit: Unit, passage: Passage) -> bool:
@@ -88,9 +102,7 @@ def _is_article(passage: Passage) -> bool:
 
 
 def _is_empty(unit: Unit, passage: Passage) -> bool:
-    """Whether the unit has no content: an include directive, the title of an admonition."""
-    if unit.kind is BlockKind.CODE:
-        return _INCLUDE.match(unit.text) is not None
+    """Whether the unit has no content: the title of an admonition."""
     titled = passage.kind is BlockKind.ADMONITION and unit.start == 0 < unit.end < len(passage.text)
     return titled and unit.size <= _TITLE_WORDS and unit.text[-1].isalnum()
 
