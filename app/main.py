@@ -22,7 +22,8 @@ from starlette.routing import BaseRoute
 from app.api import problems, routes, security
 from app.api.answer_runs import AnswerRuns
 from app.api.limits import Capacity, RateLimit, Shares
-from app.api.pages import BOOK_LIST_ROUTES, widget_files
+from app.api.pages import BOOK_LIST_ROUTES
+from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
 from app.settings import Settings
 
@@ -75,7 +76,7 @@ def create_app(
     problems.install(app)
     security.install(app, settings)
     app.include_router(routes.router)
-    app.mount("/widget", widget_files())
+    app.router.routes.extend(widget_routes())
     app.router.routes.extend(site)
     _extend_description(app)
     return app

@@ -1,4 +1,4 @@
-"""The page at `/`: lists the indexed books with links to their sites; files of the chat widget."""
+"""The page at `/`: lists the indexed books with links to their sites."""
 
 from __future__ import annotations
 
@@ -24,10 +24,6 @@ class WholeFiles(StaticFiles):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
         await super().__call__({**scope, "headers": headers}, receive, send)
-
-
-def widget_files() -> StaticFiles:
-    return WholeFiles(directory=WIDGET_FOLDER)
 
 
 _EMPTY = (
@@ -62,7 +58,7 @@ def _damaged_book(book: str) -> str:
 
 def _widget(books: int) -> str:
     label = "Ask this book" if books == 1 else "Ask these books"
-    return f'<script src="/widget/widget.js" defer data-label="{label}"></script>'
+    return f'<script src="/widget.js" defer data-label="{label}"></script>'
 
 
 async def home(request: Request) -> Response:

@@ -45,6 +45,7 @@ _ARGUMENTS = [
     "--no-first-run",
 ]
 QUESTION = "What is an inverted index?"
+CITED = "[data-textbook-rag-cited]"
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +91,7 @@ def ask(page: Page, question: str) -> None:
     expect(page.get_by_label("Your question")).to_be_focused()
     page.keyboard.type(question)
     page.keyboard.press("Enter")
+    expect(page.locator(".tbr-question").last).to_have_text(question)
     expect(page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
 
 
@@ -124,12 +126,12 @@ def test_a_citation_opens_the_page_at_the_very_paragraph(page: Page, site: str) 
     mark = answer.get_by_role("link").first
     assert mark.get_attribute("rel") == "noopener"
     mark.click()
-    cited = page.locator(".cited").first
+    cited = page.locator(CITED).first
     expect(cited).to_be_in_viewport()
     assert f"cite={cited.get_attribute('data-paragraph-id')}" in page.url
     assert page.url.startswith(site)
     # A definition is two elements, term and meaning: both are marked.
-    marked = "".join(page.locator(".cited").all_inner_texts())
+    marked = "".join(page.locator(CITED).all_inner_texts())
     assert letters(quote) in letters(marked)
 
 
@@ -138,7 +140,7 @@ def test_the_conversation_goes_on_on_the_next_page(page: Page, site: str) -> Non
     ask(page, QUESTION)
     first = page.locator(".tbr-answer").text_content() or ""
     page.locator(".tbr-answer").get_by_role("link").first.click()
-    expect(page.locator(".cited").first).to_be_visible()
+    expect(page.locator(CITED).first).to_be_visible()
     expect(page.locator(".tbr-answer")).to_have_text(first)
     page.get_by_label("Your question").focus()
     with page.expect_request("**/v1/chat") as request:
@@ -156,7 +158,7 @@ def test_a_cited_paragraph_in_closed_details_is_opened(page: Page, site: str) ->
     inside = page.locator("details [data-paragraph-id], details[data-paragraph-id]").first
     paragraph_id = inside.get_attribute("data-paragraph-id")
     page.goto(f"{site}/docs/why-search?cite={paragraph_id}")
-    cited = page.locator(".cited").first
+    cited = page.locator(CITED).first
     expect(cited).to_be_in_viewport()
     expect(cited).to_be_focused()
     expect(page.locator("details[open]")).to_have_count(1)
@@ -231,12 +233,10 @@ def test_markup_in_an_answer_stays_text_and_offsets_count_code_points(
     ask(page, QUESTION)
     expect(page.locator(".tbr-mode")).to_have_text("Written by a language model from the book:")
     shown = page.locator(".tbr-answer")
-    assert shown.evaluate("e => e.textContent") == (
-        f"{claim}[1] <b>Bold</b>\n\nhunt('<i>')\n\nDone."
-    )
+    expect(shown.locator("p")).to_have_text([f"{claim}[1] <b>Bold</b>", "Done."])
     expect(page.locator(".tbr-log").locator("img, b, i, u, a")).to_have_count(0)
     expect(shown.locator("pre")).to_have_text("hunt('<i>')")
-    expect(page.locator(".tbr-quote")).to_have_text("“<u>q</u>”")
+    expect(page.locator(".tbr-quote")).to_have_text("<u>q</u>")
 
 
 def test_a_broken_stream_goes_on_after_the_last_event(page: Page, site: str) -> None:
@@ -320,7 +320,7 @@ def test_on_a_narrow_screen_the_box_makes_way_for_the_paragraph(
     page.goto(f"{site}/docs/why-search")
     ask(page, QUESTION)
     page.locator(".tbr-answer").get_by_role("link").first.click()
-    expect(page.locator(".cited").first).to_be_in_viewport()
+    expect(page.locator(CITED).first).to_be_in_viewport()
     expect(page.get_by_role("dialog", name="Ask this book")).to_be_hidden()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     context.close()

@@ -1,0 +1,203 @@
+// The server: questions with their streamed answers, search, glossary.
+import type { Config } from "./config";
+import { t } from "./texts";
+import type { Question, WireEvent } from "./turn";
+
+const RETRIES = 5; // of a connection that breaks, after 1, 2, 4, 8 and 16 s
+const MAX_WAITS = 3; // for a server that says when to ask again
+
+/** The server's own word, or the site's: asking again would not help. */
+export class Refusal extends Error {}
+
+export interface Hit {
+  text: string;
+  url: string;
+  chapter: string;
+  section: string;
+  heading_path: string[];
+  paragraph_ids: string[];
+}
+
+export interface Term {
+  term: string;
+  definition: string;
+  paragraph_id: string;
+  url: string;
+  forms: string[];
+}
+
+export interface Listener {
+  event(event: WireEvent): void;
+  /** What is going on, for the reader. */
+  notice(text: string): void;
+}
+
+export class Api {
+  private blockedByPolicy = false;
+
+  constructor(private readonly config: Config) {
+    document.addEventListener("securitypolicyviolation", (event) => {
+      if (event.blockedURI.startsWith(config.api)) this.blockedByPolicy = true;
+    });
+  }
+
+  /** Hand over the answer's events; when the connection breaks, go on after `lastId`. */
+  async chat(body: Question, lastId: string, signal: AbortSignal, listener: Listener): Promise<void> {
+    let last = lastId;
+    let failures = 0;
+    let waits = 0;
+    for (;;) {
+      let ended = false;
+      try {
+        const wait = await this.chatOnce(body, last, signal, (event) => {
+          last = event.id || last;
+          failures = 0;
+          ended = event.name === "end" || event.name === "error";
+          listener.event(event);
+        });
+        if (wait !== null) {
+          waits += 1;
+          if (waits > MAX_WAITS) throw new Refusal(t("unreachable"));
+          await countdown(wait, signal, (seconds) => listener.notice(t("wait", { seconds })));
+          continue;
+        }
+      } catch (error) {
+        if (signal.aborted || error instanceof Refusal) throw error;
+        if (!navigator.onLine) {
+          listener.notice(t("offline"));
+          await online(signal);
+          continue;
+        }
+        if (!last) await this.explain();
+      }
+      if (ended) return;
+      if (failures === RETRIES) throw new Refusal(last ? t("broken") : t("unreachable"));
+      if (!last && failures === 1) throw new Refusal(t("unreachable"));
+      listener.notice(t("reconnecting"));
+      await pause(1000 * 2 ** failures, signal);
+      failures += 1;
+    }
+  }
+
+  /** Return the seconds after which the server wants to be asked again, or null. */
+  private async chatOnce(body: Question, lastId: string, signal: AbortSignal, onEvent: (event: WireEvent) => void): Promise<number | null> {
+    const headers: Record<string, string> = { "Content-Type": "application/json", Accept: "text/event-stream" };
+    if (lastId) headers["Last-Event-ID"] = lastId;
+    const response = await fetch(`${this.config.api}/v1/chat`, { method: "POST", headers, body: JSON.stringify(body), signal });
+    if (response.status === 429 || response.status === 503) {
+      const wait = Number(response.headers.get("Retry-After"));
+      if (wait > 0) return wait;
+    }
+    if (!response.ok) throw new Refusal(await problemText(response));
+    if (!response.body) return null;
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let buffer = "";
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return null;
+      buffer += value;
+      const blocks = buffer.split("\n\n");
+      buffer = blocks.pop() ?? "";
+      for (const block of blocks) {
+        const event = parseEvent(block);
+        if (event) onEvent(event);
+      }
+    }
+  }
+
+  async search(question: string, signal: AbortSignal): Promise<Hit[]> {
+    const body = { question, k: 20, ...(this.config.book ? { book: this.config.book } : {}) };
+    const found = await this.json("/v1/search", signal, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return (found as { hits: Hit[] } | null)?.hits ?? [];
+  }
+
+  /** The glossary's terms of the page; none where the book does not have the page. */
+  async terms(page: string): Promise<Term[]> {
+    const query = new URLSearchParams({ page, ...(this.config.book ? { book: this.config.book } : {}) });
+    const found = await this.json(`/v1/glossary?${query}`);
+    return (found as { terms: Term[] } | null)?.terms ?? [];
+  }
+
+  /** Return the response's JSON; null for a 404. Raises Refusal. */
+  private async json(path: string, signal?: AbortSignal, init: RequestInit = {}): Promise<unknown> {
+    let response: Response;
+    try {
+      response = await fetch(this.config.api + path, { ...init, signal: signal ?? null });
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      await this.explain();
+      throw new Refusal(t("unreachable"));
+    }
+    if (response.status === 404) return null;
+    if (!response.ok) throw new Refusal(await problemText(response));
+    return response.json();
+  }
+
+  /** Raise Refusal with what an owner can do, if the server is there but this site may not ask it. */
+  private async explain(): Promise<void> {
+    const server = this.config.api;
+    const { origin } = location;
+    if (this.blockedByPolicy) throw told(t("policyDetail", { server }));
+    if (new URL(server).origin === origin) return;
+    try {
+      // An opaque response: the server answers, it only does not allow this origin to read.
+      await fetch(`${server}/healthz`, { mode: "no-cors", cache: "no-store" });
+    } catch {
+      if (this.blockedByPolicy) throw told(t("policyDetail", { server }));
+      return;
+    }
+    throw told(t("originDetail", { server, origin }));
+  }
+}
+
+function told(detail: string): Refusal {
+  console.error(`textbook-rag: ${detail}`);
+  return new Refusal(`${t("originTitle")} ${detail}`);
+}
+
+function parseEvent(block: string): WireEvent | null {
+  const fields: Record<string, string> = {};
+  for (const line of block.split("\n")) {
+    const found = /^(event|id|data): (.*)$/.exec(line);
+    if (found?.[1]) fields[found[1]] = found[2] ?? "";
+  }
+  if (!fields.data) return null;
+  return { name: fields.event ?? "", id: fields.id ?? "", data: JSON.parse(fields.data) as Record<string, unknown> };
+}
+
+async function problemText(response: Response): Promise<string> {
+  const fallback = t("errorStatus", { status: response.status });
+  try {
+    return ((await response.json()) as { detail?: string }).detail || fallback;
+  } catch {
+    return fallback;
+  }
+}
+
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(signal.reason as Error);
+    });
+  });
+}
+
+async function countdown(seconds: number, signal: AbortSignal, show: (left: number) => void): Promise<void> {
+  for (let left = Math.ceil(seconds); left > 0; left--) {
+    show(left);
+    await pause(1000, signal);
+  }
+}
+
+function online(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    addEventListener("online", () => resolve(), { once: true });
+    signal.addEventListener("abort", () => reject(signal.reason as Error));
+  });
+}

@@ -1,0 +1,102 @@
+// Find a quoted text on a page: exactly, by what stands around it, or approximately.
+import search from "approx-string-match";
+import { letters, quoteLetters, type PageText } from "./text";
+
+export interface Found {
+  from: number;
+  to: number;
+  how: "exact" | "part" | "fuzzy";
+}
+
+export interface Quote {
+  quote: string;
+  prefix: string;
+  suffix: string;
+}
+
+const MIN_FUZZY = 16; // letters; a shorter text is similar to too much
+const MAX_PATTERN = 400;
+const MAX_ERRORS = 0.35; // share of a pattern's letters
+const MIN_PART = 24;
+
+/**
+ * Return where the quote stands, null if it is not there.
+ *
+ * `after` is the position in the page's text at which the section of the quote begins: of equal places
+ * that have the same text around them, the first one behind it is taken.
+ */
+export function findQuote(page: PageText, quote: Quote, after = 0): Found | null {
+  const wanted = quoteLetters(quote.quote) || letters(quote.quote);
+  if (!wanted) return null;
+  const before = quoteLetters(quote.prefix);
+  const behind = quoteLetters(quote.suffix);
+  return (
+    best(page, occurrences(page.text, wanted), wanted.length, before, behind, after, "exact") ??
+    longestPart(page, wanted, before, behind, after) ??
+    similar(page, wanted, before, behind, after)
+  );
+}
+
+function occurrences(text: string, wanted: string): number[] {
+  const found: number[] = [];
+  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) found.push(at);
+  return found;
+}
+
+function best(page: PageText, starts: readonly number[], size: number, before: string, behind: string, after: number, how: Found["how"]): Found | null {
+  let found: Found | null = null;
+  let most = -1;
+  for (const from of starts) {
+    const to = from + size;
+    const context = commonEnd(page.text.slice(Math.max(0, from - before.length), from), before) + commonStart(page.text.slice(to, to + behind.length), behind);
+    // Half a letter: it decides between equals only.
+    const score = context + (from >= after ? 0.5 : 0);
+    if (score > most) {
+      most = score;
+      found = { from, to, how };
+    }
+  }
+  return found;
+}
+
+/** The quote's first or last half, if it stands on the page exactly: the other may be markup or an include. */
+function longestPart(page: PageText, wanted: string, before: string, behind: string, after: number): Found | null {
+  for (const share of [0.75, 0.5]) {
+    const size = Math.floor(wanted.length * share);
+    if (size < MIN_PART) return null;
+    const head = best(page, occurrences(page.text, wanted.slice(0, size)), size, before, "", after, "part");
+    if (head) return head;
+    const tail = best(page, occurrences(page.text, wanted.slice(-size)), size, "", behind, after, "part");
+    if (tail) return tail;
+  }
+  return null;
+}
+
+function similar(page: PageText, wanted: string, before: string, behind: string, after: number): Found | null {
+  if (wanted.length < MIN_FUZZY) return null;
+  const pattern = wanted.slice(0, MAX_PATTERN);
+  const matches = search(page.text, pattern, Math.floor(pattern.length * MAX_ERRORS));
+  let found: Found | null = null;
+  let least = Infinity;
+  for (const match of matches) {
+    const context = commonEnd(page.text.slice(Math.max(0, match.start - before.length), match.start), before) + commonStart(page.text.slice(match.end, match.end + behind.length), behind);
+    const cost = match.errors - context / 4 - (match.start >= after ? 0.5 : 0);
+    if (cost < least) {
+      least = cost;
+      found = { from: match.start, to: match.end, how: "fuzzy" };
+    }
+  }
+  return found;
+}
+
+function commonStart(a: string, b: string): number {
+  let size = 0;
+  while (size < a.length && size < b.length && a[size] === b[size]) size++;
+  return size;
+}
+
+function commonEnd(a: string, b: string): number {
+  let size = 0;
+  while (size < a.length && size < b.length && a[a.length - 1 - size] === b[b.length - 1 - size]) size++;
+  return size;
+}

@@ -1,0 +1,145 @@
+// Show the paragraph that a citation names on the page that is open, and keep it shown while the page is
+// still being built.
+import type { Target } from "../links";
+import { findQuote } from "./find";
+import { reveal } from "./reveal";
+import { blocksOf, isInSight, mark, scrollTo, unmark } from "./show";
+import { mainContent, placeOf, readPage, type PageText } from "./text";
+
+export type Landing = "landed" | "changed" | "missing";
+
+const RECHECKS = 40; // of 150 ms: while the page is still being built
+const SETTLED = 8; // checks in a row without a change
+const REVEAL_MS = 350; // details and tabs open with an animation
+
+let current: AbortController | null = null;
+
+/** Resolve when the target is shown, or when the page turns out not to have it. */
+export function land(target: Target, freeHeight: () => number = () => innerHeight): Promise<Landing> {
+  current?.abort();
+  const controller = new AbortController();
+  current = controller;
+  return new Promise((resolve) => new Watch(target, freeHeight, controller.signal, resolve).check());
+}
+
+export function forget(): void {
+  current?.abort();
+  unmark();
+}
+
+class Watch {
+  private checks = 0;
+  private calm = 0;
+  private moved = false;
+  private shown: { blocks: Element[]; quote: Range | null } | null = null;
+  private searched = "";
+
+  constructor(
+    private readonly target: Target,
+    private readonly freeHeight: () => number,
+    private readonly signal: AbortSignal,
+    private readonly resolve: (landing: Landing) => void,
+  ) {
+    const options = { passive: true, signal } as const;
+    for (const type of ["wheel", "touchmove", "keydown", "pointerdown"]) {
+      addEventListener(type, (event) => (this.moved ||= event.isTrusted), options);
+    }
+  }
+
+  check(): void {
+    if (this.signal.aborted) return;
+    this.checks += 1;
+    if (!this.stillShown()) this.show();
+    else this.calm += 1;
+    if (this.shown && this.calm >= SETTLED && document.readyState === "complete") return;
+    if (this.checks < RECHECKS) setTimeout(() => this.check(), 150);
+    else if (!this.shown) this.giveUp();
+  }
+
+  /** Frameworks replace nodes after the page is loaded, and images push the text down. */
+  private stillShown(): boolean {
+    if (!this.shown) return false;
+    const { blocks, quote } = this.shown;
+    const there = blocks.every((block) => block.isConnected && block.getClientRects().length > 0);
+    const text = !quote || (quote.startContainer.isConnected && !quote.collapsed);
+    return there && text && (this.moved || isInSight(blocks, this.freeHeight()));
+  }
+
+  private show(): void {
+    // A page that has not changed since does not have it now.
+    const text = mainContent().textContent ?? "";
+    if (!this.shown && text === this.searched) return;
+    this.searched = text;
+    const found = locate(this.target);
+    if (!found) return;
+    this.calm = 0;
+    const first = found.blocks[0];
+    const opened = first ? reveal(first) : false;
+    mark(found.blocks, found.quote);
+    this.shown = found;
+    if (!this.moved) scrollTo(found.blocks, found.quote, this.freeHeight());
+    if (opened) setTimeout(() => !this.moved && !this.signal.aborted && scrollTo(found.blocks, found.quote, this.freeHeight()), REVEAL_MS);
+    focus(first);
+    this.resolve("landed");
+  }
+
+  private giveUp(): void {
+    if (!this.target.quote) return this.resolve("missing");
+    const heading = headingOf(this.target);
+    if (heading && !this.moved) scrollTo([heading], null, this.freeHeight());
+    this.resolve("changed");
+  }
+}
+
+/** Focus moves to the paragraph, so that Tab and a screen reader go on from there. */
+function focus(element: Element | undefined): void {
+  const active = document.activeElement;
+  if (!(element instanceof HTMLElement) || (active && active.localName === "textbook-rag")) return;
+  if (!element.hasAttribute("tabindex")) element.tabIndex = -1;
+  element.focus({ preventScroll: true });
+}
+
+function headingOf(target: Target): Element | null {
+  try {
+    const anchor = decodeURIComponent(new URL(target.url, location.href).hash.slice(1).split(":~:")[0] ?? "");
+    return anchor ? document.getElementById(anchor) : null;
+  } catch {
+    return null;
+  }
+}
+
+function locate(target: Target): { blocks: Element[]; quote: Range | null } | null {
+  const own = target.id ? ownElements(target.id) : [];
+  const root = own[0] ? (own.length > 1 ? mainContent() : own[0]) : mainContent();
+  const page = readPage(root);
+  const found = target.quote ? findQuote(page, target, sectionStart(page, headingOf(target))) : null;
+  const quote = found && rangeOf(page, found.from, found.to);
+  // The author's site has the ids itself: no text can be more exact.
+  if (own.length) return { blocks: own, quote };
+  if (!quote) return null;
+  const blocks = blocksOf(quote, root);
+  return blocks.length ? { blocks, quote } : null;
+}
+
+function ownElements(id: string): Element[] {
+  const named = [...document.querySelectorAll(`[data-paragraph-id="${CSS.escape(id)}"]`)];
+  const byId = named.length ? null : document.getElementById(id);
+  return byId ? [byId] : named;
+}
+
+function rangeOf(page: PageText, from: number, to: number): Range | null {
+  const start = placeOf(page, from);
+  const end = placeOf(page, to, true);
+  if (!start || !end) return null;
+  const range = document.createRange();
+  range.setStart(...start);
+  range.setEnd(...end);
+  return range;
+}
+
+/** Position in the page's text at which the heading stands; 0 without one. */
+function sectionStart(page: PageText, heading: Element | null): number {
+  if (!heading) return 0;
+  const index = page.nodes.findIndex((node) => heading.compareDocumentPosition(node) & (Node.DOCUMENT_POSITION_FOLLOWING | Node.DOCUMENT_POSITION_CONTAINED_BY));
+  return index < 0 ? 0 : (page.starts[index] ?? 0);
+}

@@ -1,0 +1,244 @@
+// One question and its answer.
+import { Fragment, type ComponentChildren, type VNode } from "preact";
+import { useState } from "preact/hooks";
+import { renderMarkdown, type Annotations } from "../answer/markdown";
+import { units, type Chip, type Range } from "../answer/spans";
+import type { Target } from "../links";
+import { t, type TextKey } from "../texts";
+import type { Citation, Passage, Turn } from "../turn";
+import { Icon } from "./icons";
+import type { Store } from "./store";
+import { citationTarget, passageTarget, sourceTarget } from "./targets";
+
+const CAPTIONS: Record<string, TextKey> = { extractive: "extractive", generated: "generated", refused: "refused" };
+const NEAREST: Record<string, TextKey> = { refused: "nearest", clarification: "chapters" };
+
+interface LinkProps {
+  store: Store;
+  target: Target;
+  class?: string;
+  label?: string;
+  children: ComponentChildren;
+}
+
+/** A link to a paragraph; text where it has no web address. */
+export function Link({ store, target, label, children, ...rest }: LinkProps): VNode {
+  const href = store.href(target);
+  if (!href) return <span class={rest.class}>{children}</span>;
+  return (
+    <a href={href} rel="noopener" class={rest.class} aria-label={label} onClick={(event: MouseEvent) => store.follow(event, target)}>
+      {children}
+    </a>
+  );
+}
+
+export function TurnView({ store, turn, last }: { store: Store; turn: Turn; last: boolean }): VNode {
+  const nearest = NEAREST[turn.mode];
+  const unsupported = turn.done && turn.statements.some((statement) => !statement.supported);
+  return (
+    <Fragment>
+      <div class="tbr-question">
+        {turn.body.selection && <span class="tbr-about">{short(turn.body.selection.text)}</span>}
+        {turn.body.question}
+      </div>
+      <div class={classes("tbr-reply", !turn.done && "tbr-pending", turn.confidence === "uncertain" && "tbr-uncertain", turn.mode === "refused" && "tbr-refused")}>
+        <Captions turn={turn} />
+        {turn.passages.length ? <Passages store={store} turn={turn} /> : <Text store={store} turn={turn} />}
+        {unsupported && <p class="tbr-note">{t("unsupported")}</p>}
+        {turn.degraded.length > 0 && <p class="tbr-note">{t("degraded", { steps: turn.degraded.join(", ") })}</p>}
+        {turn.notice && <p class="tbr-note" role="status">{turn.notice}</p>}
+        {turn.error && <p class="tbr-error">{turn.error}</p>}
+        {turn.citations.length > 0 && !turn.passages.length && <Sources store={store} citations={turn.citations} />}
+        {nearest && turn.sources.length > 0 && <Nearest store={store} turn={turn} title={nearest} />}
+        {turn.done && <Actions store={store} turn={turn} />}
+        {turn.done && last && turn.follow_ups.length > 0 && <FollowUps store={store} turn={turn} />}
+      </div>
+    </Fragment>
+  );
+}
+
+function Captions({ turn }: { turn: Turn }): VNode {
+  const caption = captionOf(turn);
+  const titles = [...new Set(turn.sources.map((source) => source.title))];
+  return (
+    <Fragment>
+      {caption && <p class="tbr-mode">{caption}</p>}
+      {turn.searched_for && <p class="tbr-note">{t("searchedFor", { question: turn.searched_for })}</p>}
+      {!turn.done && !turn.answer && titles.length > 0 && (
+        <p class="tbr-note">{t("reading", { titles: titles.slice(0, 3).join(", ") + (titles.length > 3 ? " …" : "") })}</p>
+      )}
+      {!turn.done && !turn.answer && <p class="tbr-dots" aria-hidden="true"><i /><i /><i /></p>}
+    </Fragment>
+  );
+}
+
+/** An uncertain answer made of passages begins with a notice in the reader's language. */
+function captionOf(turn: Turn): string {
+  if (turn.confidence === "uncertain") {
+    return turn.mode === "generated" ? t("maybe") : (turn.answer.split("\n\n", 1)[0] ?? "");
+  }
+  const key = CAPTIONS[turn.mode];
+  return key ? t(key) : "";
+}
+
+// --- text -----------------------------------------------------------------------------------
+
+function Text({ store, turn }: { store: Store; turn: Turn }): VNode {
+  const at = units(turn.answer);
+  const byIndex = new Map(turn.citations.map((citation) => [citation.index, citation]));
+  const chips: Chip[] = turn.citations.map(({ end, index }) => ({ at: at(end), index }));
+  const ranges: Range[] = turn.statements
+    .filter((statement) => !statement.supported)
+    .map(({ start, end }) => ({ from: at(start), to: at(end), className: "tbr-unsupported", title: t("unsupportedTitle") }));
+  const notes: Annotations = {
+    ranges,
+    chips,
+    chip: ({ index }) => <CitationChip store={store} citation={byIndex.get(index)} />,
+    link: (address, label) => answerLink(store, turn, address, label),
+  };
+  return <div class="tbr-answer" dir="auto">{renderMarkdown(turn.answer, notes, !turn.done)}</div>;
+}
+
+function CitationChip({ store, citation }: { store: Store; citation: Citation | undefined }): VNode | null {
+  if (!citation) return null;
+  const label = t("source", { index: citation.index, title: citation.title });
+  return <Link store={store} target={citationTarget(citation)} class="tbr-ref" label={label}>{`[${citation.index}]`}</Link>;
+}
+
+/** A link of the text: only to a web address; to a consulted passage with what finds it there. */
+function answerLink(store: Store, turn: Turn, address: string, label: ComponentChildren): VNode | null {
+  if (!/^https?:\/\//i.test(address)) return null;
+  const source = turn.sources.find(({ url }) => url.split(":~:")[0] === address.split(":~:")[0]);
+  const target = sourceTarget({ paragraph_id: source?.paragraph_id ?? "", url: address });
+  return <Link store={store} target={target}>{label}</Link>;
+}
+
+/** Whole blocks of the book under the headings they stand under, what answers marked. */
+function Passages({ store, turn }: { store: Store; turn: Turn }): VNode {
+  return <div class="tbr-answer">{turn.passages.map((passage) => <PassageView key={passage.permalink} store={store} passage={passage} />)}</div>;
+}
+
+export function PassageView({ store, passage }: { store: Store; passage: Passage }): VNode {
+  const at = units(passage.text);
+  const ranges = passage.marks.map(([from, to]) => ({ from: at(from), to: at(to), className: "tbr-mark" }));
+  const target = passageTarget(passage);
+  return (
+    <div class="tbr-passage">
+      <div class="tbr-passage-head">
+        <Link store={store} target={target} class="tbr-section">{passage.heading_path.join(" › ")}</Link>
+        <Share store={store} permalink={passage.permalink} />
+      </div>
+      <div dir="auto">{renderMarkdown(passage.text, { ranges, chips: [], chip: () => <Fragment />, link: (address, label) => answerLink(store, emptySources, address, label) })}</div>
+    </div>
+  );
+}
+
+const emptySources = { sources: [] } as unknown as Turn;
+
+// --- what follows an answer -----------------------------------------------------------------
+
+function Sources({ store, citations }: { store: Store; citations: Citation[] }): VNode {
+  const first = new Map<number, Citation>();
+  for (const citation of citations) if (!first.has(citation.index)) first.set(citation.index, citation);
+  const listed = [...first.values()].sort((a, b) => a.index - b.index);
+  return (
+    <Fragment>
+      <p class="tbr-list-title">{t("sources")}</p>
+      <ol class="tbr-citations">
+        {listed.map((citation) => (
+          <li key={citation.index}>
+            <Link store={store} target={citationTarget(citation)} class="tbr-card">
+              <span class="tbr-section">{`[${citation.index}] ${citation.title}`}</span>
+              <span class="tbr-quote" dir="auto">{renderMarkdown(citation.quote, QUOTED)}</span>
+            </Link>
+            <Share store={store} permalink={citation.permalink} />
+          </li>
+        ))}
+      </ol>
+    </Fragment>
+  );
+}
+
+const QUOTED: Annotations = { ranges: [], chips: [], chip: () => <Fragment />, link: () => null, compact: true };
+
+function Nearest({ store, turn, title }: { store: Store; turn: Turn; title: TextKey }): VNode {
+  return (
+    <Fragment>
+      <p class="tbr-list-title">{t(title)}</p>
+      <ul class="tbr-citations">
+        {turn.sources.map((source) => (
+          <li key={source.paragraph_id}>
+            <Link store={store} target={sourceTarget(source)} class="tbr-card">
+              <span class="tbr-section">{source.title}</span>
+              <span class="tbr-quote">{source.heading_path.join(" › ")}</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </Fragment>
+  );
+}
+
+function Share({ store, permalink }: { store: Store; permalink: string }): VNode {
+  const [copied, setCopied] = useState(false);
+  const copy = () => copyText(new URL(permalink, `${store.config.api}/`).href, setCopied);
+  return (
+    <button type="button" class="tbr-icon tbr-share" title={t("share")} aria-label={t("share")} onClick={copy}>
+      <Icon name={copied ? "check" : "link"} />
+    </button>
+  );
+}
+
+function Actions({ store, turn }: { store: Store; turn: Turn }): VNode {
+  const [copied, setCopied] = useState(false);
+  const asks = (solutions: "hint" | "show") => () => store.ask(turn.body.question, { solutions, ...(turn.body.selection ? { selection: turn.body.selection } : {}) });
+  return (
+    <div class="tbr-actions">
+      {turn.exercise && turn.body.solutions !== "hint" && <button type="button" class="tbr-chip" onClick={asks("hint")}>{t("hintAgain")}</button>}
+      {turn.exercise && turn.body.solutions !== "show" && <button type="button" class="tbr-chip" onClick={asks("show")}>{t("solution")}</button>}
+      {turn.answer && (
+        <button type="button" class="tbr-icon" title={t("copyAnswer")} aria-label={t("copyAnswer")} onClick={() => copyText(withSources(store, turn), setCopied)}>
+          <Icon name={copied ? "check" : "copy"} />
+        </button>
+      )}
+      <button type="button" class="tbr-icon" title={t("retry")} aria-label={t("retry")} onClick={() => store.retry(turn)}>
+        <Icon name="retry" />
+      </button>
+    </div>
+  );
+}
+
+/** The answer as Markdown with the permanent addresses of what it cites. */
+function withSources(store: Store, turn: Turn): string {
+  const listed = turn.passages.length
+    ? turn.passages.map((passage, index) => [index + 1, passage.heading_path.join(" › "), passage.permalink] as const)
+    : turn.citations.map(({ index, title, permalink }) => [index, title, permalink] as const);
+  const lines = new Map(listed.map(([index, title, link]) => [index, `[${index}] ${title}: ${new URL(link, `${store.config.api}/`).href}`]));
+  return [turn.body.question, turn.answer, [...lines.values()].join("\n")].filter(Boolean).join("\n\n");
+}
+
+function copyText(text: string, setCopied: (copied: boolean) => void): void {
+  void navigator.clipboard?.writeText(text).then(() => {
+    setCopied(true);
+    setTimeout(() => setCopied(false), 1500);
+  });
+}
+
+function FollowUps({ store, turn }: { store: Store; turn: Turn }): VNode {
+  return (
+    <div class="tbr-follow-ups">
+      <p class="tbr-list-title">{t("askNext")}</p>
+      {turn.follow_ups.map((question) => (
+        <button key={question} type="button" class="tbr-follow-up" dir="auto" onClick={() => store.ask(question)}>{question}</button>
+      ))}
+    </div>
+  );
+}
+
+export function classes(...names: (string | false)[]): string {
+  return names.filter(Boolean).join(" ");
+}
+
+export function short(text: string, size = 120): string {
+  return text.length > size ? `${text.slice(0, size)} …` : text;
+}

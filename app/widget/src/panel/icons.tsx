@@ -1,0 +1,23 @@
+import type { VNode } from "preact";
+
+const PATHS = {
+  book: "M12 6.5C10 5 7 4.5 4 5v13c3-.5 6 0 8 1.5 2-1.5 5-2 8-1.5V5c-3-.5-6 0-8 1.5Zm0 0v13",
+  close: "M6 6l12 12M18 6 6 18",
+  send: "M12 19V5m-6 6 6-6 6 6",
+  stop: "M8 8h8v8H8z",
+  trash: "M5 7h14M10 7V5h4v2M7 7l1 12h8l1-12",
+  copy: "M9 9h10v10H9zM5 15V5h10",
+  check: "m5 12 5 5L19 7",
+  retry: "M19 12a7 7 0 1 1-2-5l2 2m0-5v5h-5",
+  link: "M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1m2 4a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1",
+  quote: "M5 6h14M5 12h9M5 18h6",
+} as const;
+
+/** A drawing without a name: its button has one. */
+export function Icon({ name }: { name: keyof typeof PATHS }): VNode {
+  return (
+    <svg viewBox="0 0 24 24" width="18" height="18" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">
+      <path d={PATHS[name]} />
+    </svg>
+  );
+}

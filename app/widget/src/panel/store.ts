@@ -1,0 +1,215 @@
+// The panel's state and what can be done in it.
+import { Api, Refusal, type Term } from "../api";
+import type { Config } from "../config";
+import { forget, land } from "../landing/land";
+import { isThisPage, targetHref, type Target } from "../links";
+import { keepTarget, Session } from "../session";
+import { t } from "../texts";
+import { apply, newTurn, type Question, type Turn } from "../turn";
+
+export type View = "ask" | "find" | "terms" | "quiz";
+export type Scope = "book" | "page" | "so_far";
+
+export interface Selection {
+  text: string;
+  paragraph_id?: string;
+}
+
+const HISTORY_QUESTIONS = 3;
+const MAX_TURN_CHARS = 4_000;
+const MAX_SELECTION_CHARS = 4_000;
+const DOCKED_FROM = 1_100; // pixels
+
+export class Store {
+  open = false;
+  view: View = "ask";
+  turns: Turn[] = [];
+  scope: Scope = "book";
+  selection: Selection | null = null;
+  /** What is said about the last landing. */
+  landing = "";
+  /** Said once by screen readers. */
+  status = "";
+  running: AbortController | null = null;
+  /** Whether the page's terms are underlined, and the one that was clicked. */
+  underlined = false;
+  term: { term: Term; box: DOMRect } | null = null;
+  /** Open or close with the focus; the panel sets it. */
+  onToggle: (open: boolean) => void = (open) => this.setOpen(open);
+  readonly api: Api;
+  private readonly session: Session;
+  private readonly listeners = new Set<() => void>();
+  private frame = 0;
+
+  constructor(readonly config: Config) {
+    this.api = new Api(config);
+    this.session = new Session(
+      config.book,
+      () => ({ open: this.open, turns: this.turns }),
+      (turns) => this.receive(turns),
+    );
+    addEventListener("pagehide", () => this.session.save());
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** Draw again, at most once a frame. */
+  changed(): void {
+    this.frame ||= requestAnimationFrame(() => {
+      this.frame = 0;
+      for (const listener of this.listeners) listener();
+    });
+  }
+
+  restore(): void {
+    const saved = this.session.restore();
+    if (!saved) return;
+    this.turns = saved.turns;
+    this.open = saved.open;
+    const last = this.turns.at(-1);
+    // A stream that the last page broke off goes on here.
+    if (last && !last.done) void this.run(last);
+    this.changed();
+  }
+
+  private receive(turns: Turn[]): void {
+    if (this.running) return;
+    this.turns = turns;
+    this.session.save();
+    this.changed();
+  }
+
+  setOpen(open: boolean): void {
+    this.open = open;
+    this.session.save();
+    this.changed();
+  }
+
+  show(view: View): void {
+    this.view = view;
+    this.changed();
+  }
+
+  set(change: Partial<Pick<Store, "scope" | "selection" | "landing">>): void {
+    Object.assign(this, change);
+    this.changed();
+  }
+
+  clear(): void {
+    this.stop();
+    this.turns = [];
+    this.selection = null;
+    this.session.clear();
+    forget();
+    this.changed();
+  }
+
+  stop(): void {
+    this.running?.abort();
+  }
+
+  // --- asking -----------------------------------------------------------------------------
+
+  ask(question: string, more: Partial<Question> = {}): void {
+    if (!question || this.running) return;
+    const body: Question = {
+      question,
+      history: this.history(),
+      page_url: location.origin + location.pathname,
+      ...(this.config.book ? { book: this.config.book } : {}),
+      ...(this.scope !== "book" ? { scope: this.scope } : {}),
+      ...(this.selection ? { selection: { ...this.selection, text: this.selection.text.slice(0, MAX_SELECTION_CHARS) } } : {}),
+      ...more,
+      stream: true,
+    };
+    const turn = newTurn(body);
+    this.turns = [...this.turns, turn];
+    this.selection = null;
+    this.view = "ask";
+    void this.run(turn);
+  }
+
+  retry(turn: Turn): void {
+    if (this.running) return;
+    const again = newTurn(turn.body);
+    this.turns = this.turns.map((each) => (each === turn ? again : each));
+    void this.run(again);
+  }
+
+  private history(): Question["history"] {
+    const turns = this.turns.filter((turn) => turn.done && turn.answer && !turn.error);
+    return turns.slice(-HISTORY_QUESTIONS).flatMap((turn) => [
+      { role: "user" as const, content: turn.body.question.slice(0, MAX_TURN_CHARS) },
+      { role: "assistant" as const, content: turn.answer.slice(0, MAX_TURN_CHARS) },
+    ]);
+  }
+
+  private async run(turn: Turn): Promise<void> {
+    const controller = new AbortController();
+    this.running = controller;
+    this.status = t("searching");
+    this.changed();
+    try {
+      await this.api.chat(turn.body, turn.lastId, controller.signal, {
+        event: (event) => {
+          apply(turn, event);
+          this.changed();
+        },
+        notice: (text) => {
+          turn.notice = text;
+          this.changed();
+        },
+      });
+    } catch (error) {
+      if (controller.signal.aborted) turn.error = t("stopped");
+      else turn.error = error instanceof Refusal ? error.message : t("broken");
+    }
+    turn.done = true;
+    turn.notice = "";
+    this.running = null;
+    this.status = turn.error || turn.answer;
+    this.session.save();
+    this.session.tell();
+    this.changed();
+  }
+
+  // --- going to a paragraph ---------------------------------------------------------------
+
+  href(target: Pick<Target, "id" | "url">): string {
+    return targetHref(this.config, target);
+  }
+
+  /** Follow a link to a paragraph: on this page it is shown at once, else the page changes. */
+  follow(event: MouseEvent, target: Target): void {
+    keepTarget(target);
+    this.session.save();
+    const plain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+    if (!plain) return;
+    if (!docks()) this.setOpen(false);
+    if (!isThisPage(this.href(target))) return;
+    event.preventDefault();
+    void this.goTo(target);
+  }
+
+  async goTo(target: Target): Promise<void> {
+    this.makeWay();
+    const result = await land(target);
+    this.landing = result === "changed" ? t("changed") : "";
+    this.status = result === "landed" ? t("landed") : this.landing;
+    if (this.landing && docks()) this.open = true;
+    this.changed();
+  }
+
+  /** Where the panel would cover the text, it closes for the paragraph. */
+  private makeWay(): void {
+    if (this.open && !docks()) this.setOpen(false);
+  }
+}
+
+/** Whether the window has room for the panel beside the text. */
+export function docks(): boolean {
+  return innerWidth >= DOCKED_FROM;
+}

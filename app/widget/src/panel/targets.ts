@@ -1,0 +1,34 @@
+// What the answers' links lead to.
+import type { Target } from "../links";
+import type { Citation, Passage, Source } from "../turn";
+
+export function citationTarget({ paragraph_id, url, quote, prefix, suffix }: Citation): Target {
+  return { id: paragraph_id, url, quote, prefix, suffix };
+}
+
+export function passageTarget({ permalink, url, text, marks }: Passage): Target {
+  const id = decodeURIComponent(/^[^?]*\/cite\/([^?]*)/.exec(permalink)?.[1] ?? "");
+  const points = Array.from(text);
+  const [from, to] = marks[0] ?? [0, text.search(/\n\n/) < 0 ? points.length : Array.from(text.slice(0, text.search(/\n\n/))).length];
+  return {
+    id,
+    url,
+    quote: points.slice(from, to).join(""),
+    prefix: points.slice(Math.max(0, from - 32), from).join(""),
+    suffix: points.slice(to, to + 32).join(""),
+  };
+}
+
+/** A section's place: its words are those of the link's text fragment. */
+export function sourceTarget({ paragraph_id, url }: Pick<Source, "paragraph_id" | "url">): Target {
+  return { id: paragraph_id, url, quote: fragmentText(url), prefix: "", suffix: "" };
+}
+
+function fragmentText(url: string): string {
+  const directive = /:~:text=([^&]*)/.exec(url)?.[1] ?? "";
+  try {
+    return decodeURIComponent(directive.split(",").filter((part) => !part.endsWith("-") && !part.startsWith("-")).join(" "));
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,36 @@
+// The glossary's terms of the page: a list, and on request underlined on the page itself.
+import type { VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { underline } from "../glossary";
+import { t } from "../texts";
+import { Link } from "./answer";
+import { useTerms } from "./starters";
+import type { Store } from "./store";
+
+export function Terms({ store }: { store: Store }): VNode {
+  const terms = useTerms(store);
+  const [shown, setShown] = useState(store.underlined);
+  useEffect(() => {
+    store.underlined = shown;
+    underline(shown ? (terms ?? []) : [], (term) => {
+      store.term = term;
+      store.changed();
+    });
+  }, [shown, terms]);
+  return (
+    <div id="tbr-view-terms" class="tbr-view" role="tabpanel" aria-labelledby="tbr-tab-terms">
+      {terms && terms.length === 0 && <p class="tbr-note">{t("termsNone")}</p>}
+      {terms && terms.length > 0 && (
+        <label class="tbr-check"><input type="checkbox" checked={shown} onChange={(event) => setShown(event.currentTarget.checked)} />{t("underline")}</label>
+      )}
+      <dl class="tbr-terms">
+        {terms?.map((term) => (
+          <div key={term.term}>
+            <dt dir="auto">{term.term}</dt>
+            <dd dir="auto">{term.definition} <Link store={store} target={{ id: term.paragraph_id, url: term.url, quote: term.definition, prefix: term.term, suffix: "" }}>{t("defined")}</Link></dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}

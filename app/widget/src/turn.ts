@@ -1,0 +1,109 @@
+// A question and what has come of its answer so far, as the events of `POST /v1/chat` say.
+
+export interface Citation {
+  index: number;
+  start: number;
+  end: number;
+  paragraph_id: string;
+  url: string;
+  permalink: string;
+  title: string;
+  heading_path: string[];
+  quote: string;
+  prefix: string;
+  suffix: string;
+}
+
+export interface Passage {
+  paragraph_ids: string[];
+  text: string;
+  heading_path: string[];
+  url: string;
+  permalink: string;
+  marks: [number, number][];
+}
+
+export interface Source {
+  paragraph_id: string;
+  url: string;
+  title: string;
+  heading_path: string[];
+}
+
+export interface Statement {
+  start: number;
+  end: number;
+  supported: boolean;
+}
+
+export interface Answer {
+  answer: string;
+  mode: string;
+  confidence: string;
+  citations: Citation[];
+  passages: Passage[];
+  sources: Source[];
+  statements: Statement[];
+  degraded: string[];
+  exercise: string;
+  follow_ups: string[];
+  searched_for: string;
+}
+
+/** What is sent to `POST /v1/chat`. */
+export interface Question {
+  question: string;
+  book?: string;
+  page_url: string;
+  scope?: string;
+  selection?: { text: string; paragraph_id?: string };
+  solutions?: string;
+  history: { role: "user" | "assistant"; content: string }[];
+  stream: true;
+}
+
+export interface Turn extends Answer {
+  body: Question;
+  /** Id of the last event that came: where the stream goes on after a break. */
+  lastId: string;
+  done: boolean;
+  error: string;
+  /** What is going on, such as a wait; "" if nothing is to be said. */
+  notice: string;
+}
+
+const empty = (): Answer => ({
+  answer: "",
+  mode: "",
+  confidence: "",
+  citations: [],
+  passages: [],
+  sources: [],
+  statements: [],
+  degraded: [],
+  exercise: "",
+  follow_ups: [],
+  searched_for: "",
+});
+
+export function newTurn(body: Question): Turn {
+  return { ...empty(), body, lastId: "", done: false, error: "", notice: "" };
+}
+
+export interface WireEvent {
+  name: string;
+  id: string;
+  // What the server sends; its form is checked there.
+  data: Record<string, unknown>;
+}
+
+export function apply(turn: Turn, { name, id, data }: WireEvent): void {
+  if (id) turn.lastId = id;
+  turn.notice = "";
+  if (name === "start") Object.assign(turn, empty(), data);
+  else if (name === "sources") turn.sources = data.sources as Source[];
+  else if (name === "delta") turn.answer += data.text as string;
+  else if (name === "citation") turn.citations = [...turn.citations, data as unknown as Citation];
+  else if (name === "end") Object.assign(turn, data, { done: true });
+  else if (name === "error") Object.assign(turn, { error: data.message as string, done: true });
+}
