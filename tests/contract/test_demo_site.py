@@ -363,7 +363,7 @@ def test_an_unknown_page_is_a_page_that_says_so(sample: Sample, path: str) -> No
         assert "No such page" in response.text
 
 
-@pytest.mark.parametrize("file", ["/widget.js", "/widget/widget.js", "/widget/site.css", "/widget/site.js"])
+@pytest.mark.parametrize("file", ["/widget.js", "/widget/site.css", "/widget/site.js"])
 def test_the_widget_is_served_from_the_package(sample: Sample, file: str) -> None:
     assert httpx.get(sample.address + file).status_code == 200
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect
 
-from app.api.events import frame, wire_events
 from app.api.problems import ErrorEvent
-from app.bootstrap.books import sample_request
 from app.domain.answer import (
     Answer,
     AnswerEvent,
@@ -26,88 +22,10 @@ from app.domain.answer import (
     TextDelta,
 )
 from app.domain.book_id import BookId
-from tests.serving import ingest, offline_settings, sample_routes, serving
+from tests.browsing import CHROMIUM, CITED, ask, fulfill, stream
 
-_CHROMIUM = next(
-    (
-        path
-        for name in ("chromium", "chromium-browser", "google-chrome")
-        if (path := shutil.which(name))
-    ),
-    None,
-)
-pytestmark = pytest.mark.skipif(_CHROMIUM is None, reason="needs Chromium or Chrome on PATH")
-_ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-background-networking",
-    "--no-first-run",
-]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium or Chrome on PATH")
 QUESTION = "What is an inverted index?"
-CITED = "[data-textbook-rag-cited]"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=_ARGUMENTS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Serve the sample book, read for another address than it is served at."""
-    settings = offline_settings(tmp_path_factory.mktemp("home"))
-    ingest(settings, sample_request(settings))
-    with serving(settings, site=sample_routes(settings)) as address:
-        yield address
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """Return a page on which a script error fails the test."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    page = context.new_page()
-    errors: list[str] = []
-
-    def keep_error(message: ConsoleMessage) -> None:
-        if message.type == "error":
-            errors.append(message.text)
-
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", keep_error)
-    yield page
-    context.close()
-    assert errors == []
-
-
-def ask(page: Page, question: str) -> None:
-    """Ask by keyboard alone and wait for the end of the answer."""
-    if page.get_by_role("button", name="Ask this book").is_visible():
-        page.get_by_role("button", name="Ask this book").focus()
-        page.keyboard.press("Enter")
-    expect(page.get_by_label("Your question")).to_be_focused()
-    page.keyboard.type(question)
-    page.keyboard.press("Enter")
-    expect(page.locator(".tbr-question").last).to_have_text(question)
-    expect(page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
-
-
-def fulfill(page: Page, *events: AnswerEvent | ErrorEvent) -> None:
-    """Answer the page's questions with these events instead of the server's."""
-    page.route("**/v1/chat", lambda route: stream(route, *events))
-
-
-def stream(route: Route, *events: AnswerEvent | ErrorEvent) -> None:
-    named = [
-        pair
-        for event in events
-        for pair in ([("error", event)] if isinstance(event, ErrorEvent) else wire_events(event))
-    ]
-    body = b"".join(frame(name, data, f"run:{n}") for n, (name, data) in enumerate(named, 1))
-    route.fulfill(status=200, content_type="text/event-stream", body=body)
 
 
 def letters(text: str) -> str:

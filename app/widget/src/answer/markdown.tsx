@@ -141,14 +141,13 @@ class Renderer {
   private inline(node: SyntaxNode, from: number, to: number): ComponentChildren[] {
     const content: ComponentChildren[] = [];
     let position = from;
-    const heading = node.name.includes("Heading");
     for (const child of children(node)) {
       if (child.from < position) continue;
       content.push(...this.leaf(position, Math.min(child.from, to)));
       if (!HIDDEN.has(child.name)) content.push(this.element(child));
       position = child.to;
       // A claim may end with its closing mark.
-      if (!heading) content.push(...this.chipsUpTo(position));
+      content.push(...this.chipsUpTo(position));
     }
     content.push(...this.leaf(position, to));
     return content;

@@ -1,6 +1,6 @@
 // Find a quoted text on a page: exactly, by what stands around it, or approximately.
 import search from "approx-string-match";
-import { letters, quoteLetters, type PageText } from "./text";
+import { quoteForms, type PageText } from "./text";
 
 export interface Found {
   from: number;
@@ -26,15 +26,16 @@ const MIN_PART = 24;
  * that have the same text around them, the first one behind it is taken.
  */
 export function findQuote(page: PageText, quote: Quote, after = 0): Found | null {
-  const wanted = quoteLetters(quote.quote) || letters(quote.quote);
+  const forms = quoteForms(quote.quote);
+  const before = quoteForms(quote.prefix)[0] ?? "";
+  const behind = quoteForms(quote.suffix)[0] ?? "";
+  for (const wanted of forms) {
+    const found = best(page, occurrences(page.text, wanted), wanted.length, before, behind, after, "exact");
+    if (found) return found;
+  }
+  const wanted = forms[0];
   if (!wanted) return null;
-  const before = quoteLetters(quote.prefix);
-  const behind = quoteLetters(quote.suffix);
-  return (
-    best(page, occurrences(page.text, wanted), wanted.length, before, behind, after, "exact") ??
-    longestPart(page, wanted, before, behind, after) ??
-    similar(page, wanted, before, behind, after)
-  );
+  return longestPart(page, wanted, before, behind, after) ?? similar(page, wanted, before, behind, after);
 }
 
 function occurrences(text: string, wanted: string): number[] {

@@ -32,14 +32,20 @@ export function letters(text: string): string {
   return kept;
 }
 
-/** Return the letters of a quote, without formulas, link targets and escapes of its Markdown. */
-export function quoteLetters(quote: string): string {
+/**
+ * Return what to look for on the page for a quote, the best first.
+ *
+ * Formulas, fences and link targets of its Markdown are left out, and of the first form the numbers of
+ * list items too: browsers draw these.
+ */
+export function quoteForms(quote: string): string[] {
   const plain = quote
     .replace(/\$\$[\s\S]+?\$\$|\\\[[\s\S]+?\\\]|\\\([\s\S]+?\\\)/g, " ")
     .replace(/\$(?=\S)[^$\n]*?(?<=\S)\$(?!\d)/g, " ")
     .replace(/^(`{3,}|~{3,}).*$/gm, " ")
     .replace(/\]\([^)\s]*\)/g, " ");
-  return letters(plain);
+  const forms = [plain.replace(/^\s*\d{1,3}[.)]\s/gm, " "), plain, quote].map(letters);
+  return [...new Set(forms)].filter(Boolean);
 }
 
 export function mainContent(): Element {

@@ -1,0 +1,242 @@
+"""Citations into a built site: which share lands on the right block, in sight?
+
+    python scripts/site_test/landing.py SITE_FOLDER BOOK_FOLDER --server URL --book ID [--count 400]
+
+SITE_FOLDER is a build with `truth.cjs` among its remark plugins and the widget's tag, SERVER the program
+with the book in it. Prints a table by kind of block and the misses.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from random import Random
+from threading import Thread
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.async_api import BrowserContext, Page, async_playwright
+
+from tests.browsing import ARGUMENTS, CHROMIUM
+
+_LEFT_OUT = {"heading", "math", "figure"}
+"""Kinds without a text to quote."""
+_MIN_LETTERS = 12
+
+_JUDGE = """
+async ([first, last]) => {
+  const inside = [...document.querySelectorAll('[data-src]')].filter((each) => {
+    const [from, to] = each.dataset.src.split('-').map(Number);
+    return from >= first && to <= last || from <= first && to >= last;
+  });
+  const whole = inside.filter((each) => {
+    const [from, to] = each.dataset.src.split('-').map(Number);
+    return from <= first && to >= last;
+  });
+  // The smallest element of the whole block, or what it is made of.
+  const right = whole.length
+    ? [whole.reduce((a, b) => (a.contains(b) ? b : a))]
+    : inside;
+  const marked = [...document.querySelectorAll('[data-textbook-rag-cited]')];
+  const boxes = (marked.length ? marked : right).map((each) => each.getBoundingClientRect());
+  const top = Math.min(...boxes.map((box) => box.top));
+  const bottom = Math.max(...boxes.map((box) => box.bottom));
+  const box = boxes[0];
+  let seen = Boolean(box) && bottom > 0 && top < innerHeight && box.height > 0;
+  if (seen) {
+    // A point of the block that neither the header nor the panel covers.
+    const points = boxes.flatMap((each) => [0.1, 0.3, 0.5, 0.7, 0.9].map((share) =>
+      [each.left + Math.min(each.width / 2, 60), each.top + each.height * share]));
+    const elements = marked.length ? marked : right;
+    seen = points.some(([x, y]) => {
+      const hit = document.elementFromPoint(x, y);
+      return hit && elements.some((each) => each.contains(hit) || hit.contains(each) && hit.closest('main'));
+    });
+  }
+  const fits = (each) => right.some((block) => block.contains(each)
+    || each.contains(block) && each.textContent.length < 3 * block.textContent.length + 40);
+  return { marked: marked.length, right: right.length, fits: marked.length > 0 && marked.every(fits), seen };
+}
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A citation of a block, and the source lines of the block on its page."""
+
+    kind: str
+    file: str
+    lines: tuple[int, int]
+    target: dict[str, str]
+    local: str
+    """Its address on the site that is tested."""
+
+
+def blocks(folder: Path) -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", "app.cli", "blocks", str(folder)]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+
+
+def links(book: str) -> dict[tuple[str, int], str]:
+    command = [sys.executable, "-m", "app.cli", "links", book, "--json"]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    return {(row["file"], row["start"]): row["url"] for row in rows}
+
+
+def quote_of(block: dict[str, Any], random: Random) -> tuple[str, str, str]:
+    """Return one to three sentences of the block with what stands before and behind them."""
+    text: str = block["text"]
+    if block["kind"] in {"code", "table"} or len(text) < 80:
+        return text, "", ""
+    ends = [match.end() for match in re.finditer(r"[.!?:](?=\s|$)|\n", text)]
+    starts = [0, *ends[:-1]] if ends else [0]
+    index = random.randrange(len(starts))
+    last = min(index + random.randint(0, 2), len(ends) - 1) if ends else 0
+    start, end = starts[index], ends[last] if ends else len(text)
+    quote = text[start:end].strip()
+    if sum(map(str.isalnum, quote)) < _MIN_LETTERS:
+        return text, "", ""
+    start = text.index(quote, start)
+    return quote, text[max(0, start - 32) : start], text[start + len(quote) :][:32]
+
+
+def cases(folder: Path, book: str, site: str, count: int, seed: int) -> list[Case]:
+    random = Random(seed)
+    urls = links(book)
+    by_kind: dict[str, list[Case]] = {}
+    texts: dict[str, str] = {}
+    for block in blocks(folder):
+        if block["kind"] in _LEFT_OUT or sum(map(str.isalnum, block["text"])) < _MIN_LETTERS:
+            continue
+        file = block["file"]
+        source = texts.setdefault(file, (folder / file).read_text(encoding="utf-8"))
+        url = urls.get((file, block["start"]))
+        if url is None:
+            continue
+        first = source.count("\n", 0, block["start"]) + 1
+        last = source.count("\n", 0, max(block["start"], block["end"] - 1)) + 1
+        quote, prefix, suffix = quote_of(block, random)
+        target = {
+            "id": block["paragraph_id"],
+            "url": url,
+            "quote": quote,
+            "prefix": prefix,
+            "suffix": suffix,
+        }
+        parts = urlsplit(url)
+        fragment = f"#{parts.fragment}" if parts.fragment else ""
+        local = f"{site}{parts.path}?cite={block['paragraph_id']}{fragment}"
+        by_kind.setdefault(block["kind"], []).append(
+            Case(block["kind"], file, (first, last), target, local)
+        )
+    # Every kind gets its share, and at least what there is of a rare one.
+    chosen: list[Case] = []
+    kinds = sorted(by_kind, key=lambda kind: len(by_kind[kind]))
+    for position, kind in enumerate(kinds):
+        share = (count - len(chosen)) // (len(kinds) - position)
+        chosen += random.sample(by_kind[kind], min(share, len(by_kind[kind])))
+    return chosen
+
+
+@contextmanager
+def static_site(folder: Path) -> Iterator[str]:
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None: ...
+
+        def translate_path(self, path: str) -> str:
+            found = super().translate_path(path)
+            # As static hosts do: /page is /page.html.
+            page = Path(found)
+            return f"{found}.html" if not page.exists() and Path(f"{found}.html").exists() else found
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+
+
+async def land(page: Page, case: Case, *, widget: bool) -> dict[str, Any]:
+    await page.goto("about:blank")
+    if widget:
+        kept = json.dumps(json.dumps([case.target]))
+        await page.goto(f"{urlsplit(case.local).scheme}://{urlsplit(case.local).netloc}/robots.txt")
+        await page.evaluate(f"localStorage.setItem('textbook-rag:targets', {kept})")
+    await page.goto(case.local)
+    if widget:
+        mark = page.locator("[data-textbook-rag-cited]").first
+        try:
+            await mark.wait_for(state="attached", timeout=9_000)
+        except Exception:  # noqa: BLE001 - a miss is counted, whatever its reason
+            return {"marked": 0, "fits": False, "seen": False}
+        await page.wait_for_timeout(1_500)
+    else:
+        await page.wait_for_timeout(1_500)
+    judged: dict[str, Any] = await page.evaluate(_JUDGE, list(case.lines))
+    return judged
+
+
+async def measure(context: BrowserContext, all_cases: Sequence[Case], *, widget: bool) -> None:
+    queue = list(enumerate(all_cases))
+    results: list[dict[str, Any] | None] = [None] * len(all_cases)
+
+    async def work() -> None:
+        page = await context.new_page()
+        if not widget:
+            await page.route("**/widget.js*", lambda route: route.abort())
+        while queue:
+            index, case = queue.pop()
+            results[index] = await land(page, case, widget=widget)
+
+    await asyncio.gather(work(), work())
+    landed, total = Counter[str](), Counter[str]()
+    for case, result in zip(all_cases, results, strict=True):
+        assert result is not None
+        good = result["seen"] and (result["fits"] if widget else True)
+        total[case.kind] += 1
+        landed[case.kind] += good
+        if not good:
+            print(f"  miss {case.kind} {case.file}:{case.lines} {result} {case.target['quote'][:70]!r}")
+    way = "with the widget" if widget else "link alone"
+    for kind in sorted(total):
+        print(f"| {way} | {kind} | {landed[kind]}/{total[kind]} |")
+    share = landed.total() / total.total()
+    print(f"| {way} | all | {landed.total()}/{total.total()} = {share:.1%} |", flush=True)
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("site", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--book", required=True)
+    parser.add_argument("--count", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--link-alone", action="store_true")
+    options = parser.parse_args()
+    with static_site(options.site) as address:
+        chosen = cases(options.folder, options.book, address, options.count, options.seed)
+        async with async_playwright() as playwright:
+            browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+            context = await browser.new_context(viewport={"width": 1280, "height": 800})
+            if options.link_alone:
+                await measure(context, chosen, widget=False)
+            await measure(context, chosen, widget=True)
+            await browser.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,358 @@
+"""How answers look in the panel: Markdown, citations at their very place, nothing half open."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browsing import CHROMIUM, restore, turn
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium or Chrome on PATH")
+BOOK = "small-book-of-search"
+PAGE = "/docs/why-search"
+ATTACKS = Path(__file__).resolve().parent.parent / "attacks" / "answers.jsonl"
+
+
+# --- citations in random Markdown -------------------------------------------------------------
+
+
+@dataclass
+class RandomMarkdown:
+    """Markdown with a numbered word everywhere, and the positions of the words in it."""
+
+    random: Random
+    text: str = ""
+    ends: dict[int, list[int]] = field(default_factory=dict)
+    """Word -> positions at which a claim that ends with it may end; none inside a listing."""
+    starts: dict[int, int] = field(default_factory=dict)
+    blocks: list[range] = field(default_factory=list)
+    count: int = 0
+
+    def build(self) -> RandomMarkdown:
+        for _ in range(self.random.randint(1, 5)):
+            self.random.choice(
+                [self.paragraph, self.bullets, self.table, self.heading, self.quote, self.listing]
+            )()
+        return self
+
+    def word(self, closing: str = "") -> None:
+        prefix = self.random.choice(["", "", "", "🦉", "é", "&amp; ", "\\* "])
+        self.text += prefix
+        self.starts[self.count] = len(self.text)
+        self.text += f"w{self.count}"
+        self.ends[self.count] = [len(self.text)]
+        if closing:
+            self.text += closing
+            self.ends[self.count].append(len(self.text))
+        self.count += 1
+
+    def run(self) -> None:
+        """Some words in one kind of mark-up."""
+        opening, closing = self.random.choice(
+            [("", ""), ("", ""), ("**", "**"), ("*", "*"), ("`", "`"), ("[", "](/x)"), ("~~", "~~")]
+        )
+        self.text += opening
+        words = self.random.randint(1, 3)
+        for number in range(words):
+            if opening == "`":  # no references or escapes in code
+                self.starts[self.count] = len(self.text)
+                self.text += f"w{self.count}"
+                self.ends[self.count] = [len(self.text)]
+                self.count += 1
+                if number == words - 1:
+                    self.text += closing
+                    self.ends[self.count - 1].append(len(self.text))
+            else:
+                self.word(closing if number == words - 1 else "")
+            if number < words - 1:
+                self.text += " "
+
+    def line(self) -> None:
+        first = self.count
+        for number in range(self.random.randint(1, 4)):
+            if number:
+                self.text += self.random.choice([" ", " ", ", ", " $x_1$ "])
+            self.run()
+        self.blocks.append(range(first, self.count))
+
+    def paragraph(self) -> None:
+        self.line()
+        self.text += ".\n\n"
+
+    def heading(self) -> None:
+        self.text += "#" * self.random.randint(1, 4) + " "
+        self.line()
+        self.text += "\n\n"
+
+    def quote(self) -> None:
+        self.text += "> "
+        self.line()
+        self.text += "\n> "
+        self.line()
+        self.text += "\n\n"
+
+    def bullets(self) -> None:
+        for number in range(self.random.randint(1, 3)):
+            self.text += self.random.choice(["- ", f"{number + 1}. "])
+            self.line()
+            self.text += "\n"
+            if self.random.random() < 0.4:
+                self.text += "    - "
+                self.line()
+                self.text += "\n"
+        self.text += "\n"
+
+    def table(self) -> None:
+        for row in range(self.random.randint(2, 4)):
+            for _ in range(2):
+                self.text += "| "
+                self.line()
+                self.text += " "
+            self.text += "|\n" + ("|---|:-:|\n" if row == 0 else "")
+        self.text += "\n"
+
+    def listing(self) -> None:
+        self.text += f"```python\nw{self.count} = 1\n```\n\n"
+        self.starts[self.count] = len(self.text) - 1
+        self.ends[self.count] = []
+        self.count += 1
+
+
+def annotated(seed: int) -> tuple[dict[str, object], list[str], list[str]]:
+    """Return a turn, the words and chips as they must follow each other, and the marked words."""
+    random = Random(seed)
+    made = RandomMarkdown(random).build()
+    cited = [word for word in made.ends if made.ends[word] and random.random() < 0.3][:9]
+    chips = {word: index for index, word in enumerate(cited, 1)}
+    citations = [
+        {
+            "index": index,
+            "start": made.starts[word],
+            "end": random.choice(made.ends[word]),
+            "paragraph_id": f"p-{index}",
+            "url": f"/docs/page-{index}",
+            "permalink": f"/cite/p-{index}?book={BOOK}",
+            "title": f"T{index}",
+            "heading_path": [],
+            "quote": "q",
+            "prefix": "",
+            "suffix": "",
+        }
+        for word, index in chips.items()
+    ]
+    sequence = []
+    for word in range(made.count):
+        sequence.append(f"w{word}")
+        if word in chips:
+            sequence.append(f"[{chips[word]}]")
+    statements, marked = [], []
+    if made.blocks:
+        block = random.choice(made.blocks)
+        first = random.choice(block)
+        last = random.randint(first, block[-1])
+        statements = [{"start": made.starts[first], "end": made.ends[last][0], "supported": False}]
+        marked = [f"w{word}" for word in range(first, last + 1)]
+    shown = turn(f"Seed {seed}", answer=made.text, citations=citations, statements=statements)
+    return shown, sequence, marked
+
+
+@pytest.mark.parametrize("group", range(4))
+def test_citations_and_marks_stand_at_their_very_place(page: Page, site: str, group: int) -> None:
+    cases = [annotated(group * 20 + number) for number in range(20)]
+    restore(page, site + PAGE, [shown for shown, _, _ in cases], BOOK)
+    expect(page.locator(".tbr-answer")).to_have_count(len(cases))
+    texts = page.locator(".tbr-answer").evaluate_all("all => all.map(e => e.textContent)")
+    marks = page.locator(".tbr-answer").evaluate_all(
+        "all => all.map(e => [...e.querySelectorAll('.tbr-unsupported')]"
+        ".map(m => m.textContent).join(' '))"
+    )
+    for (shown, sequence, marked), text, mark in zip(cases, texts, marks, strict=True):
+        assert re.findall(r"w\d+|\[\d+\]", text) == sequence, shown["answer"]
+        assert re.findall(r"w\d+", mark) == marked, shown["answer"]
+
+
+# --- streaming --------------------------------------------------------------------------------
+
+_STREAMED = """\
+# Owls and **hunting**
+
+An owl *hunts* at **night with `quiet()` wings**, see [the notes](https://book.example/x_y) and \
+$\\frac{a}{b}$ of __them__. It costs 5 * 3 = 15.
+
+- one **bold
+  still bold** end
+- two
+
+| bird | weight |
+|---|---:|
+| barn **owl** | `350` |
+| tawny | 500 |
+
+$$
+\\sum_{i} x_i
+$$
+
+```python
+print("**no bold**")
+```
+
+> A quote with _emphasis_.
+"""
+_FEED = """
+window.answer = new Promise((resolve) => {
+  const ask = window.fetch;
+  window.fetch = (url, init) => {
+    if (!String(url).endsWith("/v1/chat")) return ask(url, init);
+    let controller;
+    const body = new ReadableStream({ start: (made) => { controller = made; } });
+    const encoder = new TextEncoder();
+    let id = 0;
+    window.send = (name, data) => controller.enqueue(encoder.encode(
+      `event: ${name}\\nid: r:${++id}\\ndata: ${JSON.stringify(data)}\\n\\n`));
+    resolve();
+    return Promise.resolve(new Response(body, { headers: { "Content-Type": "text/plain" } }));
+  };
+});
+"""
+_FRAME = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+def test_a_streamed_answer_never_shows_half_open_markup(page: Page, site: str) -> None:
+    page.add_init_script(_FEED)
+    page.goto(site + PAGE)
+    page.get_by_role("button", name="Ask this book").click()
+    page.get_by_label("Your question").fill("How do owls hunt?")
+    page.keyboard.press("Enter")
+    page.evaluate("window.answer")
+    page.evaluate("send('start', {mode: 'generated', confidence: 'answered'})")
+    answer = page.locator(".tbr-answer")
+    code = _STREAMED.index("print(")
+    longest = 0
+    for end, char in enumerate(_STREAMED, 1):
+        page.evaluate(f"send('delta', {{text: {json.dumps(char)}}})")
+        page.evaluate(_FRAME)
+        shown = answer.evaluate(
+            "e => [...e.querySelectorAll('.tbr-formula, figcaption')]"
+            ".reduce((text, f) => text.replace(f.textContent, ''), e.textContent)"
+        )
+        plain = re.sub(r"5 \* ?3?", "", shown).partition("print(")[0]
+        assert not re.search(r"\*|`|\]\(|\||\$|__|\\|---|^#|^>", plain), (_STREAMED[:end], shown)
+        # A word that was shown stays; only a blank at the end may go.
+        words = len(re.findall(r"\w", shown))
+        assert words >= longest or end >= code, (_STREAMED[:end], shown)
+        longest = max(longest, words)
+    expect(answer.locator("td").nth(3)).to_have_text("500")
+    expect(answer.locator("pre")).to_have_text('print("**no bold**")')
+    expect(answer.locator("math")).to_have_count(2)
+
+
+# --- attacks ----------------------------------------------------------------------------------
+
+_TEMPTING = (
+    "<script>window.attacked = 1</script>",
+    "<img src=x onerror='window.attacked = 1'>",
+    "<svg onload=window.attacked=1>",
+    "[x](javascript:window.attacked=1)",
+    "[x](data:text/html,<script>window.attacked=1</script>)",
+    "<javascript:window.attacked=1>",
+    "![x](https://evil.example/track.gif)",
+    "$\\href{javascript:window.attacked=1}{x}$",
+    "$$\\unicode{<img src=x onerror=window.attacked=1>}$$",
+    "$\\includegraphics{https://evil.example/x.gif}$",
+    "$\\class{x}{y}\\style{position:fixed}{z}$",
+    "```html\n<img src=x onerror=window.attacked=1>\n```",
+    "```<script>\nx\n```",
+    "| <b onclick=window.attacked=1> | x |\n|---|---|\n| <iframe src=javascript:attacked=1> | |",
+    "<a href='javascript:window.attacked=1'>x</a>",
+    "&lt;img src=x onerror=window.attacked=1&gt;",
+    "[x]: javascript:window.attacked=1\n\n[x]",
+    "# <style>*{display:none}</style>",
+    "$x^2$ <math><mtext><img src=x onerror=window.attacked=1></mtext></math>",
+)
+
+
+def payloads() -> Iterator[str]:
+    yield from _TEMPTING
+    for line in ATTACKS.read_text(encoding="utf-8").splitlines():
+        yield json.loads(line)["text"]
+
+
+def hostile_turn(text: str) -> dict[str, object]:
+    """Return a turn with the text in every place where text of others is shown."""
+    place = {
+        "paragraph_id": text,
+        "url": text,
+        "permalink": f"/cite/p?book={text}",
+        "title": text,
+        "heading_path": [text],
+    }
+    citation = {
+        **place,
+        "index": 1,
+        "start": 0,
+        "end": 3,
+        "quote": text,
+        "prefix": "",
+        "suffix": "",
+    }
+    return turn(
+        text,
+        answer=text,
+        citations=[citation],
+        sources=[place],
+        degraded=[text],
+        follow_ups=[text],
+        searched_for=text,
+        error=text,
+    )
+
+
+def test_text_of_others_runs_and_loads_nothing(page: Page, site: str) -> None:
+    texts = list(payloads())
+    assert len(texts) >= 60
+    turns = [hostile_turn(text) for text in texts]
+    passages = [
+        turn(
+            "passage",
+            mode="extractive",
+            passages=[
+                {
+                    "paragraph_ids": ["p"],
+                    "text": text,
+                    "heading_path": [text],
+                    "url": text,
+                    "permalink": "/cite/p?book=b",
+                    "marks": [[0, 2]],
+                }
+            ],
+        )
+        for text in texts
+    ]
+    foreign: list[str] = []
+    page.on(
+        "request", lambda request: foreign.append(request.url) if "evil" in request.url else None
+    )
+    restore(page, site + PAGE, [*turns, *passages], BOOK)
+    expect(page.locator(".tbr-question")).to_have_count(2 * len(texts))
+    log = page.locator(".tbr-log")
+    expect(log.locator("math").first).to_be_attached()
+    tags = (
+        "img, script, iframe, object, style, form, input, svg:not([aria-hidden]), [href^='data:']"
+    )
+    expect(log.locator(tags)).to_have_count(0)
+    links = log.locator("[href]").evaluate_all("all => all.map(e => e.href.baseVal ?? e.href)")
+    assert all(link.startswith(("http://", "https://")) for link in links)
+    handlers = log.evaluate(
+        "e => [...e.querySelectorAll('*')].flatMap(x => x.getAttributeNames())"
+        ".filter(n => n.startsWith('on'))"
+    )
+    assert handlers == []
+    assert page.evaluate("window.attacked") is None
+    assert [address for address in foreign if "evil" in address] == []
