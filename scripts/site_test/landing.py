@@ -1,9 +1,9 @@
-"""Citations into a built site: which share lands on the right block, in sight?
+"""Measure which share of citations into a built site lands on the right block, in sight.
 
-    python scripts/site_test/landing.py SITE_FOLDER BOOK_FOLDER --server URL --book ID [--count 400]
+    python scripts/site_test/landing.py SITE_FOLDER BOOK_FOLDER --book ID [--count 400]
 
-SITE_FOLDER is a build with `truth.cjs` among its remark plugins and the widget's tag, SERVER the program
-with the book in it. Prints a table by kind of block and the misses.
+SITE_FOLDER is a build with `truth.cjs` among its remark plugins and the widget's tag, whose server
+has the book. Prints a table by kind of block and the misses.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.async_api import BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, Page, async_playwright
 
 from tests.browsing import ARGUMENTS, CHROMIUM
 
@@ -35,7 +35,7 @@ _LEFT_OUT = {"heading", "math", "figure"}
 _MIN_LETTERS = 12
 
 _JUDGE = """
-async ([first, last]) => {
+async ([first, last, kind]) => {
   const inside = [...document.querySelectorAll('[data-src]')].filter((each) => {
     const [from, to] = each.dataset.src.split('-').map(Number);
     return from >= first && to <= last || from <= first && to >= last;
@@ -45,9 +45,11 @@ async ([first, last]) => {
     return from <= first && to >= last;
   });
   // The smallest element of the whole block, or what it is made of.
-  const right = whole.length
+  let right = whole.length
     ? [whole.reduce((a, b) => (a.contains(b) ? b : a))]
     : inside;
+  // An admonition's title has no source lines of its own.
+  if (kind === 'admonition') right = right.map((each) => each.closest('.theme-admonition') ?? each);
   const marked = [...document.querySelectorAll('[data-textbook-rag-cited]')];
   const boxes = (marked.length ? marked : right).map((each) => each.getBoundingClientRect());
   const top = Math.min(...boxes.map((box) => box.top));
@@ -61,12 +63,14 @@ async ([first, last]) => {
     const elements = marked.length ? marked : right;
     seen = points.some(([x, y]) => {
       const hit = document.elementFromPoint(x, y);
-      return hit && elements.some((each) => each.contains(hit) || hit.contains(each) && hit.closest('main'));
+      return hit && elements.some((each) =>
+        each.contains(hit) || hit.contains(each) && hit.closest('main'));
     });
   }
   const fits = (each) => right.some((block) => block.contains(each)
     || each.contains(block) && each.textContent.length < 3 * block.textContent.length + 40);
-  return { marked: marked.length, right: right.length, fits: marked.length > 0 && marked.every(fits), seen };
+  const good = marked.length > 0 && marked.every(fits);
+  return { marked: marked.length, right: right.length, fits: good, seen };
 }
 """
 
@@ -160,7 +164,9 @@ def static_site(folder: Path) -> Iterator[str]:
             found = super().translate_path(path)
             # As static hosts do: /page is /page.html.
             page = Path(found)
-            return f"{found}.html" if not page.exists() and Path(f"{found}.html").exists() else found
+            return (
+                f"{found}.html" if not page.exists() and Path(f"{found}.html").exists() else found
+            )
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
     Thread(target=server.serve_forever, daemon=True).start()
@@ -180,21 +186,23 @@ async def land(page: Page, case: Case, *, widget: bool) -> dict[str, Any]:
     if widget:
         mark = page.locator("[data-textbook-rag-cited]").first
         try:
-            await mark.wait_for(state="attached", timeout=9_000)
+            await mark.wait_for(state="attached", timeout=20_000)
         except Exception:  # noqa: BLE001 - a miss is counted, whatever its reason
             return {"marked": 0, "fits": False, "seen": False}
         await page.wait_for_timeout(1_500)
     else:
         await page.wait_for_timeout(1_500)
-    judged: dict[str, Any] = await page.evaluate(_JUDGE, list(case.lines))
+    judged: dict[str, Any] = await page.evaluate(_JUDGE, [*case.lines, case.kind])
     return judged
 
 
-async def measure(context: BrowserContext, all_cases: Sequence[Case], *, widget: bool) -> None:
+async def measure(browser: Browser, all_cases: Sequence[Case], *, widget: bool) -> None:
     queue = list(enumerate(all_cases))
     results: list[dict[str, Any] | None] = [None] * len(all_cases)
 
     async def work() -> None:
+        # Each with a storage of its own.
+        context = await browser.new_context(viewport={"width": 1280, "height": 800})
         page = await context.new_page()
         if not widget:
             await page.route("**/widget.js*", lambda route: route.abort())
@@ -206,11 +214,15 @@ async def measure(context: BrowserContext, all_cases: Sequence[Case], *, widget:
     landed, total = Counter[str](), Counter[str]()
     for case, result in zip(all_cases, results, strict=True):
         assert result is not None
+        if not result.get("right", 1):
+            print(f"  not judged: {case.file}:{case.lines} has no element of its own, an include")
+            continue
         good = result["seen"] and (result["fits"] if widget else True)
         total[case.kind] += 1
         landed[case.kind] += good
         if not good:
-            print(f"  miss {case.kind} {case.file}:{case.lines} {result} {case.target['quote'][:70]!r}")
+            quote = case.target["quote"][:70]
+            print(f"  miss {case.kind} {case.file}:{case.lines} {result} {quote!r}")
     way = "with the widget" if widget else "link alone"
     for kind in sorted(total):
         print(f"| {way} | {kind} | {landed[kind]}/{total[kind]} |")
@@ -231,10 +243,9 @@ async def main() -> None:
         chosen = cases(options.folder, options.book, address, options.count, options.seed)
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-            context = await browser.new_context(viewport={"width": 1280, "height": 800})
             if options.link_alone:
-                await measure(context, chosen, widget=False)
-            await measure(context, chosen, widget=True)
+                await measure(browser, chosen, widget=False)
+            await measure(browser, chosen, widget=True)
             await browser.close()
 
 

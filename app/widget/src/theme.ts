@@ -33,8 +33,11 @@ export function followTheme(change: (theme: "dark" | "light") => void): void {
   let last = "";
   const update = () => {
     const theme = pageTheme();
-    if (theme !== last) change(theme);
+    if (theme === last) return;
     last = theme;
+    // Marks on a dark page are fainter: its light letters stay readable on them.
+    document.documentElement.style.setProperty("--textbook-rag-strength", theme === "dark" ? "0.5" : "1");
+    change(theme);
   };
   const observer = new MutationObserver(update);
   for (const element of [document.documentElement, document.body]) {

@@ -6,10 +6,11 @@ const BLOCK_MARK = "textbook-rag-block";
 const QUOTE_MARK = "textbook-rag-quote";
 const ATTRIBUTE = "data-textbook-rag-cited";
 const STYLE = `
-::highlight(${BLOCK_MARK}) { background-color: var(--textbook-rag-block-mark, rgb(255 213 79 / 28%)); }
-::highlight(${QUOTE_MARK}) { background-color: var(--textbook-rag-mark, rgb(255 193 7 / 50%)); }
+::highlight(${BLOCK_MARK}) { background-color: var(--textbook-rag-block-mark, rgb(255 213 79 / calc(var(--textbook-rag-strength, 1) * 26%))); }
+::highlight(${QUOTE_MARK}) { background-color: var(--textbook-rag-mark, rgb(255 193 7 / calc(var(--textbook-rag-strength, 1) * 42%))); }
 ::highlight(textbook-rag-term) { text-decoration: underline dotted 2px #2f6fd0; }
 :where([${ATTRIBUTE}]) { outline: 2px solid var(--textbook-rag-edge, #d99a00); outline-offset: 5px; border-radius: 2px; scroll-margin: 6rem; }
+[${ATTRIBUTE}]::target-text, [${ATTRIBUTE}] *::target-text { background: transparent; color: inherit; }
 @media print { :where([${ATTRIBUTE}]) { outline: none; } }
 `;
 const GAP = 20;

@@ -2,6 +2,7 @@
 import { Fragment, type ComponentChildren, type VNode } from "preact";
 import { useState } from "preact/hooks";
 import { renderMarkdown, type Annotations } from "../answer/markdown";
+import { indentLists } from "../answer/lists";
 import { units, type Chip, type Range } from "../answer/spans";
 import type { Target } from "../links";
 import { t, type TextKey } from "../texts";
@@ -119,7 +120,9 @@ function Passages({ store, turn }: { store: Store; turn: Turn }): VNode {
 }
 
 export function PassageView({ store, passage }: { store: Store; passage: Passage }): VNode {
-  const at = units(passage.text);
+  const shown = indentLists(passage.text);
+  const unit = units(passage.text);
+  const at = (point: number) => shown.at(unit(point));
   const ranges = passage.marks.map(([from, to]) => ({ from: at(from), to: at(to), className: "tbr-mark" }));
   const target = passageTarget(passage);
   return (
@@ -128,7 +131,7 @@ export function PassageView({ store, passage }: { store: Store; passage: Passage
         <Link store={store} target={target} class="tbr-section">{passage.heading_path.join(" › ")}</Link>
         <Share store={store} permalink={passage.permalink} />
       </div>
-      <div dir="auto">{renderMarkdown(passage.text, { ranges, chips: [], chip: () => <Fragment />, link: (address, label) => answerLink(store, emptySources, address, label) })}</div>
+      <div dir="auto">{renderMarkdown(shown.text, { ranges, chips: [], chip: () => <Fragment />, link: (address, label) => answerLink(store, emptySources, address, label) })}</div>
     </div>
   );
 }
@@ -159,7 +162,7 @@ function Sources({ store, citations }: { store: Store; citations: Citation[] }):
   );
 }
 
-const QUOTED: Annotations = { ranges: [], chips: [], chip: () => <Fragment />, link: () => null, compact: true };
+export const QUOTED: Annotations = { ranges: [], chips: [], chip: () => <Fragment />, link: () => null, compact: true };
 
 function Nearest({ store, turn, title }: { store: Store; turn: Turn; title: TextKey }): VNode {
   return (

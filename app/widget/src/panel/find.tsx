@@ -3,7 +3,8 @@ import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Hit } from "../api";
 import { t } from "../texts";
-import { Link, short } from "./answer";
+import { renderMarkdown } from "../answer/markdown";
+import { Link, QUOTED, short } from "./answer";
 import type { Store } from "./store";
 
 const DELAY_MS = 250;
@@ -45,7 +46,7 @@ export function Find({ store }: { store: Store }): VNode {
               <li key={hit.url}>
                 <Link store={store} target={hitTarget(hit)} class="tbr-card">
                   <span class="tbr-section">{hit.heading_path.slice(1).join(" › ") || hit.section || chapter}</span>
-                  <span class="tbr-quote" dir="auto">{short(hit.text, 200)}</span>
+                  <span class="tbr-quote" dir="auto">{renderMarkdown(short(hit.text.split("\n\n", 1)[0] ?? "", 300), QUOTED)}</span>
                 </Link>
               </li>
             ))}

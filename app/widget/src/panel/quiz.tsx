@@ -2,15 +2,30 @@
 import { Fragment, type VNode } from "preact";
 import { useState } from "preact/hooks";
 import { t } from "../texts";
-import { apply, newTurn, type Passage, type Question, type Turn } from "../turn";
-import { PassageView } from "./answer";
+import { renderMarkdown } from "../answer/markdown";
+import { apply, newTurn, type Citation, type Passage, type Question, type Turn } from "../turn";
+import { Link, PassageView, QUOTED } from "./answer";
 import type { Store } from "./store";
+import { citationTarget } from "./targets";
 
 const LATER = 3; // places further on in the line: where a missed question comes again
 
 interface Card {
-  passage: Passage;
+  /** An exercise of the book. */
+  passage?: Passage;
+  /** A term to explain, and the glossary's entry. */
+  term?: { question: string; entry: Citation };
   missed: boolean;
+}
+
+/** An exercise each; on a page without one a term each, whose glossary entries are cited. */
+function cardsOf(turn: Turn): Card[] {
+  if (turn.passages.length) return turn.passages.map((passage) => ({ passage, missed: false }));
+  const points = Array.from(turn.answer);
+  return turn.citations.map((entry) => {
+    const question = points.slice(entry.start, entry.end).join("").replace(/^[-*\s]+/, "");
+    return { term: { question, entry }, missed: false };
+  });
 }
 
 export function Quiz({ store }: { store: Store }): VNode {
@@ -40,12 +55,15 @@ export function Quiz({ store }: { store: Store }): VNode {
     // The words that the server takes for this request, whatever the page's language.
     const turn = await ask("quiz me on this page", "hide");
     if (!turn) return;
-    const found = turn.passages.map((passage) => ({ passage, missed: false }));
+    const found = cardsOf(turn);
     setCards(found);
     setCount(found.length);
     setKnew(0);
   };
-  const reveal = async () => card && setSolution(await ask(card.passage.text.slice(0, 3_900), "show"));
+  const reveal = async () => {
+    if (card?.term) setSolution({ ...newTurn({ question: "", page_url: "", history: [], stream: true }), answer: card.term.entry.quote });
+    else if (card?.passage) setSolution(await ask(card.passage.text.slice(0, 3_900), "show"));
+  };
   const judge = (known: boolean) => {
     if (!card || !cards) return;
     const rest = cards.slice(1);
@@ -61,11 +79,12 @@ export function Quiz({ store }: { store: Store }): VNode {
       {card && (
         <Fragment>
           <p class="tbr-note">{t("quizLeft", { left: cards.length })}</p>
-          <PassageView store={store} passage={card.passage} />
+          {card.passage && <PassageView store={store} passage={card.passage} />}
+          {card.term && <p class="tbr-passage">{card.term.question}</p>}
           {!solution && <button type="button" class="tbr-chip tbr-main" onClick={() => void reveal()}>{t("quizShow")}</button>}
           {solution && (
             <div class="tbr-solution">
-              {solution.passages.length ? solution.passages.map((passage) => <PassageView key={passage.permalink} store={store} passage={passage} />) : <p>{solution.answer}</p>}
+              {solution.passages.length ? solution.passages.map((passage) => <PassageView key={passage.permalink} store={store} passage={passage} />) : <div class="tbr-passage">{renderMarkdown(solution.answer, QUOTED)} {card.term && <Link store={store} target={citationTarget(card.term.entry)}>{t("defined")}</Link>}</div>}
             </div>
           )}
           {solution && (
