@@ -39,6 +39,15 @@ async function listings(): Promise<void> {
   }
 }
 
+/** What scrolls sideways can be scrolled by keyboard. */
+function scrollers(): void {
+  for (const element of document.querySelectorAll<HTMLElement>("article table, article .math-block")) {
+    if (element.scrollWidth > element.clientWidth) element.tabIndex = 0;
+    else element.removeAttribute("tabindex");
+  }
+}
+
 loadFrom(location.origin);
-void formulas();
+void formulas().then(scrollers);
 void listings();
+new ResizeObserver(scrollers).observe(document.body);

@@ -44,11 +44,11 @@ export function App({ store }: { store: Store }): VNode {
         {label}
       </button>
       <section id="tbr-panel" class="tbr-panel" role="dialog" aria-label={label} hidden={!store.open}>
-        <header class="tbr-header">
+        <div class="tbr-header">
           <h2 class="tbr-title">{label}</h2>
           <button type="button" class="tbr-icon" title={t("clear")} aria-label={t("clear")} onClick={() => { store.clear(); input.current?.focus(); }}><Icon name="trash" /></button>
           <button type="button" class="tbr-icon" title={t("close")} aria-label={t("close")} onClick={() => setOpen(false)}><Icon name="close" /></button>
-        </header>
+        </div>
         <Tabs store={store} />
         {store.landing && <p class="tbr-landing">{store.landing}</p>}
         {store.open && store.view === "find" && <Find store={store} />}
