@@ -83,9 +83,7 @@ def test_the_script_names_the_chunks_that_are_there() -> None:
     assert named == {path.name for path in BUNDLE.iterdir() if "-" in path.name}
 
 
-@pytest.mark.parametrize(
-    "path", ["/widget/", "/widget/src", "/widget/package.json"]
-)
+@pytest.mark.parametrize("path", ["/widget/", "/widget/src", "/widget/package.json"])
 def test_nothing_else_of_the_folder_is_served(address: str, path: str) -> None:
     response = httpx.get(address + path)
     assert response.status_code == 404

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from app.bootstrap import sample_request
+from app.bootstrap.books import sample_request
 from app.domain.answer import (
     Answer,
     AnswerMode,
