@@ -1,0 +1,300 @@
+"""What one can do in the panel beside asking, and how it fits into the page it stands on."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from app.domain.answer import Answer, AnswerMode, Finished, Started
+from tests.browsing import CHROMIUM, CITED, ask, fulfill, restore, stream, turn
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium or Chrome on PATH")
+BOOK = "small-book-of-search"
+PAGE = "/docs/ranking-bm25"
+QUESTION = "What is an inverted index?"
+
+
+def sent(page: Page) -> list[dict[str, object]]:
+    """Answer every question from now on; return the list that their bodies are put into."""
+    bodies: list[dict[str, object]] = []
+    answer = Answer("So.", AnswerMode.EXTRACTIVE, exercise="p-1")
+
+    def keep(route: Route) -> None:
+        bodies.append(json.loads(route.request.post_data or ""))
+        stream(route, Started(answer.mode, ()), Finished(answer))
+
+    page.route("**/v1/chat", keep)
+    return bodies
+
+
+def test_the_shortcut_opens_and_closes_and_escape_returns(page: Page, site: str) -> None:
+    page.goto(site + PAGE)
+    dialog = page.get_by_role("dialog", name="Ask this book")
+    page.keyboard.press("Control+i")
+    expect(dialog).to_be_visible()
+    expect(page.get_by_label("Your question")).to_be_focused()
+    page.keyboard.press("Control+i")
+    expect(dialog).to_be_hidden()
+    page.keyboard.press("Control+i")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Ask this book")).to_be_focused()
+
+
+def test_views_are_reached_by_arrow_keys(page: Page, site: str) -> None:
+    page.goto(site + PAGE)
+    page.keyboard.press("Control+i")
+    page.get_by_role("tab", name="Ask").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_role("tab", name="Quiz")).to_be_focused()
+    expect(page.get_by_role("tab", name="Quiz")).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_role("tabpanel", name="Terms")).to_be_visible()
+
+
+def test_selected_text_is_asked_about(page: Page, site: str) -> None:
+    page.goto(site + PAGE)
+    bodies = sent(page)
+    page.locator("article p").first.select_text()
+    page.get_by_role("button", name="Ask about this").click()
+    page.get_by_role("button", name="Explain this").click()
+    expect(page.locator(".tbr-about")).to_be_visible()
+    selection = bodies[0]["selection"]
+    assert isinstance(selection, dict)
+    assert selection["text"].startswith("The query")
+    assert selection["paragraph_id"].startswith("p-")
+    assert bodies[0]["question"] == "Explain this."
+
+
+def test_the_scope_is_sent_with_the_question(page: Page, site: str) -> None:
+    page.goto(site + PAGE)
+    bodies = sent(page)
+    page.keyboard.press("Control+i")
+    page.get_by_label("Where to look").select_option("Up to here")
+    page.get_by_label("Your question").fill(QUESTION)
+    page.get_by_label("Your question").press("Enter")
+    expect(page.locator(".tbr-actions").first).to_be_visible()
+    assert bodies[0]["scope"] == "so_far"
+    assert bodies[0]["page_url"] == site + PAGE
+    assert bodies[0]["book"] == BOOK
+
+
+def test_an_exercise_has_a_hint_and_a_solution(page: Page, site: str) -> None:
+    page.goto(site + PAGE)
+    bodies = sent(page)
+    ask(page, QUESTION)
+    page.get_by_role("button", name="A hint").click()
+    expect(page.locator(".tbr-question")).to_have_count(2)
+    page.get_by_role("button", name="Show the solution").last.click()
+    expect(page.locator(".tbr-question")).to_have_count(3)
+    assert [body.get("solutions") for body in bodies] == [None, "hint", "show"]
+
+
+def test_a_place_is_found_while_typing(page: Page, site: str) -> None:
+    page.goto(site + PAGE)
+    page.keyboard.press("Control+i")
+    page.get_by_role("tab", name="Find").click()
+    page.get_by_label("Search the book").fill("posting list gaps")
+    card = page.locator(".tbr-view a.tbr-card").first
+    expect(card).to_be_visible()
+    card.click()
+    expect(page.locator(CITED).first).to_be_in_viewport()
+
+
+def test_terms_of_the_page_are_listed_and_explained(page: Page, site: str) -> None:
+    page.goto(site + PAGE)
+    page.keyboard.press("Control+i")
+    page.get_by_role("tab", name="Terms").click()
+    expect(page.locator(".tbr-terms dt").first).to_be_visible()
+    page.get_by_label("Underline them on the page").check()
+    page.wait_for_function("CSS.highlights.has('textbook-rag-term')")
+    box = page.evaluate(
+        "() => { const [range] = CSS.highlights.get('textbook-rag-term');"
+        " range.startContainer.parentElement.scrollIntoView({block: 'center'});"
+        " const box = range.getBoundingClientRect(); return [box.x + 3, box.y + box.height / 2]; }"
+    )
+    page.mouse.click(*box)
+    expect(page.locator(".tbr-term-card")).to_contain_text("Where it is defined")
+
+
+def test_a_quiz_repeats_what_was_missed(page: Page, site: str) -> None:
+    page.goto(site + PAGE)
+    page.keyboard.press("Control+i")
+    page.get_by_role("tab", name="Quiz").click()
+    page.get_by_role("button", name="Quiz me on this page").click()
+    left = page.get_by_text("to go")
+    expect(left).to_be_visible()
+    count = int((left.text_content() or "0").split()[0])
+    for answer in ["Not yet"] + ["I knew it"] * count:
+        page.get_by_role("button", name="Show the answer").click()
+        page.get_by_role("button", name=answer).click()
+    expect(page.get_by_text(f"{count - 1} of {count} known at once")).to_be_visible()
+
+
+# --- a server that is busy or away ------------------------------------------------------------
+
+
+def test_a_busy_server_is_asked_again_after_a_countdown(browser: Browser, site: str) -> None:
+    page = browser.new_page()
+    calls: list[int] = []
+
+    def busy_once(route: Route) -> None:
+        calls.append(1)
+        if len(calls) == 1:
+            route.fulfill(status=429, headers={"Retry-After": "2"}, json={"detail": "busy"})
+        else:
+            answer = Answer("They listen.", AnswerMode.GENERATED)
+            stream(route, Started(answer.mode, ()), Finished(answer))
+
+    page.route("**/v1/chat", busy_once)
+    page.goto(site + PAGE)
+    page.get_by_role("button", name="Ask this book").click()
+    page.get_by_label("Your question").fill(QUESTION)
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Asking again in")).to_be_visible()
+    expect(page.locator(".tbr-answer")).to_have_text("They listen.")
+    page.close()
+
+
+def test_a_failed_question_is_asked_again_at_a_click(browser: Browser, site: str) -> None:
+    page = browser.new_page()
+    page.route("**/v1/chat", lambda route: route.abort())
+    page.goto(site + PAGE)
+    page.get_by_role("button", name="Ask this book").click()
+    page.get_by_label("Your question").fill(QUESTION)
+    page.keyboard.press("Enter")
+    expect(page.locator(".tbr-error")).to_have_text("The server cannot be reached.", timeout=15_000)
+    page.unroute("**/v1/chat")
+    page.get_by_role("button", name="Ask again").click()
+    expect(page.locator(".tbr-passage").first).to_be_visible()
+    expect(page.locator(".tbr-error")).to_have_count(0)
+    page.close()
+
+
+# --- the page it stands on --------------------------------------------------------------------
+
+
+def surface(page: Page) -> str:
+    background: str = page.locator(".tbr-panel").evaluate(
+        "e => getComputedStyle(e).backgroundColor"
+    )
+    return background
+
+
+_HTML, _BODY = "document.documentElement", "document.body"
+_SWITCHES = {
+    "Docusaurus": (f"{_HTML}.dataset.theme =", "light", "dark"),
+    "Material": (f"{_BODY}.dataset.mdColorScheme =", "default", "slate"),
+    "mdBook": (f"{_HTML}.className =", "rust", "navy"),
+    "its background alone": (f"{_BODY}.style.backgroundColor =", "#fff", "#111"),
+}
+
+
+@pytest.mark.parametrize(("switch", "light", "dark"), _SWITCHES.values(), ids=_SWITCHES)
+def test_the_theme_is_the_sites_own_and_follows_it(
+    page: Page, site: str, switch: str, light: str, dark: str
+) -> None:
+    page.goto(site + PAGE)
+    page.keyboard.press("Control+i")
+    page.evaluate(f"{switch} '{dark}'")
+    expect(page.locator("textbook-rag")).to_have_attribute("data-theme", "dark")
+    night = surface(page)
+    page.evaluate(f"{switch} '{light}'")
+    expect(page.locator("textbook-rag")).to_have_attribute("data-theme", "light")
+    assert surface(page) != night
+
+
+def test_sizes_do_not_depend_on_the_pages_root_size(page: Page, site: str) -> None:
+    page.goto(site + PAGE)
+    page.keyboard.press("Control+i")
+    sizes = "e => [e.offsetWidth, getComputedStyle(e).fontSize]"
+    before = page.locator(".tbr-panel").evaluate(sizes)
+    page.evaluate("document.documentElement.style.fontSize = '40px'")
+    assert page.locator(".tbr-panel").evaluate(sizes) == before
+
+
+@pytest.mark.parametrize(
+    ("language", "label", "direction"),
+    [
+        ("de-AT", "Dieses Buch fragen", "ltr"),
+        ("ar", "اسأل هذا الكتاب", "rtl"),
+        ("xx", "Ask this book", "ltr"),
+    ],
+)
+def test_the_panel_speaks_the_pages_language(
+    page: Page, site: str, language: str, label: str, direction: str
+) -> None:
+    page.add_init_script(
+        "new MutationObserver(() => document.documentElement.lang = "
+        f"'{language}').observe(document, {{childList: true}})"
+    )
+    page.goto(site + PAGE)
+    expect(page.get_by_role("button", name=label)).to_be_visible()
+    assert page.locator("textbook-rag").evaluate("e => getComputedStyle(e).direction") == direction
+
+
+def test_the_open_panel_covers_no_text_where_there_is_room(page: Page, site: str) -> None:
+    page.goto(site + PAGE)
+    page.keyboard.press("Control+i")
+    panel = page.locator(".tbr-panel").bounding_box()
+    article = page.locator("article").bounding_box()
+    assert panel is not None
+    assert article is not None
+    assert article["x"] + article["width"] <= panel["x"]
+
+
+def test_nothing_moves_when_the_page_is_loaded(page: Page, site: str) -> None:
+    page.add_init_script(
+        "window.shift = 0; new PerformanceObserver(list => { for (const entry of list.getEntries())"
+        " window.shift += entry.value; }).observe({type: 'layout-shift', buffered: true})"
+    )
+    page.goto(f"{site}/docs/why-search")
+    expect(page.get_by_role("button", name="Ask this book")).to_be_visible()
+    assert page.evaluate("window.shift") == 0
+
+
+def test_on_a_page_wider_than_the_phone_the_button_is_on_the_screen(
+    browser: Browser, site: str
+) -> None:
+    context = browser.new_context(
+        viewport={"width": 390, "height": 780}, is_mobile=True, has_touch=True
+    )
+    page = context.new_page()
+    page.goto(site + PAGE)
+    page.evaluate("document.querySelector('article').style.width = '1200px'")
+    page.evaluate("document.querySelector('meta[name=viewport]').content = 'width=1200'")
+    box = page.get_by_role("button", name="Ask this book").bounding_box()
+    assert box is not None
+    visible = page.evaluate("[visualViewport.offsetLeft, visualViewport.width]")
+    assert box["x"] + box["width"] <= sum(visible) + 1
+    context.close()
+
+
+def test_the_conversation_is_there_in_another_tab(browser: Browser, site: str) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    first = context.new_page()
+    answer = Answer("They listen.", AnswerMode.GENERATED)
+    fulfill(first, Started(answer.mode, ()), Finished(answer))
+    first.goto(site + PAGE)
+    ask(first, QUESTION)
+    second = context.new_page()
+    second.goto(f"{site}/docs/why-search")
+    second.keyboard.press("Control+i")
+    expect(second.locator(".tbr-question")).to_have_text(QUESTION)
+    context.close()
+
+
+def test_an_answer_is_copied_with_the_addresses_of_its_sources(browser: Browser, site: str) -> None:
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    citation = {"index": 1, "start": 0, "end": 4, "paragraph_id": "p-1", "url": "/docs/a"}
+    citation |= {"permalink": f"/cite/p-1?book={BOOK}", "title": "Owls", "heading_path": []}
+    citation |= {"quote": "q", "prefix": "", "suffix": ""}
+    restore(page, site + PAGE, [turn("Who?", answer="Owls.", citations=[citation])], BOOK)
+    page.get_by_role("button", name="Copy with sources").click()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == f"Who?\n\nOwls.\n\n[1] Owls: {site}/cite/p-1?book={BOOK}"
+    page.get_by_role("button", name="Copy the permanent link").click()
+    assert page.evaluate("navigator.clipboard.readText()") == f"{site}/cite/p-1?book={BOOK}"
+    context.close()
