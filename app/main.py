@@ -83,7 +83,7 @@ def create_app(
 
 
 def _set_state(app: FastAPI, settings: Settings) -> None:
-    app.state.answer_runs = AnswerRuns()
+    app.state.answer_runs = AnswerRuns(public_url=settings.public_url)
     app.state.rate_limit = RateLimit(settings.questions_per_minute, settings.questions_burst)
     app.state.capacity = Capacity(
         Shares(settings.answers_at_once), Shares(settings.searches_at_once)

@@ -126,6 +126,8 @@ class Settings(BaseSettings):
     value."""
     solutions: Literal["hide", "hint", "show"] = "hint"
     """Answer to an exercise of the book, unless the request says otherwise."""
+    public_url: str = Field("", pattern=r"^(https?://[^\s?#]*[^\s?#/])?$")
+    """Address at which readers reach the server, for permanent links in answers; empty: paths."""
     allowed_origins: str = ""
     """Comma-separated origins that may call the API from a browser; empty: same origin only."""
     allowed_hosts: str = ""

@@ -39,7 +39,11 @@ class AnswerRun:
     """
 
     def __init__(
-        self, ask: AskRequest, events: AsyncIterator[AnswerEvent], request_id: str
+        self,
+        ask: AskRequest,
+        events: AsyncIterator[AnswerEvent],
+        request_id: str,
+        public_url: str = "",
     ) -> None:
         """Start the task, with one reader. `request_id` is that of the question, for the log."""
         self.id = secrets.token_hex(8)
@@ -50,6 +54,7 @@ class AnswerRun:
         """True when no frame will follow."""
         self.task = asyncio.create_task(self._make(events))
         self._request_id = request_id
+        self._public_url = public_url
         self._readers = 1
         self._streaming = False
         self._failure: Exception | None = None
@@ -128,7 +133,7 @@ class AnswerRun:
     async def _make(self, events: AsyncIterator[AnswerEvent]) -> None:
         try:
             async for event in events:
-                for name, data in wire_events(event):
+                for name, data in wire_events(event, self._public_url):
                     self._add(name, data)
                 if isinstance(event, TextDelta):
                     # What a provider sent together comes without a wait between: the reader gets
@@ -163,9 +168,13 @@ class AnswerRuns:
     """Answers that a reader may resume: running ones, and those finished within a minute."""
 
     def __init__(
-        self, clock: Callable[[], float] = time.monotonic, max_bytes: int = MAX_KEPT_BYTES
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        max_bytes: int = MAX_KEPT_BYTES,
+        public_url: str = "",
     ) -> None:
-        """`clock` returns seconds."""
+        """`clock` returns seconds; permalinks are below `public_url`."""
+        self._public_url = public_url
         self._running: dict[str, AnswerRun] = {}
         self._kept: TTLCache[str, AnswerRun] = TTLCache(
             max_bytes, KEPT_SECONDS, timer=clock, getsizeof=lambda run: run.size
@@ -177,7 +186,7 @@ class AnswerRuns:
         self, ask: AskRequest, events: AsyncIterator[AnswerEvent], request_id: str
     ) -> AnswerRun:
         """Start an answer, with one reader."""
-        run = AnswerRun(ask, events, request_id)
+        run = AnswerRun(ask, events, request_id, self._public_url)
         self._running[run.id] = run
         run.task.add_done_callback(lambda _task: self._settle(run))
         return run

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from app.api.responses import AnswerBody, Body, CitationBody, SourceBody
+from app.api.responses import Body, CitationBody, SourceBody, answer_body
 from app.domain.answer import AnswerEvent, AnswerMode, CitationFound, Confidence, Started, TextDelta
 
 
@@ -33,7 +33,7 @@ class DeltaEvent(Body):
 _LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
 
 
-def wire_events(event: AnswerEvent) -> Iterator[tuple[str, BaseModel]]:
+def wire_events(event: AnswerEvent, public_url: str = "") -> Iterator[tuple[str, BaseModel]]:
     """Yield the name and data of each server-sent event for this event."""
     if isinstance(event, Started):
         yield "start", StartEvent.model_validate(event)
@@ -41,9 +41,10 @@ def wire_events(event: AnswerEvent) -> Iterator[tuple[str, BaseModel]]:
     elif isinstance(event, TextDelta):
         yield "delta", DeltaEvent.model_validate(event)
     elif isinstance(event, CitationFound):
-        yield "citation", CitationBody.model_validate(event.citation)
+        context = {"public_url": public_url}
+        yield "citation", CitationBody.model_validate(event.citation, context=context)
     else:
-        yield "end", AnswerBody.model_validate(event.answer)
+        yield "end", answer_body(event.answer, public_url)
 
 
 def frame(name: str, data: BaseModel, event_id: str) -> bytes:

@@ -6,10 +6,12 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Annotated, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
     JsonValue,
+    ValidationInfo,
 )
 
 from app.domain.answer import Answer, AnswerMode, Confidence
@@ -24,7 +26,17 @@ class Body(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
-_PERMALINK = "`GET /cite/{paragraph_id}` of this server: leads to the paragraph wherever it moves."
+def _public(path: str, info: ValidationInfo) -> str:
+    """Prefix the path with the `public_url` of the validation's context, if there is one."""
+    public_url: str = (info.context or {}).get("public_url", "")
+    return public_url + path
+
+
+_PERMALINK = (
+    "`GET /cite/{paragraph_id}` of this server: leads to the paragraph wherever it moves. A path, "
+    "or with `RAG_PUBLIC_URL` an absolute URL."
+)
+Permalink = Annotated[str, AfterValidator(_public), Field(description=_PERMALINK)]
 
 
 class CitationBody(Body):
@@ -39,7 +51,7 @@ class CitationBody(Body):
     end: int
     paragraph_id: str
     url: Annotated[str, Field(description="Opens the book's site at this very paragraph.")]
-    permalink: Annotated[str, Field(description=_PERMALINK)]
+    permalink: Permalink
     title: Annotated[str, Field(description="Title of the section the paragraph stands in.")]
     heading_path: list[str]
     quote: Annotated[str, Field(description="The paragraph's own words that support the claim.")]
@@ -62,7 +74,7 @@ class PassageBody(Body):
     url: Annotated[
         str, Field(description="Opens the book's site at the paragraph with the first mark.")
     ]
-    permalink: Annotated[str, Field(description=_PERMALINK)]
+    permalink: Permalink
     marks: Annotated[
         list[tuple[int, int]],
         Field(description="The sentences that answer: half-open code-point spans of `text`."),
@@ -371,9 +383,14 @@ class ReadyBody(Body):
     generator: GeneratorBody
 
 
-def answer_json(answer: Answer) -> dict[str, JsonValue]:
+def answer_body(answer: Answer, public_url: str) -> AnswerBody:
+    """Return the body with permalinks below `public_url`; paths if it is empty."""
+    return AnswerBody.model_validate(answer, context={"public_url": public_url})
+
+
+def answer_json(answer: Answer, public_url: str) -> dict[str, JsonValue]:
     """Return the answer exactly as `POST /v1/chat` does."""
-    return AnswerBody.model_validate(answer).model_dump(mode="json")
+    return answer_body(answer, public_url).model_dump(mode="json")
 
 
 def hit_json(hit: Hit) -> dict[str, JsonValue]:

@@ -26,6 +26,7 @@ from app.api.responses import (
     ReadyBody,
     SearchBody,
     TermBody,
+    answer_body,
 )
 from app.bootstrap.application import Application
 from app.domain.answering.exercises import Solutions
@@ -163,7 +164,7 @@ async def chat(
             return await sse.stream_answer(request, runs, ask, events, last_event_id)
         whole = in_time(rag.answer.answer(ask), seconds, "the answer")
         answer = await sse.unless_disconnected(request.receive, runs.unless_closed(whole))
-    return AnswerBody.model_validate(answer)
+    return answer_body(answer, rag.settings.public_url)
 
 
 @router.post(

@@ -47,7 +47,7 @@ async def ask(arguments: argparse.Namespace, settings: Settings) -> None:
     async with application(settings) as app:
         answer = await app.answer.answer(request)
     if arguments.json:
-        print_json(answer_json(answer))
+        print_json(answer_json(answer, settings.public_url))
     else:
         _print_answer(answer)
 

@@ -117,8 +117,19 @@ def quote_of(block: dict[str, Any], random: Random) -> tuple[str, str, str]:
     return quote, text[max(0, start - 32) : start], text[start + len(quote) :][:32]
 
 
-def cases(folder: Path, book: str, site: str, count: int, seed: int) -> list[Case]:
-    random = Random(seed)
+def edited(quote: str, share: float, random: Random) -> str:
+    """Return the quote as it was before an author changed this share of its words."""
+    words = quote.split(" ")
+    return " ".join(
+        random.choice(words) if random.random() < share else word
+        for word in words
+        if random.random() >= share / 3
+    )
+
+
+def cases(folder: Path, options: argparse.Namespace, site: str) -> list[Case]:
+    random = Random(options.seed)
+    book, count = options.book, options.count
     urls = links(book)
     by_kind: dict[str, list[Case]] = {}
     texts: dict[str, str] = {}
@@ -133,6 +144,8 @@ def cases(folder: Path, book: str, site: str, count: int, seed: int) -> list[Cas
         first = source.count("\n", 0, block["start"]) + 1
         last = source.count("\n", 0, max(block["start"], block["end"] - 1)) + 1
         quote, prefix, suffix = quote_of(block, random)
+        if options.edited:
+            quote, prefix, suffix = edited(quote, options.edited, random), "", ""
         target = {
             "id": block["paragraph_id"],
             "url": url,
@@ -211,7 +224,7 @@ async def measure(browser: Browser, all_cases: Sequence[Case], *, widget: bool) 
             results[index] = await land(page, case, widget=widget)
 
     await asyncio.gather(work(), work())
-    landed, total = Counter[str](), Counter[str]()
+    landed, total, wrong = Counter[str](), Counter[str](), 0
     for case, result in zip(all_cases, results, strict=True):
         assert result is not None
         if not result.get("right", 1):
@@ -220,6 +233,7 @@ async def measure(browser: Browser, all_cases: Sequence[Case], *, widget: bool) 
         good = result["seen"] and (result["fits"] if widget else True)
         total[case.kind] += 1
         landed[case.kind] += good
+        wrong += result["marked"] > 0 and not result["fits"]
         if not good:
             quote = case.target["quote"][:70]
             print(f"  miss {case.kind} {case.file}:{case.lines} {result} {quote!r}")
@@ -227,7 +241,10 @@ async def measure(browser: Browser, all_cases: Sequence[Case], *, widget: bool) 
     for kind in sorted(total):
         print(f"| {way} | {kind} | {landed[kind]}/{total[kind]} |")
     share = landed.total() / total.total()
-    print(f"| {way} | all | {landed.total()}/{total.total()} = {share:.1%} |", flush=True)
+    print(
+        f"| {way} | all | {landed.total()}/{total.total()} = {share:.1%}, wrong place {wrong} |",
+        flush=True,
+    )
 
 
 async def main() -> None:
@@ -237,10 +254,16 @@ async def main() -> None:
     parser.add_argument("--book", required=True)
     parser.add_argument("--count", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--link-alone", action="store_true")
+    parser.add_argument("--link-alone", action="store_true", help="measure without the widget, too")
+    parser.add_argument(
+        "--edited",
+        type=float,
+        default=0.0,
+        help="share of the words that an author has changed since",
+    )
     options = parser.parse_args()
     with static_site(options.site) as address:
-        chosen = cases(options.folder, options.book, address, options.count, options.seed)
+        chosen = cases(options.folder, options, address)
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
             if options.link_alone:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -56,3 +57,20 @@ def test_an_id_that_was_never_known_is_404(client: httpx.Client, path: str) -> N
     response = client.get(path)
     assert response.status_code == 404
     assert response.json()["code"] == "paragraph_not_found"
+
+
+def test_permalinks_are_absolute_where_the_server_knows_its_address(tmp_path: Path) -> None:
+    folder = tmp_path / "book"
+    folder.mkdir()
+    (folder / "owls.md").write_text("# Owls\n\nOwls hunt at night, by ear.\n", encoding="utf-8")
+    public = "https://ask.example.org/owls"
+    settings = offline_settings(tmp_path / "home", public_url=public)
+    ingest(settings, IngestRequest(folder, book=BookId("owls"), base_url="https://book.example"))
+    body = {"question": "When do owls hunt?"}
+    with serving(settings) as address:
+        whole = httpx.post(f"{address}/v1/chat", json=body).json()
+        events = httpx.post(f"{address}/v1/chat", json={**body, "stream": True}).text
+    found = [place["permalink"] for place in (*whole["citations"], *whole["passages"])]
+    assert found
+    assert all(link.startswith(f"{public}/cite/p-") for link in found)
+    assert events.count(f'"permalink":"{public}/cite/') >= len(found)

@@ -184,7 +184,7 @@ function Nearest({ store, turn, title }: { store: Store; turn: Turn; title: Text
 
 function Share({ store, permalink }: { store: Store; permalink: string }): VNode {
   const [copied, setCopied] = useState(false);
-  const copy = () => copyText(new URL(permalink, `${store.config.api}/`).href, setCopied);
+  const copy = () => copyText(store.permalink(permalink), setCopied);
   return (
     <button type="button" class="tbr-icon tbr-share" title={t("share")} aria-label={t("share")} onClick={copy}>
       <Icon name={copied ? "check" : "link"} />
@@ -216,7 +216,7 @@ function withSources(store: Store, turn: Turn): string {
   const listed = turn.passages.length
     ? turn.passages.map((passage, index) => [index + 1, passage.heading_path.join(" › "), passage.permalink] as const)
     : turn.citations.map(({ index, title, permalink }) => [index, title, permalink] as const);
-  const lines = new Map(listed.map(([index, title, link]) => [index, `[${index}] ${title}: ${new URL(link, `${store.config.api}/`).href}`]));
+  const lines = new Map(listed.map(([index, title, link]) => [index, `[${index}] ${title}: ${store.permalink(link)}`]));
   return [turn.body.question, turn.answer, [...lines.values()].join("\n")].filter(Boolean).join("\n\n");
 }
 

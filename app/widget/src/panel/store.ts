@@ -178,6 +178,11 @@ export class Store {
 
   // --- going to a paragraph ---------------------------------------------------------------
 
+  /** Return the absolute form of a permalink, which may be a path on the server. */
+  permalink(link: string): string {
+    return link.startsWith("/") ? this.config.api + link : link;
+  }
+
   href(target: Pick<Target, "id" | "url">): string {
     return targetHref(this.config, target);
   }
