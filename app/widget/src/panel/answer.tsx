@@ -40,7 +40,7 @@ export function TurnView({ store, turn, last }: { store: Store; turn: Turn; last
     <Fragment>
       <div class="tbr-question">
         {turn.body.selection && <span class="tbr-about">{short(turn.body.selection.text)}</span>}
-        {turn.body.question}
+        <span dir="auto">{turn.body.question}</span>
       </div>
       <div class={classes("tbr-reply", !turn.done && "tbr-pending", turn.confidence === "uncertain" && "tbr-uncertain", turn.mode === "refused" && "tbr-refused")}>
         <Captions turn={turn} />
