@@ -1,6 +1,7 @@
-"""Check the widget and the demo's pages by axe: `python scripts/site_test/axe.py DEMO_URL AXE_JS`.
+"""Check the widget and the demo: `python scripts/site_test/axe.py DEMO_URL AXE_JS PICTURES`.
 
-Prints a line for each state and every violation; exit code 1 if there is one.
+Prints a line for each state and every violation that axe finds; exit code 1 if there is one. A
+picture of each state goes into the folder PICTURES.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def violations(page: Page, axe: str) -> list[dict[str, Any]]:
     return found
 
 
-def check(browser: Browser, address: str, axe: str) -> int:
+def check(browser: Browser, address: str, axe: str, pictures: Path) -> int:
     count = 0
     for name, size, scheme in [
         ("desktop light", _DESKTOP, "light"),
@@ -72,6 +73,7 @@ def check(browser: Browser, address: str, axe: str) -> int:
         )
         page = context.new_page()
         for state in states(page, address):
+            page.screenshot(path=pictures / f"{name} {state}.png".replace(" ", "-"))
             found = violations(page, axe)
             count += len(found)
             print(f"{name}, {state}: {len(found)} violations")
@@ -84,11 +86,13 @@ def check(browser: Browser, address: str, axe: str) -> int:
 
 
 def main() -> int:
-    address, axe_file = sys.argv[1:]
+    address, axe_file, folder = sys.argv[1:]
+    pictures = Path(folder)
+    pictures.mkdir(parents=True, exist_ok=True)
     axe = Path(axe_file).read_text(encoding="utf-8")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        return 1 if check(browser, address, axe) else 0
+        return 1 if check(browser, address, axe, pictures) else 0
 
 
 if __name__ == "__main__":
