@@ -23,6 +23,20 @@ EMBED_PRICES: Mapping[str, float] = {
 }
 """US dollars per million tokens."""
 
+CHAT_PRICES: Mapping[str, tuple[float, float]] = {
+    "command-a-03-2025": (2.50, 10.00),
+    "command-r-plus-08-2024": (2.50, 10.00),
+    "command-r-08-2024": (0.15, 0.60),
+    "command-r7b-12-2024": (0.0375, 0.15),
+}
+"""US dollars per million tokens read and written (https://cohere.com/pricing, 2025)."""
+RERANK_PRICES: Mapping[str, float] = {
+    "rerank-v3.5": 2.00,
+    "rerank-english-v3.0": 2.00,
+    "rerank-multilingual-v3.0": 2.00,
+}
+"""US dollars per thousand searches of up to 100 texts (https://cohere.com/pricing, 2025)."""
+
 
 class Settings(BaseSettings):
     """Every setting of the program; `.env.example` lists them with their defaults."""
@@ -57,6 +71,14 @@ class Settings(BaseSettings):
     cohere_calls_per_month: int | None = Field(None, ge=1)
     embed_prices: dict[str, float] = {}
     """US dollars per million tokens by model, as JSON; adds to and overrides `EMBED_PRICES`."""
+    chat_prices: dict[str, tuple[float, float]] = {}
+    """US dollars per million tokens read and written by model, as JSON; adds to `CHAT_PRICES`."""
+    rerank_prices: dict[str, float] = {}
+    """US dollars per thousand searches by model, as JSON; adds to `RERANK_PRICES`."""
+    budget_day: float | None = Field(None, ge=0)
+    """Ceiling in US dollars for embed, rerank and chat together, a day of UTC; None: no ceiling."""
+    budget_month: float | None = Field(None, ge=0)
+    """The same for a month."""
 
     embedder: Literal["auto", "cohere", "local", "minilm"] = "auto"
     """auto: Cohere when a key is set; else minilm, of the extra `late`, for late chunking and the
@@ -154,3 +176,11 @@ class Settings(BaseSettings):
     def embed_price(self, model: str) -> float | None:
         """US dollars per million tokens; None if not known."""
         return {**EMBED_PRICES, **self.embed_prices}.get(model)
+
+    def chat_price(self, model: str) -> tuple[float, float] | None:
+        """US dollars per million tokens read and written; None if not known."""
+        return {**CHAT_PRICES, **self.chat_prices}.get(model)
+
+    def rerank_price(self, model: str) -> float | None:
+        """US dollars per thousand searches; None if not known."""
+        return {**RERANK_PRICES, **self.rerank_prices}.get(model)

@@ -19,6 +19,7 @@ import httpx
 
 from app.domain.answer import AnswerMode, Usage
 from app.domain.citation_markers import AnswerText, MarkerParser, ParsedText
+from app.domain.cost import Bill, Units
 from app.domain.errors import (
     ConfigError,
     ProviderError,
@@ -39,6 +40,7 @@ from app.domain.retrieval.query import ContextPassage, Turn
 from app.services.answer_stream import generated_end, read_stream, refused_call
 from app.services.generators import (
     GeneratedCitation,
+    GeneratedEnd,
     GeneratedText,
     GenerationRequest,
     GeneratorEvent,
@@ -96,6 +98,8 @@ class OpenAIGenerator:
     """That the slowest server is given."""
     clock: Callable[[], float] = time.monotonic
     """In seconds."""
+    rewrites: Bill = field(default_factory=Bill, compare=False)
+    """Of `rewrite`; that of an answer stands in its end."""
 
     @property
     def mode(self) -> AnswerMode:
@@ -146,8 +150,11 @@ class OpenAIGenerator:
                 asyncio.timeout(seconds),
                 aclosing(self._stream(body, _Answer((), self.clock), seconds)) as events,
             ):
-                said = [one.text async for one in events if isinstance(one, GeneratedText)]
-        return rewritten("".join(said))
+                said = [one async for one in events]
+        for one in said:
+            if isinstance(one, GeneratedEnd):
+                self.rewrites.add(Units(one.usage.input_tokens, one.usage.output_tokens))
+        return rewritten("".join(one.text for one in said if isinstance(one, GeneratedText)))
 
     def _stream(
         self, body: Mapping[str, object], answer: _Answer, first_seconds: float

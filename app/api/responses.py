@@ -197,7 +197,8 @@ class AnswerBody(Body):
         list[str],
         Field(
             description="What failed and was done without: rewrite, embedding, rerank, generator; "
-            "unsupported: what the model wrote, or its end, was not shown."
+            "unsupported: what the model wrote, or its end, was not shown; budget: the owner's "
+            "ceiling for money is reached, and no provider was asked."
         ),
     ]
     usage: UsageBody

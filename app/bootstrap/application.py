@@ -26,6 +26,7 @@ from app.bootstrap.providers import (
     Writer,
     asked_in_time,
     local_embedder,
+    metered,
     open_cohere,
     pick_embedder,
     pick_writer,
@@ -152,7 +153,7 @@ def _retrieve(
     count_tokens: Callable[[str], int],
 ) -> Retrieve:
     return Retrieve(
-        embedder=asked_in_time(settings, embedder),
+        embedder=asked_in_time(settings, metered(settings, embedder)),
         sparse=sparse,
         index=vocabulary.index,
         reranker=cohere.reranker if cohere else None,
@@ -211,15 +212,16 @@ def _ingest(
     sparse: Bm25Encoder,
     count_tokens: Callable[[str], int],
 ) -> IngestBook:
+    paid = metered(settings, embedder)
     return IngestBook(
         read_book=read_source,
         chunk_book=partial(
             chunk_book,
-            embed=embed_from_thread(embedder),
+            embed=embed_from_thread(paid),
             embeds_tokens=isinstance(embedder, MiniLmEmbedder),
             longest_text=embedder.pace.tokens_per_text,
         ),
-        embedder=embedder,
+        embedder=paid,
         context_embedder=embedder if isinstance(embedder, MiniLmEmbedder) else None,
         cache=SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
         ledgers=ledgers,

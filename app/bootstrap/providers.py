@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from app.adapters.cohere.client import Calls, open_client
 from app.adapters.cohere.embedder import CohereEmbedder
@@ -26,12 +26,21 @@ from app.adapters.local_embedder import LocalEmbedder
 from app.adapters.minilm_embedder import MODEL as MINILM
 from app.adapters.minilm_embedder import MiniLmEmbedder
 from app.adapters.openai_generator import OpenAIGenerator, open_server
+from app.adapters.sqlite.spending import SqliteSpending
 from app.adapters.tokens import token_counter
 from app.domain.chunking import (
     StrategyName,
 )
-from app.domain.cost import Tariff
+from app.domain.cost import Price, Tariff
 from app.domain.errors import ConfigError, StorageError
+from app.services.budget import (
+    Budget,
+    Meter,
+    MeteredEmbedder,
+    MeteredGenerator,
+    MeteredReranker,
+    MeteredRewriter,
+)
 from app.services.generators import Generator
 from app.services.ports import BookStore, Embedder, QuestionRewriter, Reranker
 from app.services.resilience import (
@@ -46,6 +55,8 @@ from app.settings import Settings
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2
+
+T = TypeVar("T")
 
 OwnEmbedder: TypeAlias = CohereEmbedder | LocalEmbedder | MiniLmEmbedder
 
@@ -121,8 +132,12 @@ def _cohere_writer(settings: Settings, client: AsyncClientV2, calls: Calls) -> W
 
 def _cohere_reranker(settings: Settings, client: AsyncClientV2, calls: Calls) -> Reranker:
     seconds = settings.rerank_timeout_seconds
-    model = CohereReranker(client, calls, settings.cohere_rerank_model, seconds)
-    return GuardedReranker(model, _breaker(settings, "Cohere's rerank"), seconds)
+    name = settings.cohere_rerank_model
+    model = CohereReranker(client, calls, name, seconds)
+    usd = _known(settings, settings.rerank_price(name), name, "RAG_RERANK_PRICES", 0.0)
+    meter = Meter(budget(settings), Price(searches=usd), model.bill)
+    breaker = _breaker(settings, "Cohere's rerank")
+    return GuardedReranker(MeteredReranker(model, meter), breaker, seconds)
 
 
 def _writer(
@@ -132,16 +147,44 @@ def _writer(
     first_seconds: float,
 ) -> Writer:
     seconds = settings.rewrite_timeout_seconds
+    found = settings.chat_price(model.model)
+    price = Price(*_known(settings, found, model.model, "RAG_CHAT_PRICES", (0.0, 0.0)))
+    generator = MeteredGenerator(model, budget(settings), price, model.max_tokens)
+    rewriter = MeteredRewriter(model, Meter(budget(settings), price, model.rewrites))
     return Writer(
-        GuardedGenerator(model, _breaker(settings, name), first_seconds),
-        GuardedRewriter(model, _breaker(settings, f"{name} for questions"), seconds),
+        GuardedGenerator(generator, _breaker(settings, name), first_seconds),
+        GuardedRewriter(rewriter, _breaker(settings, f"{name} for questions"), seconds),
         model.check if isinstance(model, OpenAIGenerator) else None,
     )
 
 
-def asked_in_time(settings: Settings, embedder: OwnEmbedder) -> Embedder:
-    """The embedder for questions, with a time limit; an ingest has none."""
+def budget(settings: Settings) -> Budget:
+    """The ceilings for money; what was spent is stored below RAG_HOME."""
+    store = SqliteSpending(settings.home / "spending.sqlite")
+    return Budget(store, settings.budget_day, settings.budget_month)
+
+
+def _known(settings: Settings, price: T | None, model: str, setting: str, free: T) -> T:
+    """The price. With a ceiling, ConfigError if it is not known; otherwise `free`."""
+    ceilings = (settings.budget_day, settings.budget_month)
+    if price is None and any(ceiling is not None for ceiling in ceilings):
+        message = f"a budget needs the price of {model}: set {setting}"
+        raise ConfigError(message)
+    return free if price is None else price
+
+
+def metered(settings: Settings, embedder: OwnEmbedder) -> Embedder:
+    """The embedder with its calls charged; one in this process costs nothing."""
     if not isinstance(embedder, CohereEmbedder):
+        return embedder
+    found = settings.embed_price(embedder.model)
+    usd = _known(settings, found, embedder.model, "RAG_EMBED_PRICES", 0.0)
+    return MeteredEmbedder(embedder, Meter(budget(settings), Price(usd), embedder.bill))
+
+
+def asked_in_time(settings: Settings, embedder: Embedder) -> Embedder:
+    """The embedder for questions, with a time limit; an ingest has none."""
+    if not isinstance(embedder, MeteredEmbedder):
         return embedder
     breaker = _breaker(settings, "Cohere's embed")
     return GuardedEmbedder(embedder, breaker, settings.embed_timeout_seconds)

@@ -127,7 +127,7 @@ class Answer:
     """Paragraphs of the context; in a refusal, the nearest sections."""
     degraded: tuple[str, ...] = ()
     """Steps that failed and were skipped or replaced: "embedding", "rerank", "generator",
-    "unsupported"."""
+    "unsupported"; "budget": no provider was asked, since the owner's ceiling is reached."""
     usage: Usage = field(default_factory=Usage)
     statements: tuple[Statement, ...] = ()
     """Sentences that state something about the book, in order; none in a refusal."""

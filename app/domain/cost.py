@@ -1,10 +1,50 @@
-"""Cost of embedding texts with a provider: calls, minutes at its rate limits, money."""
+"""Cost of a provider's calls: money, calls, minutes at its rate limits."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """What providers bill: tokens, and searches of a reranker."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    searches: int = 0
+
+    def __add__(self, other: Units) -> Units:
+        return Units(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.searches + other.searches,
+        )
+
+
+@dataclass(slots=True)
+class Bill:
+    """Sum of the units that a provider reported for one model since this object was made."""
+
+    total: Units = Units()
+
+    def add(self, units: Units) -> None:
+        self.total += units
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per million tokens, and per thousand searches."""
+
+    input_tokens: float = 0.0
+    output_tokens: float = 0.0
+    searches: float = 0.0
+
+    def of(self, units: Units) -> float:
+        """US dollars."""
+        tokens = units.input_tokens * self.input_tokens + units.output_tokens * self.output_tokens
+        return tokens / 1e6 + units.searches * self.searches / 1e3
 
 
 @dataclass(frozen=True, slots=True)

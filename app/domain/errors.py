@@ -17,6 +17,7 @@ RagError                    the message is for users and never contains a secret
 └── ProviderError           a remote service failed                CLI exit 1, HTTP 502
     ├── ProviderAuthError   it refused the key (401, 403)          CLI exit 2, HTTP 502
     ├── ProviderRateLimited it sent "too many requests" (429)      HTTP 503, retry_after
+    │   └── BudgetSpent     the owner's ceiling for money          CLI exit 1, HTTP 503
     ├── ProviderRejected    it refused this input (400, 413, 422)  HTTP 502
     └── ProviderUnavailable 5xx, timeout, dropped connection       HTTP 503
 """
@@ -129,6 +130,12 @@ class ProviderRateLimited(ProviderError):
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class BudgetSpent(ProviderRateLimited):
+    """The call was not made: it would exceed the owner's ceiling for a day or a month."""
+
+    code = "budget_spent"
 
 
 class ProviderRejected(ProviderError):

@@ -17,10 +17,10 @@ from app.domain.answering.extractive import ExtractiveAnswer, choose, quotable
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.units import SplitSentences
-from app.domain.errors import ProviderError, ProviderUnavailable
+from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
 from app.domain.prompting import NO_ANSWER
 from app.domain.retrieval.query import ContextPassage, Turn
-from app.services.provider_failures import log_failure
+from app.services.provider_failures import degradation, log_failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ class GeneratorReplaced:
     """The first generator wrote nothing; the following events come from another one."""
 
     mode: AnswerMode
-    declined: bool = False
-    """Whether the first one found no answer in the context; otherwise it failed."""
+    failed: str = ""
+    """Entry of `degraded`; "" if the first one found no answer in the context."""
 
 
 GeneratorEvent: TypeAlias = (
@@ -187,7 +187,8 @@ _log = logging.getLogger(__name__)
 class FallbackGenerator:
     """Writes with `first`, or with `second` once `first` has failed without a word.
 
-    The failure is raised where `second` has no answer either, and below the refusal threshold.
+    The failure is raised where `second` has no answer either, and below the refusal threshold; a
+    spent budget never is, since it lasts: then the answer is that of `second` alone.
     `second` also quotes where `first` finds no answer although the score says that there is one.
     """
 
@@ -223,7 +224,8 @@ class FallbackGenerator:
                 message = "the generator stopped before the end of its answer"
                 raise ProviderUnavailable(message)
         except ProviderError as error:
-            if written or request.answerability < self.refusal.refusal_threshold:
+            refusable = request.answerability < self.refusal.refusal_threshold
+            if written or (refusable and not isinstance(error, BudgetSpent)):
                 raise
             given_up = error
         async with aclosing(self._quoted(request, given_up)) as events:
@@ -239,14 +241,17 @@ class FallbackGenerator:
             async for event in events:
                 if not written:
                     if isinstance(given_up, ProviderError):
-                        if isinstance(event, GeneratedEnd):
+                        nothing = isinstance(event, GeneratedEnd)
+                        if nothing and not isinstance(given_up, BudgetSpent):
                             raise given_up
                         log_failure(_log, "answer.generator_failed", given_up)
                     elif isinstance(event, GeneratedEnd):
                         yield given_up
                         return
-                    declined = isinstance(given_up, GeneratedEnd)
-                    yield GeneratorReplaced(self.second.mode, declined=declined)
+                    failed = ""
+                    if isinstance(given_up, ProviderError):
+                        failed = degradation("generator", given_up)
+                    yield GeneratorReplaced(self.second.mode, failed)
                     written = True
                 if isinstance(event, GeneratedEnd) and isinstance(given_up, GeneratedEnd):
                     event = replace(event, usage=given_up.usage)  # noqa: PLW2901

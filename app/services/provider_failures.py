@@ -5,14 +5,24 @@ from __future__ import annotations
 import logging
 import math
 
-from app.domain.errors import ProviderAuthError, ProviderError
+from app.domain.errors import BudgetSpent, ProviderAuthError, ProviderError
 from app.domain.retrieval.query import Vector
 
 
 def log_failure(log: logging.Logger, event: str, error: ProviderError) -> None:
-    """Log a failed step of an answer; a refused key is an error, since it is permanent."""
+    """Log a failed step of an answer; a refused key is an error, since it is permanent.
+
+    A spent budget is not logged here: `Budget` logs it once a day.
+    """
+    if isinstance(error, BudgetSpent):
+        return
     level = logging.ERROR if isinstance(error, ProviderAuthError) else logging.WARNING
     log.log(level, event, extra={"error": error.code, "reason": str(error)})
+
+
+def degradation(step: str, error: ProviderError) -> str:
+    """The entry of `degraded` for a step that the error ended."""
+    return "budget" if isinstance(error, BudgetSpent) else step
 
 
 def require_vector(vector: Vector, model: str, dimension: int, of: str) -> None:

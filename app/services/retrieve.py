@@ -41,7 +41,7 @@ from app.services.ports import (
     SparseEncoder,
     VectorIndex,
 )
-from app.services.provider_failures import log_failure, require_vector
+from app.services.provider_failures import degradation, log_failure, require_vector
 
 CANDIDATES = 50
 """Chunks taken from each list, and given to the reranker."""
@@ -54,8 +54,8 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """`degraded` names what failed and was done without: "rewrite", "embedding", "rerank", and
-    damaged books, as `degraded_books` names them.
+    """`degraded` names what failed and was done without: "rewrite", "embedding", "rerank",
+    "budget" for any of them, and damaged books, as `degraded_books` names them.
     """
 
     hits: tuple[Hit, ...]
@@ -107,9 +107,11 @@ class Retrieve:
         hits = await self._look_closer(query, asked.embedded, fused, reranker)
         degraded += await degraded_books(self.index, query.filter.books)
         if reranker is None:
-            return SearchResult(hits[: query.k], asked.question, degraded)
+            return SearchResult(hits[: query.k], asked.question, tuple(dict.fromkeys(degraded)))
         hits, failed = await self._rerank(reranker, asked.question, query.k, hits)
-        return SearchResult(hits[: query.k], asked.question, degraded + failed)
+        # A spent budget ends several steps and is named once.
+        degraded = tuple(dict.fromkeys(degraded + failed))
+        return SearchResult(hits[: query.k], asked.question, degraded)
 
     async def best_by_words(self, question: str, filter: SearchFilter) -> float:
         """Return the best BM25 score of a chunk; 0 when none has a word of the question.
@@ -164,7 +166,7 @@ class Retrieve:
                 rewritten = await self.rewriter.rewrite(query.question, query.history)
             except ProviderError as error:
                 log_failure(_log, "retrieve.rewrite_failed", error)
-                degraded = ("rewrite",)
+                degraded = (degradation("rewrite", error),)
             else:
                 return rewritten_by_model(rewritten, query.question), ()
 
@@ -192,7 +194,7 @@ class Retrieve:
             if mode is SearchMode.DENSE:
                 raise
             log_failure(_log, "retrieve.embedding_failed", error)
-            return None, ("embedding",)
+            return None, (degradation("embedding", error),)
         return vector, ()
 
     async def _candidates(
@@ -278,7 +280,7 @@ class Retrieve:
             return hits, ("rerank",)
         except ProviderError as error:
             log_failure(_log, "retrieve.rerank_failed", error)
-            return hits, ("rerank",)
+            return hits, (degradation("rerank", error),)
         return tuple(replace(hits[position], score=score) for position, score in ranked), ()
 
 

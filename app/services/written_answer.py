@@ -67,10 +67,12 @@ class WrittenAnswer:
         yield from self.start()
         if isinstance(event, GeneratorReplaced):
             self.mode = event.mode
-            if event.declined:
-                self.read = replace(self.read, confidence=Confidence.UNCERTAIN)
+            if event.failed:
+                self.degraded = tuple(dict.fromkeys((*self.degraded, event.failed)))
+                found = replace(self.read.found, degraded=self.degraded)
+                self.read = replace(self.read, found=found)
             else:
-                self.degraded = (*self.degraded, "generator")
+                self.read = replace(self.read, confidence=Confidence.UNCERTAIN)
         elif isinstance(event, GeneratedText):
             yield from _deltas(*self.builder.write(event.text, in_place=event.citations_in_place))
         elif isinstance(event, GeneratedCitation):

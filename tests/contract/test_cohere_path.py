@@ -174,3 +174,42 @@ def test_a_model_that_ignores_the_markers_is_cited_all_the_same(run: Run) -> Non
     assert "Fresnel" in citation["quote"]
     assert (replaced["mode"], replaced["degraded"]) == ("extractive", ["unsupported"])
     assert replaced["passages"]
+
+
+def test_at_the_ceiling_answers_are_extractive_and_say_so(run: Run) -> None:
+    with CohereDouble() as double:
+        settings = {**environment(double), "RAG_BUDGET_DAY": "0.05"}
+        assert run("ingest", "tiny", **settings).code == 0
+        question = "What does the Fresnel lens do?"
+        answer = run("ask", question, "--json", **settings).json()
+        assert (answer["mode"], answer["degraded"]) == ("generated", [])
+        calls = len(double.requests)
+        settings["RAG_BUDGET_DAY"] = "0.000001"
+        spent = run("ask", question, "--json", **settings)
+        assert len(double.requests) == calls
+        assert (spent.json()["mode"], spent.json()["degraded"]) == ("extractive", ["budget"])
+        assert "Fresnel lens" in spent.json()["answer"]
+        foreign = run("ask", "Which chess opening did Capablanca prefer?", "--json", **settings)
+        assert (foreign.code, foreign.json()["mode"]) == (0, "refused")
+        dense = run("search", question, "--mode", "dense", **settings)
+        assert (dense.code, "RAG_BUDGET_DAY" in dense.err) == (1, True)
+
+
+def test_a_spent_budget_ends_an_ingest_with_one_line(run: Run) -> None:
+    with CohereDouble() as double:
+        stopped = run("ingest", "tiny", **environment(double), RAG_BUDGET_MONTH="0")
+        assert (stopped.code, double.requests) == (1, [])
+        assert "RAG_BUDGET_MONTH" in stopped.err.splitlines()[-1]
+
+
+def test_a_budget_needs_prices(run: Run) -> None:
+    with CohereDouble() as double:
+        settings = {
+            **environment(double),
+            "RAG_COHERE_CHAT_MODEL": "command-z",
+            "RAG_BUDGET_DAY": "1",
+        }
+        refused = run("ask", "Why?", **settings)
+        assert (refused.code, "RAG_CHAT_PRICES" in refused.err) == (2, True)
+        settings["RAG_CHAT_PRICES"] = '{"command-z": [1, 2]}'
+        assert run("ingest", "tiny", **settings).code == 0

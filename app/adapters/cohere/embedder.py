@@ -23,7 +23,7 @@ from app.adapters.cohere.client import (
     request_options,
 )
 from app.adapters.cohere.limiter import Slot
-from app.domain.cost import Pace, pack
+from app.domain.cost import Bill, Pace, Units, pack
 from app.domain.errors import ConfigError, ProviderError, ProviderRejected
 from app.domain.retrieval.query import Vector
 from app.services.provider_failures import require_vector
@@ -109,8 +109,7 @@ class CohereEmbedder:
         _require_offered(model, dimension, self._facts.dimensions)
         self.model = model
         self.dimension = dimension
-        self.billed_tokens = 0
-        """Input tokens that Cohere billed since this object was made."""
+        self.bill = Bill()
         self._calls = calls
         self._count_tokens = count_tokens
         self._timeout = timeout_seconds
@@ -131,6 +130,11 @@ class CohereEmbedder:
         )
         if self._facts.selectable:
             self._send = partial(self._send, output_dimension=dimension)
+
+    @property
+    def billed_tokens(self) -> int:
+        """Input tokens that Cohere billed since this object was made."""
+        return self.bill.total.input_tokens
 
     @property
     def pace(self) -> Pace:
@@ -230,7 +234,7 @@ class CohereEmbedder:
             billed = _billed_tokens(response)
             if billed is not None:
                 slot.settle(billed)
-                self.billed_tokens += billed
+                self.bill.add(Units(input_tokens=billed))
                 self._counted_tokens += tokens
             return self._vectors(response, len(texts))
 

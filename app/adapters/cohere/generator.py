@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from app.adapters.cohere.client import READER, Calls, provider_errors, request_options
 from app.adapters.cohere.limiter import Slot
-from app.adapters.cohere.stream import ChatReader, DocumentSet
+from app.adapters.cohere.stream import ChatReader, DocumentSet, usage_of
 from app.domain.answer import AnswerMode
+from app.domain.cost import Bill, Units
 from app.domain.prompting import (
     ANSWER_FROM_DOCUMENTS,
     MAX_QUESTION_TOKENS,
@@ -47,6 +48,8 @@ class CohereGenerator:
     citation_mode: CitationMode = "FAST"
     """command-a-03-2025 supports FAST and OFF only."""
     max_tokens: int = 1_000
+    rewrites: Bill = field(default_factory=Bill, compare=False)
+    """Of `rewrite`; that of an answer stands in its end."""
 
     @property
     def mode(self) -> AnswerMode:
@@ -112,6 +115,8 @@ class CohereGenerator:
                 max_tokens=MAX_QUESTION_TOKENS,
                 request_options=request_options(self.timeout_seconds),
             )
+            used = usage_of(response.usage)
+            self.rewrites.add(Units(used.input_tokens, used.output_tokens))
             content = response.message.content or []
             return rewritten("".join(item.text for item in content if item.type == "text"))
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from app.adapters.cohere.client import READER, Calls, provider_errors, request_options
 from app.adapters.cohere.limiter import Slot
+from app.domain.cost import Bill, Units
 from app.domain.errors import ProviderError
 from app.domain.prompting import visible
 
@@ -24,6 +25,7 @@ class CohereReranker:
     calls: Calls
     model: str
     timeout_seconds: float = 3.0
+    bill: Bill = field(default_factory=Bill, compare=False)
 
     async def rerank(
         self, question: str, texts: Sequence[str], top_n: int
@@ -48,7 +50,13 @@ class CohereReranker:
         with provider_errors("rerank"):
             async with asyncio.timeout(self.timeout_seconds):
                 response = await self.calls.run(send, READER)
+        self.bill.add(_billed(response))
         return _ranking(response, len(texts))[:top_n]
+
+
+def _billed(response: V2RerankResponse) -> Units:
+    units = getattr(getattr(response, "meta", None), "billed_units", None)
+    return Units(searches=int(getattr(units, "search_units", None) or 0))
 
 
 def _ranking(response: V2RerankResponse, count: int) -> list[tuple[int, float]]:

@@ -1,0 +1,82 @@
+"""Money spent on providers, by day: one SQLite file."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import TypeVar
+
+from app.adapters.sqlite.connection import writing
+from app.domain.errors import StorageError
+from app.services.budget import Spent
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS spending (day TEXT PRIMARY KEY, usd REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS notices (day TEXT, name TEXT, PRIMARY KEY (day, name)) WITHOUT ROWID;
+"""
+_ROUNDING = 1e-9
+"""US dollars: sums of binary fractions differ by less."""
+
+T = TypeVar("T")
+
+
+class SqliteSpending:
+    """Implements `SpendingStore`; safe in several threads and processes."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is opened yet; the first call creates the file."""
+        self._path = path
+
+    async def spent(self, day: date) -> Spent:
+        return await self._run(lambda connection: _spent(connection, day))
+
+    async def reserve(self, day: date, usd: float, limits: Spent) -> bool:
+        def work(connection: sqlite3.Connection) -> bool:
+            spent = _spent(connection, day)
+            least = usd - _ROUNDING
+            if spent.day + least > limits.day or spent.month + least > limits.month:
+                return False
+            _add(connection, day, usd)
+            return True
+
+        return await self._run(work)
+
+    async def add(self, day: date, usd: float) -> None:
+        await self._run(lambda connection: _add(connection, day, usd))
+
+    async def first_notice(self, day: date, name: str) -> bool:
+        query = "INSERT OR IGNORE INTO notices VALUES (?, ?)"
+        values = (day.isoformat(), name)
+        return await self._run(lambda connection: connection.execute(query, values).rowcount == 1)
+
+    async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        return await asyncio.to_thread(self._in_transaction, work)
+
+    def _in_transaction(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            with writing(self._path, _SCHEMA, wal=True) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                return work(connection)
+        except (sqlite3.Error, OSError) as error:
+            message = f"{self._path}: what was spent cannot be counted: {error}"
+            raise StorageError(message) from error
+
+
+def _spent(connection: sqlite3.Connection, day: date) -> Spent:
+    query = (
+        "SELECT coalesce(sum(usd) FILTER (WHERE day = ?), 0.0), coalesce(sum(usd), 0.0) "
+        "FROM spending WHERE substr(day, 1, 7) = ?"
+    )
+    of_day, of_month = connection.execute(query, (day.isoformat(), f"{day:%Y-%m}")).fetchone()
+    return Spent(of_day, of_month)
+
+
+def _add(connection: sqlite3.Connection, day: date, usd: float) -> None:
+    query = (
+        "INSERT INTO spending VALUES (?, ?) "
+        "ON CONFLICT (day) DO UPDATE SET usd = max(0.0, usd + excluded.usd)"
+    )
+    connection.execute(query, (day.isoformat(), usd))

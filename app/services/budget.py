@@ -1,0 +1,281 @@
+"""Ceilings for the money that calls to providers cost, as wrappers over the ports.
+
+A call reserves its estimated price before it is made. Once the provider has reported what it bills,
+that replaces the estimate; a call that was cancelled keeps its estimate, since providers bill work
+that nobody reads. At a ceiling a call raises BudgetSpent, and the use cases do without it as they
+do in an outage. The wrappers stand inside the circuit breakers: a cached vector costs nothing, and
+a spent budget opens no circuit.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from math import ceil
+from typing import Protocol
+
+from app.domain.answer import AnswerMode
+from app.domain.cost import Bill, Price, Units
+from app.domain.errors import BudgetSpent, ProviderError, StorageError
+from app.domain.retrieval.query import Turn, Vector
+from app.services.generators import GeneratedEnd, GenerationRequest, Generator, GeneratorEvent
+from app.services.ports import Embedder, QuestionRewriter, Reranker
+
+_log = logging.getLogger(__name__)
+
+WARNING_SHARE = 0.8
+"""Share of a ceiling from which on one warning a day is logged."""
+_BYTES_PER_TOKEN = 4
+_PROMPT_TOKENS = 500
+"""Of the instructions in a prompt."""
+_TEXTS_PER_SEARCH = 100
+"""Documents that are billed as one search (https://cohere.com/pricing)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """US dollars."""
+
+    day: float
+    month: float
+
+
+class SpendingStore(Protocol):
+    """Money spent by day, kept over restarts and shared by processes. Raises StorageError."""
+
+    async def spent(self, day: date) -> Spent:
+        """Return what was spent on this day and in its month so far."""
+        ...
+
+    async def reserve(self, day: date, usd: float, limits: Spent) -> bool:
+        """Add the amount unless the day or its month would exceed its limit; return whether it was
+        added. Concurrent reservations never exceed a limit together.
+        """
+        ...
+
+    async def add(self, day: date, usd: float) -> None:
+        """Add an amount, which may be negative."""
+        ...
+
+    async def first_notice(self, day: date, name: str) -> bool:
+        """Return True for the first call with these arguments, False for later ones."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Ceilings in US dollars for a day and a month, both of UTC; None: no ceiling."""
+
+    store: SpendingStore
+    day: float | None
+    month: float | None
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    @property
+    def limits(self) -> Spent:
+        infinity = float("inf")
+        return Spent(
+            infinity if self.day is None else self.day,
+            infinity if self.month is None else self.month,
+        )
+
+    async def reserve(self, usd: float) -> date:
+        """Reserve the amount; return the day that it is charged to. Raises BudgetSpent.
+
+        If the amounts cannot be stored, a ceiling cannot be kept: then no call is made.
+        """
+        day = self.now().date()
+        if not usd:
+            return day
+        try:
+            admitted = await self.store.reserve(day, usd, self.limits)
+            if not admitted and await self.store.first_notice(day, "spent"):
+                fields = await self._fields(day)
+                _log.error("budget.spent", extra=fields)
+        except StorageError as error:
+            _log.error("budget.not_counted", extra={"reason": str(error)})
+            if self.day is None and self.month is None:
+                return day
+            message = "what was spent cannot be counted, and so no provider is called"
+            raise BudgetSpent(message) from error
+        if not admitted:
+            raise await self._error(day, usd)
+        return day
+
+    async def charge(self, day: date, usd: float) -> None:
+        """Add the amount to what was spent; log a warning above WARNING_SHARE, once a day."""
+        try:
+            await self.store.add(day, usd)
+            fields = await self._fields(day)
+            near = any(
+                limit is not None and fields[f"spent_{name}"] >= WARNING_SHARE * limit
+                for name, limit in (("day", self.day), ("month", self.month))
+            )
+            if near and await self.store.first_notice(day, "near"):
+                _log.warning("budget.near", extra=fields)
+        except StorageError as error:
+            _log.error("budget.not_counted", extra={"reason": str(error)})
+
+    async def _fields(self, day: date) -> dict[str, float]:
+        spent = await self.store.spent(day)
+        fields = {"spent_day": round(spent.day, 6), "spent_month": round(spent.month, 6)}
+        limits = {"RAG_BUDGET_DAY": self.day, "RAG_BUDGET_MONTH": self.month}
+        return fields | {name: limit for name, limit in limits.items() if limit is not None}
+
+    async def _error(self, day: date, usd: float) -> BudgetSpent:
+        spent = await self.store.spent(day)
+        if spent.month + usd > self.limits.month:
+            name, limit = "RAG_BUDGET_MONTH", self.limits.month
+            until = (day.replace(day=1) + timedelta(days=32)).replace(day=1)
+        else:
+            name, limit, until = "RAG_BUDGET_DAY", self.limits.day, day + timedelta(days=1)
+        wait = datetime.combine(until, time(), UTC) - self.now()
+        message = f"the budget is spent ({name}={limit:g}, US dollars)"
+        return BudgetSpent(message, wait.total_seconds())
+
+
+@dataclass(slots=True)
+class Meter:
+    """Charges the calls to one model."""
+
+    budget: Budget
+    price: Price
+    bill: Bill = field(default_factory=Bill)
+    """What the adapter reports; the rest of the bill is charged after each call."""
+    _charged: float = 0.0
+
+    @asynccontextmanager
+    async def call(self, estimate: Units) -> AsyncIterator[None]:
+        """Raise BudgetSpent if the estimate exceeds what is left; charge what the block bills."""
+        reserved = self.price.of(estimate)
+        day = await self.budget.reserve(reserved)
+        try:
+            yield
+        except ProviderError:
+            # A provider that fails or refuses bills what it says, which is mostly nothing.
+            await self.settle(day, reserved)
+            raise
+        await self.settle(day, reserved)
+
+    async def settle(self, day: date, reserved: float = 0.0) -> None:
+        """Charge what was billed since the last time, in place of the reserved amount."""
+        total = self.price.of(self.bill.total)
+        due, self._charged = total - self._charged, total
+        await self.budget.charge(day, due - reserved)
+
+
+@dataclass(frozen=True, slots=True)
+class MeteredEmbedder:
+    """An `Embedder` whose calls are charged, those of an ingest batch by batch."""
+
+    embedder: Embedder
+    meter: Meter
+
+    @property
+    def model(self) -> str:
+        return self.embedder.model
+
+    @property
+    def dimension(self) -> int:
+        return self.embedder.dimension
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        async with self.meter.call(_to_read(*texts)):
+            return await self.embedder.embed_documents(texts)
+
+    async def embed_batches(
+        self, texts: Sequence[str]
+    ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
+        least = self.meter.price.of(Units(input_tokens=1))
+        day = await self.meter.budget.reserve(least)
+        batches = self.embedder.embed_batches(texts)
+        try:
+            async for batch in batches:
+                yield batch
+                await self.meter.settle(day, least)
+                day = await self.meter.budget.reserve(least)
+        finally:
+            if isinstance(batches, AsyncGenerator):
+                await batches.aclose()
+            await self.meter.settle(day)
+
+    async def embed_query(self, text: str) -> Vector:
+        async with self.meter.call(_to_read(text)):
+            return await self.embedder.embed_query(text)
+
+
+@dataclass(frozen=True, slots=True)
+class MeteredReranker:
+    """A `Reranker` whose calls are charged."""
+
+    reranker: Reranker
+    meter: Meter
+
+    async def rerank(
+        self, question: str, texts: Sequence[str], top_n: int
+    ) -> list[tuple[int, float]]:
+        async with self.meter.call(Units(searches=ceil(len(texts) / _TEXTS_PER_SEARCH))):
+            return await self.reranker.rerank(question, texts, top_n)
+
+
+@dataclass(frozen=True, slots=True)
+class MeteredRewriter:
+    """A `QuestionRewriter` whose calls are charged."""
+
+    rewriter: QuestionRewriter
+    meter: Meter
+
+    async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
+        async with self.meter.call(_to_read(question, *(turn.content for turn in history))):
+            return await self.rewriter.rewrite(question, history)
+
+
+@dataclass(frozen=True, slots=True)
+class MeteredGenerator:
+    """A `Generator` whose answers are charged: what their end reports, or else the estimate."""
+
+    generator: Generator
+    budget: Budget
+    price: Price
+    max_tokens: int = 1_000
+    """Of an answer."""
+
+    @property
+    def model(self) -> str:
+        return self.generator.model
+
+    @property
+    def mode(self) -> AnswerMode:
+        return self.generator.mode
+
+    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
+        reserved = self.price.of(self._estimate(request))
+        day = await self.budget.reserve(reserved)
+        begun = False
+        try:
+            async with aclosing(self.generator.generate(request)) as events:
+                async for event in events:
+                    begun = True
+                    if isinstance(event, GeneratedEnd):
+                        used = Units(event.usage.input_tokens, event.usage.output_tokens)
+                        if used != Units():
+                            await self.budget.charge(day, self.price.of(used) - reserved)
+                    yield event
+        except ProviderError:
+            if not begun:
+                await self.budget.charge(day, -reserved)
+            raise
+
+    def _estimate(self, request: GenerationRequest) -> Units:
+        texts = [request.question, *(turn.content for turn in request.history)]
+        context = sum(one.tokens for one in request.context)
+        read = _PROMPT_TOKENS + context + _to_read(*texts).input_tokens
+        return Units(read, self.max_tokens)
+
+
+def _to_read(*texts: str) -> Units:
+    """An estimate of the tokens of texts."""
+    return Units(sum(ceil(len(text.encode()) / _BYTES_PER_TOKEN) for text in texts))
