@@ -25,6 +25,7 @@ from app.api.limits import Capacity, RateLimit, Shares
 from app.api.pages import BOOK_LIST_ROUTES
 from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
+from app.bootstrap.keys import site_keys
 from app.settings import Settings
 
 OpenApplication: TypeAlias = Callable[[Settings], AbstractAsyncContextManager[Application]]
@@ -74,7 +75,8 @@ def create_app(
         redirect_slashes=False,
     )
     problems.install(app)
-    security.install(app, settings)
+    app.state.keys = site_keys(settings)
+    security.install(app, settings, app.state.keys)
     app.include_router(routes.router)
     app.router.routes.extend(widget_routes())
     app.router.routes.extend(site)

@@ -155,6 +155,9 @@ class Settings(BaseSettings):
     allowed_hosts: str = ""
     """Comma-separated host names that requests may name, `*.example` for all subdomains; empty:
     any, since no answer repeats the name."""
+    open: bool = False
+    """Whether everybody may use the API without a key; otherwise, while there are no keys, only
+    this machine may."""
     trusted_proxies: str = ""
     """Comma-separated addresses or networks of trusted proxies: only their `X-Forwarded-For` is
     used."""

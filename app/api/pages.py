@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.api.responses import BookBody, BooksBody
 from app.bootstrap.application import Application
+from app.bootstrap.keys import SqliteSiteKeys
 
 WIDGET_FOLDER = Path(__file__).resolve().parent.parent / "widget"
 
@@ -32,15 +33,16 @@ _EMPTY = (
 )
 
 
-def books_page(found: BooksBody) -> str:
-    """Return the page as HTML, without the chat widget if there is no book."""
+def books_page(found: BooksBody, *, widget: bool = True) -> str:
+    """Return the page as HTML; without `widget` or a book, without the chat widget."""
     template = Template((WIDGET_FOLDER / "books.html").read_text(encoding="utf-8"))
     article = (
         f'<ul class="books">{"".join(map(_book_item, found.books))}</ul>' if found.books else ""
     )
     article += "".join(map(_damaged_book, found.quarantined))
     return template.substitute(
-        article=article or _EMPTY, widget=_widget(len(found.books)) if found.books else ""
+        article=article or _EMPTY,
+        widget=_widget(len(found.books)) if widget and found.books else "",
     )
 
 
@@ -64,7 +66,10 @@ def _widget(books: int) -> str:
 async def home(request: Request) -> Response:
     rag: Application = request.app.state.application
     found = BooksBody.of(await rag.index.books(), await rag.index.damaged())
-    return HTMLResponse(books_page(found))
+    keys: SqliteSiteKeys = request.app.state.keys
+    # Only hashes of keys are stored: where the API wants one, this page has none to send.
+    widget = rag.settings.open or not keys.all()
+    return HTMLResponse(books_page(found, widget=widget))
 
 
 BOOK_LIST_ROUTES = (Route("/", home),)

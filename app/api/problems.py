@@ -20,6 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from app.domain.errors import (
+    BookNotAllowed,
     BookNotFound,
     ConfigError,
     IndexBusy,
@@ -98,6 +99,7 @@ class ErrorStatus:
 _STATUSES: dict[type[RagError], ErrorStatus] = {
     InputError: ErrorStatus(422),
     BookNotFound: ErrorStatus(404),
+    BookNotAllowed: ErrorStatus(403),
     IndexMismatch: ErrorStatus(409),
     IndexBusy: ErrorStatus(409),
     ConfigError: ErrorStatus(500, _MISCONFIGURED),

@@ -11,6 +11,7 @@ from pydantic.json_schema import models_json_schema
 from app.api import sse
 from app.api.answer_runs import AnswerRuns
 from app.api.events import DeltaEvent, SourcesEvent, StartEvent
+from app.api.keys import BEARER, books_for
 from app.api.limits import answer_slot, capacity_of, client_slot
 from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
 from app.api.problems import ErrorEvent, Problem, problem_response, request_id, title_of
@@ -112,10 +113,10 @@ PageAddress = Annotated[
 router = APIRouter()
 
 
-def _ask_request(body: ChatRequest, settings: Settings) -> AskRequest:
+def _ask_request(body: ChatRequest, request: Request, settings: Settings) -> AskRequest:
     return AskRequest(
         question=body.question,
-        filter=_filter(body.book),
+        filter=SearchFilter(books=books_for(request, body.book)),
         history=tuple(turn.to_turn() for turn in body.history),
         page_url=body.page_url,
         scope=body.scope,
@@ -132,10 +133,6 @@ def _bounded(question: str, rag: Application) -> str:
     return question
 
 
-def _filter(book: BookName | None) -> SearchFilter:
-    return SearchFilter(books=(book,) if book else ())
-
-
 @router.post(
     "/v1/chat",
     tags=["answers"],
@@ -148,15 +145,15 @@ def _filter(book: BookName | None) -> SearchFilter:
             "`error`.",
             "content": {sse.MEDIA_TYPE: {"example": _STREAM_EXAMPLE}},
         },
-        **problems(404, 409, 422, 502, 503),
+        **problems(401, 403, 404, 409, 422, 502, 503),
     },
-    dependencies=[Depends(answer_slot)],
+    dependencies=[Depends(BEARER), Depends(answer_slot)],
 )
 async def chat(
     body: ChatRequest, request: Request, rag: Rag, runs: Runs, last_event_id: LastEventId = ""
 ) -> Response | AnswerBody:
     """Answer from the book, each claim with a citation that opens the very paragraph."""
-    ask = _ask_request(body, rag.settings)
+    ask = _ask_request(body, request, rag.settings)
     seconds = rag.settings.answer_timeout_seconds
     with client_slot(capacity_of(request).searches, request):
         if body.stream or sse.MEDIA_TYPE in request.headers.get("accept", ""):
@@ -171,7 +168,8 @@ async def chat(
     "/v1/search",
     tags=["answers"],
     summary="Search without answering",
-    responses=problems(404, 409, 422, 502, 503),
+    responses=problems(401, 403, 404, 409, 422, 502, 503),
+    dependencies=[Depends(BEARER)],
 )
 async def search(body: SearchRequest, request: Request, rag: Rag, runs: Runs) -> SearchBody:
     """Find the chunks of the book that are nearest to the question."""
@@ -179,7 +177,7 @@ async def search(body: SearchRequest, request: Request, rag: Rag, runs: Runs) ->
         question=_bounded(body.question, rag),
         k=body.k,
         mode=body.mode,
-        filter=_filter(body.book),
+        filter=SearchFilter(books=books_for(request, body.book)),
     )
     with client_slot(capacity_of(request).searches, request):
         found = runs.unless_closed(rag.retrieve.search(query))
@@ -188,9 +186,21 @@ async def search(body: SearchRequest, request: Request, rag: Rag, runs: Runs) ->
     return SearchBody(hits=hits, degraded=list(result.degraded))
 
 
-@router.get("/v1/books", tags=["books"], summary="The books of the index", responses=problems(503))
-async def books(rag: Rag) -> BooksBody:
-    return BooksBody.of(await rag.index.books(), await rag.index.damaged())
+@router.get(
+    "/v1/books",
+    tags=["books"],
+    summary="The books of the index",
+    responses=problems(401, 403, 503),
+    dependencies=[Depends(BEARER)],
+)
+async def books(request: Request, rag: Rag) -> BooksBody:
+    """The books that may be asked with the key."""
+    asked = books_for(request, None)
+    found, damaged = await rag.index.books(), await rag.index.damaged()
+    return BooksBody.of(
+        [one for one in found if not asked or one.book in asked],
+        {book: damage for book, damage in damaged.items() if not asked or book in asked},
+    )
 
 
 @router.get(
@@ -198,14 +208,18 @@ async def books(rag: Rag) -> BooksBody:
     tags=["books"],
     summary="The glossary's terms on a page",
     response_model=GlossaryBody,
-    responses=problems(404, 422, 503),
+    responses=problems(401, 403, 404, 422, 503),
+    dependencies=[Depends(BEARER)],
 )
 async def glossary(
     page: PageAddress, request: Request, rag: Rag, book: BookName | None = None
 ) -> Response | GlossaryBody:
     """What to show when a reader points at a term: its definition and where the book gives it."""
-    found = await rag.glossary.on_page(page, book)
-    if found is None:
+    for one in books_for(request, book) or (None,):
+        found = await rag.glossary.on_page(page, one)
+        if found is not None:
+            break
+    else:
         detail = f"no such page in {f'book {book!r}' if book else 'any indexed book'}: {page!r}"
         return problem_response(404, "page_not_found", detail, request_id(request))
     return GlossaryBody(book=found.book, terms=[TermBody.of(term) for term in found.terms])

@@ -11,13 +11,14 @@ from uuid import uuid4
 
 from fastapi import FastAPI
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from app.api.keys import KeyRequired, SiteOrigins
 from app.api.limits import RateLimited, trusted_proxies
 from app.api.problems import problem_response, unexpected
+from app.bootstrap.keys import SqliteSiteKeys
 from app.domain.errors import ConfigError
 from app.settings import Settings
 
@@ -252,24 +253,17 @@ def allowed_hosts(setting: str) -> list[str]:
     return hosts
 
 
-def install(app: FastAPI, settings: Settings) -> None:
+def install(app: FastAPI, settings: Settings, keys: SqliteSiteKeys) -> None:
     """Add the middleware, innermost first. Raises ConfigError."""
     app.add_middleware(HeadAsGet)
     app.add_middleware(BodyLimit)
+    app.add_middleware(KeyRequired, keys=keys, open_to_all=settings.open)
     app.add_middleware(RateLimited)
     app.add_middleware(RequestHead, hosts=allowed_hosts(settings.allowed_hosts))
     app.add_middleware(RequestIds)
-    if origins := allowed_origins(settings.allowed_origins):
-        # The API has no cookies or credentials, so even `*` exposes nothing.
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=origins,
-            allow_credentials=False,
-            allow_methods=["GET", "HEAD", "POST"],
-            allow_headers=["Content-Type", "Accept", "Last-Event-ID"],
-            expose_headers=["X-Request-ID", "Retry-After"],
-            max_age=600,
-        )
+    app.add_middleware(
+        SiteOrigins, keys=keys, allow_origins=allowed_origins(settings.allowed_origins)
+    )
     app.add_middleware(SecurityHeaders)
     app.add_middleware(
         ProxyHeadersMiddleware,

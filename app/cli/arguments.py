@@ -29,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
     _index(commands)
     _links(commands)
     _ledger(commands)
+    _keys(commands)
     _serving(commands)
     return root
 
@@ -191,6 +192,9 @@ def _serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     serve = commands.add_parser("serve", help="serve the API and a page that lists the books")
     serve.add_argument("--host")
     serve.add_argument("--port", type=int)
+    serve.add_argument(
+        "--open", action="store_true", help="let everybody ask without a key (RAG_OPEN)"
+    )
     serve.set_defaults(run="serving.serve")
 
     demo = commands.add_parser("demo", help="ingest the sample book, then serve it")
@@ -209,6 +213,37 @@ def _ledger(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     load.add_argument("book", type=BookId, metavar="BOOK")
     load.add_argument("file", metavar="FILE", type=Path)
     load.set_defaults(run="index_commands.import_ledger")
+
+
+def _keys(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    keys = commands.add_parser("keys", help="add, list or revoke keys that may use the API")
+    actions = keys.add_subparsers(metavar="ACTION", required=True)
+    add = actions.add_parser("add", help="make a key and print it, once")
+    add.add_argument(
+        "--origin",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="a web site whose pages may use the publishable key; repeatable",
+    )
+    add.add_argument(
+        "--book",
+        type=BookId,
+        action="append",
+        default=[],
+        metavar="ID",
+        help="a book that may be asked with the key; repeatable (all books)",
+    )
+    add.add_argument("--secret", action="store_true", help="a secret key for a server")
+    add.add_argument("--label", default="", metavar="TEXT", help="a note for the list")
+    add.add_argument("--json", action="store_true", help="print the key and its facts as JSON")
+    add.set_defaults(run="key_commands.add")
+    listing = actions.add_parser("list", help="list the keys by id")
+    listing.add_argument("--json", action="store_true", help="print a JSON object a line")
+    listing.set_defaults(run="key_commands.listing")
+    revoke = actions.add_parser("revoke", help="make a key invalid")
+    revoke.add_argument("id", metavar="ID", help="of the list")
+    revoke.set_defaults(run="key_commands.revoke")
 
 
 def _source(command: argparse.ArgumentParser, name: str) -> None:

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 
 from app.bootstrap.application import Application, application, storage_warnings
 from app.bootstrap.books import sample_request
+from app.bootstrap.keys import site_keys
 from app.cli.output import TerminalProgress, remark
 from app.domain.errors import ConfigError
 from app.settings import Settings
@@ -17,7 +18,9 @@ from app.settings import Settings
 
 async def serve(arguments: argparse.Namespace, settings: Settings) -> None:
     update = {
-        name: getattr(arguments, name) for name in ("host", "port") if getattr(arguments, name)
+        name: getattr(arguments, name)
+        for name in ("host", "port", "open")
+        if getattr(arguments, name)
     }
     await _serve(settings.model_copy(update=update))
 
@@ -38,9 +41,11 @@ async def _serve(settings: Settings, *, sample: bool = False) -> None:
     # Importing these takes half a second, which other commands should not pay.
     from app.api import demo  # noqa: PLC0415
     from app.api.connections import server  # noqa: PLC0415
+    from app.api.keys import require_keys  # noqa: PLC0415
     from app.api.pages import BOOK_LIST_ROUTES  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415
 
+    require_keys(settings, site_keys(settings))
     _require_free_port(settings)
     async with application(settings) as rag:
 

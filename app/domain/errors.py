@@ -7,6 +7,7 @@ RagError                    the message is for users and never contains a secret
 │   ├── QuestionError       an empty or oversized question
 │   └── UnknownStrategy     no such chunking strategy
 ├── BookNotFound            no such book in the index              CLI exit 2, HTTP 404
+├── BookNotAllowed          the key is for other books             HTTP 403
 ├── ConfigError             settings are missing or contradictory  CLI exit 2, HTTP 500
 ├── IndexMismatch           index made by another model            CLI exit 2, HTTP 409
 ├── IndexBusy               another ingest of the book is running  CLI exit 2, HTTP 409
@@ -68,6 +69,10 @@ class UnknownStrategy(InputError):
 class BookNotFound(RagError):
     code = "book_not_found"
     exit_code = 2
+
+
+class BookNotAllowed(RagError):
+    code = "book_not_allowed"
 
 
 class ConfigError(RagError):

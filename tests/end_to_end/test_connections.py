@@ -230,7 +230,7 @@ def test_only_a_trusted_proxy_says_who_asks(
 ) -> None:
     home = Path(shutil.copytree(owl_home, tmp_path / "rag"))
     settings = offline_settings(
-        home, questions_per_minute=1, questions_burst=1, trusted_proxies=trusted
+        home, questions_per_minute=1, questions_burst=1, trusted_proxies=trusted, open=True
     )
     with serving(settings) as address:
         codes = [

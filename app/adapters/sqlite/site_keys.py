@@ -1,0 +1,83 @@
+"""The keys that may use the API: one SQLite file."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from app.adapters.sqlite.connection import reading, writing
+from app.domain.book_id import BookId
+from app.domain.errors import RagError, StorageError
+from app.domain.site_key import KeyKind, SiteKey
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS keys (
+    digest TEXT PRIMARY KEY, kind TEXT, origins TEXT, books TEXT, label TEXT, created_at TEXT
+) WITHOUT ROWID
+"""
+
+
+class SqliteSiteKeys:
+    """Keys by hash. A running server sees changes by other processes with its next request."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is opened yet; the first `add` creates the file."""
+        self._path = path
+        self._read: tuple[tuple[int, int, int], tuple[SiteKey, ...]] | None = None
+
+    def all(self) -> tuple[SiteKey, ...]:
+        """Return the keys in order of creation; the file is read again only if it changed."""
+        with self._errors():
+            try:
+                stat = self._path.stat()
+            except FileNotFoundError:
+                return ()
+            version = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+            if self._read is None or self._read[0] != version:
+                self._read = (version, self._load())
+            return self._read[1]
+
+    def add(self, key: SiteKey) -> None:
+        values = (
+            key.digest,
+            key.kind,
+            json.dumps(key.origins),
+            json.dumps(key.books),
+            key.label,
+            key.created_at,
+        )
+        with self._errors(), writing(self._path, _SCHEMA) as connection:
+            connection.execute("INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?)", values)
+
+    def remove(self, key: SiteKey) -> None:
+        with self._errors(), writing(self._path, _SCHEMA) as connection:
+            connection.execute("DELETE FROM keys WHERE digest = ?", (key.digest,))
+
+    def _load(self) -> tuple[SiteKey, ...]:
+        query = (
+            "SELECT kind, digest, origins, books, label, created_at "
+            "FROM keys ORDER BY created_at, digest"
+        )
+        with reading(self._path) as connection:
+            return tuple(
+                SiteKey(
+                    KeyKind(kind),
+                    digest,
+                    tuple(json.loads(origins)),
+                    tuple(map(BookId, json.loads(books))),
+                    label,
+                    created_at,
+                )
+                for kind, digest, origins, books, label, created_at in connection.execute(query)
+            )
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError, ValueError, TypeError, RagError) as error:
+            message = f"{self._path}: the keys cannot be read or written: {error}"
+            raise StorageError(message) from error

@@ -1,0 +1,71 @@
+"""Commands on the keys that may use the API: keys add, list, revoke."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+from datetime import UTC, datetime
+
+from app.bootstrap.keys import site_keys
+from app.cli.output import print_json, remark
+from app.domain.errors import InputError
+from app.domain.site_key import KeyKind, SiteKey, checked_origin, digest_of, new_key
+from app.settings import Settings
+
+_LEAST_ID = 4
+"""Digits of an id that `revoke` needs."""
+
+
+async def add(arguments: argparse.Namespace, settings: Settings) -> None:
+    """Print the new key, which is stored nowhere: only its hash is."""
+    kind = KeyKind.SECRET if arguments.secret else KeyKind.PUBLISHABLE
+    if arguments.secret and arguments.origin:
+        message = "a secret key has no origins: it must never reach a browser"
+        raise InputError(message)
+    text = new_key(kind, secrets.token_bytes(32))
+    key = SiteKey(
+        kind,
+        digest_of(text),
+        tuple(dict.fromkeys(map(checked_origin, arguments.origin))),
+        tuple(dict.fromkeys(arguments.book)),
+        arguments.label,
+        datetime.now(UTC).isoformat(timespec="microseconds"),
+    )
+    site_keys(settings).add(key)
+    if arguments.json:
+        print_json({**_shown(key), "key": text})
+    else:
+        remark(f"key {key.id}; it is shown only now:")
+        print(text)
+
+
+async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
+    for key in site_keys(settings).all():
+        if arguments.json:
+            print_json(_shown(key))
+            continue
+        where = " ".join(key.origins) or "servers"
+        books = " ".join(key.books) or "all books"
+        print(f"{key.id}  {key.kind.name.lower():11}  {where}  {books}  {key.label}".rstrip())
+
+
+async def revoke(arguments: argparse.Namespace, settings: Settings) -> None:
+    keys = site_keys(settings)
+    enough = len(arguments.id) >= _LEAST_ID
+    found = [one for one in keys.all() if enough and one.digest.startswith(arguments.id)]
+    if len(found) != 1:
+        message = f"{len(found)} keys have the id {arguments.id!r}; see `textbook-rag keys list`"
+        raise InputError(message)
+    keys.remove(found[0])
+    remark(f"key {found[0].id} is revoked: the next request with it is refused")
+
+
+def _shown(key: SiteKey) -> dict[str, object]:
+    return {
+        "id": key.id,
+        "kind": key.kind.name.lower(),
+        "origins": key.origins,
+        "books": key.books,
+        "label": key.label,
+        "created_at": key.created_at,
+    }

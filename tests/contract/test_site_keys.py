@@ -1,0 +1,201 @@
+"""Who may use the API: keys, their origins and their books."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.domain.book_id import BookId
+from app.domain.document import Site
+from app.domain.errors import InputError
+from app.domain.site_key import checked_origin
+from app.services.ingest import IngestRequest
+from tests.command_line import Run
+from tests.owl_server import BOOK, ORIGIN, QUESTION, assert_problem
+from tests.serving import ingest, offline_settings, serving
+
+OTHER = "https://bats.example"
+
+
+@pytest.fixture
+def two_books(owl_home: Path, home: Path, tmp_path: Path) -> Path:
+    """A state folder with the books owls and bats."""
+    state = Path(shutil.copytree(owl_home, home / "state"))
+    (tmp_path / "bats.md").write_text(BOOK.replace("owl", "bat").replace("Owl", "Bat"), "utf-8")
+    request = IngestRequest(tmp_path, book=BookId("bats"), site=Site.PLAIN, base_url=OTHER)
+    ingest(offline_settings(state), request)
+    return state
+
+
+@pytest.fixture
+def client(two_books: Path) -> Iterator[httpx.Client]:
+    with (
+        serving(offline_settings(two_books)) as address,
+        httpx.Client(base_url=address, timeout=30) as client,
+    ):
+        yield client
+
+
+def added(run: Run, *options: str) -> str:
+    """Return a new key."""
+    key: str = run("keys", "add", *options, "--json").json()["key"]
+    return key
+
+
+def bearer(key: str, **headers: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}", **headers}
+
+
+def ask(client: httpx.Client, headers: dict[str, str], **fields: str) -> httpx.Response:
+    return client.post("/v1/chat", json={"question": QUESTION, **fields}, headers=headers)
+
+
+FORWARDED = [
+    {"X-Forwarded-For": "127.0.0.1"},
+    {"Forwarded": "for=127.0.0.1"},
+    {"X-Real-IP": "127.0.0.1"},
+    {"Via": "1.1 proxy"},
+]
+
+
+@pytest.mark.parametrize("headers", FORWARDED, ids=str)
+def test_without_keys_this_machine_asks_and_nobody_through_it(
+    client: httpx.Client, headers: dict[str, str]
+) -> None:
+    assert ask(client, {}).status_code == 200
+    response = ask(client, headers)
+    assert_problem(response, 401, "key_required")
+    assert response.headers["www-authenticate"] == "Bearer"
+
+
+def test_an_open_server_asks_for_no_key_but_checks_one(two_books: Path) -> None:
+    with (
+        serving(offline_settings(two_books, open=True)) as address,
+        httpx.Client(base_url=address) as client,
+    ):
+        assert ask(client, FORWARDED[0]).status_code == 200
+        assert_problem(ask(client, bearer("pk_0")), 401, "key_unknown")
+
+
+def test_a_publishable_key_is_valid_for_pages_of_its_origins(
+    run: Run, client: httpx.Client
+) -> None:
+    key = added(run, "--origin", ORIGIN + "/", "--origin", "http://127.0.0.1:3000")
+    assert_problem(ask(client, {}), 401, "key_required")
+    assert_problem(ask(client, bearer(key[:-1])), 401, "key_unknown")
+    assert_problem(ask(client, {"Authorization": f"Basic {key}"}), 401, "key_unknown")
+    assert ask(client, bearer(key, Origin=ORIGIN)).status_code == 200
+    assert ask(client, bearer(key, Origin="http://127.0.0.1:3000")).status_code == 200
+    for page in (ORIGIN, f"{ORIGIN}/docs/page?x=1"):
+        assert client.get("/v1/books", headers=bearer(key, Referer=page)).status_code == 200
+    for origin in ("https://evil.example", f"{ORIGIN}.evil.example", "null", "http://book.example"):
+        refused = ask(client, bearer(key, Origin=origin, Referer=f"{ORIGIN}/"))
+        assert_problem(refused, 403, "origin_not_allowed")
+    assert_problem(ask(client, bearer(key)), 403, "origin_not_allowed")
+    for open_path in ("/healthz", "/readyz", "/v1/openapi.json", "/v1/docs", "/"):
+        assert client.get(open_path).status_code == 200
+    assert "<script" not in client.get("/").text
+
+
+def test_pages_of_a_keys_origin_may_send_it(run: Run, client: httpx.Client) -> None:
+    asked = {
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization, content-type",
+    }
+    for allowed in (False, True):
+        response = client.options("/v1/chat", headers={"Origin": ORIGIN, **asked})
+        assert (response.status_code == 200) == allowed
+        assert response.headers.get("access-control-allow-origin") == (ORIGIN if allowed else None)
+        if not allowed:
+            added(run, "--origin", ORIGIN)
+
+
+def test_a_secret_key_needs_no_origin(run: Run, client: httpx.Client) -> None:
+    assert ask(client, bearer(added(run, "--secret"))).status_code == 200
+    assert run("keys", "add", "--secret", "--origin", ORIGIN).code == 2
+
+
+def test_a_key_asks_its_own_books_only(run: Run, client: httpx.Client) -> None:
+    headers = bearer(added(run, "--origin", ORIGIN, "--book", "owls"), Origin=ORIGIN)
+    assert ask(client, headers, book="owls").status_code == 200
+    page = {"page": f"{OTHER}/bats"}
+    refused = [
+        ask(client, headers, book="bats"),
+        client.post("/v1/search", json={"question": "bat", "book": "bats"}, headers=headers),
+        client.get("/v1/glossary", params={**page, "book": "bats"}, headers=headers),
+    ]
+    for response in refused:
+        assert_problem(response, 403, "book_not_allowed")
+    hits = client.post("/v1/search", json={"question": "bat", "k": 20}, headers=headers)
+    assert {hit["book"] for hit in hits.json()["hits"]} == {"owls"}
+    told = ask(client, headers, page_url=f"{OTHER}/bats").json()
+    assert {one["book"] for one in told["citations"]} == {"owls"}
+    assert all(one["url"].startswith(ORIGIN) for one in told["sources"])
+    books = client.get("/v1/books", headers=headers).json()["books"]
+    assert [book["id"] for book in books] == ["owls"]
+    assert client.get("/v1/glossary", params={"page": "/owls"}, headers=headers).json()["terms"]
+    assert_problem(client.get("/v1/glossary", params=page, headers=headers), 404, "page_not_found")
+
+
+def test_a_revoked_key_is_refused_at_once(run: Run, client: httpx.Client) -> None:
+    kept, key = added(run, "--secret"), added(run, "--secret", "--label", "the old one")
+    assert ask(client, bearer(key)).status_code == 200
+    shown = run("keys", "list", "--json").lines()
+    assert [one["label"] for one in shown] == ["", "the old one"]
+    assert run("keys", "revoke", shown[1]["id"]).code == 0
+    assert_problem(ask(client, bearer(key)), 401, "key_unknown")
+    assert ask(client, bearer(kept)).status_code == 200
+    assert run("keys", "revoke", shown[1]["id"]).code == 2
+
+
+def test_keys_are_random_and_only_their_hashes_are_kept(run: Run, home: Path) -> None:
+    keys = [added(run, "--origin", ORIGIN) for _ in range(2)]
+    assert len(set(keys)) == 2
+    stored = (home / "state/keys.sqlite").read_bytes()
+    listed = run("keys", "list").out
+    for key in keys:
+        assert (key[:3], len(bytes.fromhex(key[3:]))) == ("pk_", 32)
+        assert key[3:].encode() not in stored
+        assert key not in listed
+
+
+def test_a_damaged_file_of_keys_lets_nobody_in(client: httpx.Client, two_books: Path) -> None:
+    (two_books / "keys.sqlite").write_bytes(b"no database" * 100)
+    assert_problem(ask(client, {}), 503, "storage_failed")
+
+
+@pytest.mark.parametrize(
+    "origin", ["book.example", "https://", "ftp://a.example", "https://a/b", "*"]
+)
+def test_an_origin_that_is_none_is_refused(run: Run, origin: str) -> None:
+    refused = run("keys", "add", "--origin", origin)
+    assert (refused.code, refused.out) == (2, "")
+    with pytest.raises(InputError, match="not an origin"):
+        checked_origin(origin)
+
+
+def test_an_origin_is_as_browsers_send_it() -> None:
+    assert checked_origin("HTTPS://Book.Example:443/") == "https://book.example"
+
+
+def test_a_publishable_key_needs_an_origin(run: Run) -> None:
+    assert run("keys", "add").code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "environment"),
+    [(["--host", "0.0.0.0"], {}), ([], {"RAG_TRUSTED_PROXIES": "127.0.0.1"})],
+    ids=["another address", "behind a proxy"],
+)
+def test_a_server_for_others_wants_a_key_or_open(
+    run: Run, options: list[str], environment: dict[str, str]
+) -> None:
+    refused = run("serve", *options, **environment)
+    assert refused.code == 2
+    (line,) = refused.err.splitlines()
+    assert "textbook-rag keys add" in line
+    assert "--open" in line
