@@ -7,7 +7,8 @@ import json
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from app.domain.answer import Answer, AnswerMode, Finished, Started
+from app.domain.answer import Answer, AnswerMode, Citation, Finished, Started, TextDelta
+from app.domain.book_id import BookId
 from tests.browsing import CHROMIUM, CITED, ask, fulfill, restore, stream, turn
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium or Chrome on PATH")
@@ -283,6 +284,16 @@ def test_the_conversation_is_there_in_another_tab(browser: Browser, site: str) -
     second.keyboard.press("Control+i")
     expect(second.locator(".tbr-question")).to_have_text(QUESTION)
     context.close()
+
+
+def test_a_screen_reader_hears_the_answer_once_with_its_sources(page: Page, site: str) -> None:
+    place = ("p-1", "/docs/a", "Owls", ("Owls",), "q", BookId(BOOK), "f.md", ())
+    text = "**Owls** hunt."
+    answer = Answer(text, AnswerMode.GENERATED, citations=(Citation(1, 0, len(text), *place),))
+    fulfill(page, Started(answer.mode, ()), TextDelta(text), Finished(answer))
+    page.goto(site + PAGE)
+    ask(page, QUESTION)
+    expect(page.locator(".tbr-panel > [role=status]")).to_have_text("Owls hunt. Source 1: Owls")
 
 
 def test_an_answer_is_copied_with_the_addresses_of_its_sources(browser: Browser, site: str) -> None:

@@ -170,7 +170,7 @@ export class Store {
     turn.done = true;
     turn.notice = "";
     this.running = null;
-    this.status = turn.error || turn.answer;
+    this.status = turn.error || spoken(turn);
     this.session.save();
     this.session.tell();
     this.changed();
@@ -212,6 +212,13 @@ export class Store {
   private makeWay(): void {
     if (this.open && !docks()) this.setOpen(false);
   }
+}
+
+/** The answer for a screen reader: without Markdown's marks, its sources named. */
+function spoken(turn: Turn): string {
+  const text = turn.answer.replace(/\]\([^)]*\)/g, "").replace(/[*_`#>|[\]$]+/g, " ");
+  const titles = new Set(turn.citations.map(({ index, title }) => t("source", { index, title })));
+  return [text, ...titles].join("\n").replace(/[^\S\n]+/g, " ").trim();
 }
 
 /** Whether the window has room for the panel beside the text. */
