@@ -21,8 +21,9 @@ from starlette.routing import BaseRoute
 
 from app.api import problems, routes, security
 from app.api.answer_runs import AnswerRuns
-from app.api.limits import Capacity, RateLimit, Shares
+from app.api.limits import Capacity, RateLimit, Shares, daily
 from app.api.pages import BOOK_LIST_ROUTES
+from app.api.quotas import quotas
 from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
 from app.bootstrap.keys import site_keys
@@ -87,6 +88,8 @@ def create_app(
 def _set_state(app: FastAPI, settings: Settings) -> None:
     app.state.answer_runs = AnswerRuns(public_url=settings.public_url)
     app.state.rate_limit = RateLimit(settings.questions_per_minute, settings.questions_burst)
+    app.state.daily_limit = daily(settings.questions_per_day)
+    app.state.quotas = quotas(settings)
     app.state.capacity = Capacity(
         Shares(settings.answers_at_once), Shares(settings.searches_at_once)
     )

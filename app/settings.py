@@ -166,6 +166,15 @@ class Settings(BaseSettings):
     0: no limit."""
     questions_burst: int = Field(300, ge=1)
     """Questions from one address at once."""
+    questions_per_day: int = Field(10_000, ge=0)
+    """Questions from one address a day, all of them at once at most. 0: no limit."""
+    key_questions_per_minute: int = Field(0, ge=0)
+    """This and the next five: for each key, and for each book, whoever asks. 0: no limit."""
+    key_questions_per_day: int = Field(0, ge=0)
+    key_answers_at_once: int = Field(0, ge=0)
+    book_questions_per_minute: int = Field(0, ge=0)
+    book_questions_per_day: int = Field(0, ge=0)
+    book_answers_at_once: int = Field(0, ge=0)
     answers_at_once: int = Field(256, ge=2)
     """Responses being sent at a time; one address has at most half of them."""
     searches_at_once: int = Field(64, ge=2)

@@ -74,6 +74,7 @@ MAX_BUCKETS = 20_000
 """Limit on stored buckets; the least recently used are dropped, which makes them full."""
 SUBSCRIBERS_A_SITE = 8
 """A site's allowance, in multiples of a subscriber's."""
+MINUTES_A_DAY = 24 * 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,11 @@ CHARGES: Mapping[str, Charge] = MappingProxyType(
 )
 READING = Charge("reading", 0.1)
 """Cost of all other paths: glossary, citations, lists, pages, unknown paths."""
+
+
+def daily(questions: int, clock: Callable[[], float] = time.monotonic) -> RateLimit:
+    """A limit of so many questions a day; 0: no limit. What is used comes back evenly."""
+    return RateLimit(questions / MINUTES_A_DAY, max(1, questions), clock)
 
 
 @dataclass(slots=True)
@@ -121,11 +127,17 @@ class RateLimit:
 
     def admit(self, address: str, charge: Charge) -> float:
         """Take the cost and return 0, or return the seconds until the bucket has enough."""
+        # The subscriber comes last: for IPv4 both keys are equal.
+        return self.take({site(address): SUBSCRIBERS_A_SITE, subscriber(address): 1}, charge)
+
+    def take(self, allowances: Mapping[str, int], charge: Charge) -> float:
+        """Take the cost from the buckets of all these clients, or from none, as `admit` does.
+
+        `allowances` are the clients' capacities, in multiples of `burst`.
+        """
         if not self.per_minute:
             return 0.0
         now = self.clock()
-        # The subscriber comes last: for IPv4 both keys are equal.
-        allowances = {site(address): SUBSCRIBERS_A_SITE, subscriber(address): 1}
         costs = {
             (charge.kind, client): min(1.0, charge.questions / self.burst / times)
             for client, times in allowances.items()
@@ -157,7 +169,10 @@ class RateLimited:
             request = Request(scope)
             limit: RateLimit = request.app.state.rate_limit
             charge = CHARGES.get(scope["path"], READING)
-            wait = limit.admit(client_of(request), charge)
+            address = client_of(request)
+            wait = limit.admit(address, charge)
+            if not wait and charge.kind == "questions":
+                wait = request.app.state.daily_limit.admit(address, charge)
             if wait:
                 detail = f"too many requests from your address; try again in {wait:.1f} s"
                 response = problem_response(

@@ -34,6 +34,7 @@ from app.domain.errors import (
     RagError,
     ShuttingDown,
     StorageError,
+    TooManyRequests,
 )
 
 log = logging.getLogger(__name__)
@@ -103,6 +104,7 @@ _STATUSES: dict[type[RagError], ErrorStatus] = {
     IndexMismatch: ErrorStatus(409),
     IndexBusy: ErrorStatus(409),
     ConfigError: ErrorStatus(500, _MISCONFIGURED),
+    TooManyRequests: ErrorStatus(429),
     Overloaded: ErrorStatus(503, "Too many questions at once. Try again in a moment."),
     ShuttingDown: ErrorStatus(503, "The server is being restarted. Try again in a moment."),
     StorageError: ErrorStatus(503, "The index cannot be read just now. Try again in a moment."),
@@ -114,6 +116,15 @@ _STATUSES: dict[type[RagError], ErrorStatus] = {
     ),
     RagError: ErrorStatus(500, _UNEXPECTED),
 }
+
+
+_WITH_RETRY = (
+    ProviderRateLimited,
+    ProviderUnavailable,
+    Overloaded,
+    TooManyRequests,
+    ShuttingDown,
+)
 
 
 def status_of(error: RagError) -> ErrorStatus:
@@ -129,7 +140,7 @@ def request_id(request: Request) -> str:
 
 
 def retry_after(error: Exception) -> float | None:
-    if isinstance(error, ProviderRateLimited | ProviderUnavailable | Overloaded | ShuttingDown):
+    if isinstance(error, _WITH_RETRY):
         return error.retry_after
     return None
 

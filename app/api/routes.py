@@ -15,6 +15,7 @@ from app.api.keys import BEARER, books_for
 from app.api.limits import answer_slot, capacity_of, client_slot
 from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
 from app.api.problems import ErrorEvent, Problem, problem_response, request_id, title_of
+from app.api.quotas import chat_quota, search_quota
 from app.api.requests import BookName, ChatRequest, SearchRequest
 from app.api.responses import (
     AnswerBody,
@@ -147,7 +148,7 @@ def _bounded(question: str, rag: Application) -> str:
         },
         **problems(401, 403, 404, 409, 422, 502, 503),
     },
-    dependencies=[Depends(BEARER), Depends(answer_slot)],
+    dependencies=[Depends(BEARER), Depends(answer_slot), Depends(chat_quota)],
 )
 async def chat(
     body: ChatRequest, request: Request, rag: Rag, runs: Runs, last_event_id: LastEventId = ""
@@ -169,7 +170,7 @@ async def chat(
     tags=["answers"],
     summary="Search without answering",
     responses=problems(401, 403, 404, 409, 422, 502, 503),
-    dependencies=[Depends(BEARER)],
+    dependencies=[Depends(BEARER), Depends(search_quota)],
 )
 async def search(body: SearchRequest, request: Request, rag: Rag, runs: Runs) -> SearchBody:
     """Find the chunks of the book that are nearest to the question."""

@@ -12,6 +12,7 @@ RagError                    the message is for users and never contains a secret
 ├── IndexMismatch           index made by another model            CLI exit 2, HTTP 409
 ├── IndexBusy               another ingest of the book is running  CLI exit 2, HTTP 409
 ├── Overloaded              too many requests at once              HTTP 503, retry_after
+├── TooManyRequests         a key or book is over its limit        HTTP 429, retry_after
 ├── ShuttingDown            the server stopped before the answer   HTTP 503, retry_after
 ├── StorageError            disk or index store failed             CLI exit 1, HTTP 503
 │   └── IndexUnreadable     damaged or of another version          the next ingest replaces it
@@ -94,6 +95,16 @@ class Overloaded(RagError):
     """`retry_after` in seconds."""
 
     code = "overloaded"
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class TooManyRequests(RagError):
+    """`retry_after` in seconds."""
+
+    code = "too_many_requests"
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)

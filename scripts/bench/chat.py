@@ -85,7 +85,11 @@ def run_server() -> None:
     app.bootstrap.providers.default_limits = lambda *_: RateLimits()  # type: ignore[attr-defined]
     crowd = 10_000  # all readers have one address
     settings = Settings(
-        _env_file=None, questions_per_minute=0, answers_at_once=crowd, searches_at_once=crowd
+        _env_file=None,
+        questions_per_minute=0,
+        questions_per_day=0,
+        answers_at_once=crowd,
+        searches_at_once=crowd,
     )
     uvicorn.run(create_app(settings), host="127.0.0.1", port=settings.port, log_level="warning")
 
