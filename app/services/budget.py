@@ -56,8 +56,8 @@ class SpendingStore(Protocol):
         """
         ...
 
-    async def add(self, day: date, usd: float) -> None:
-        """Add an amount, which may be negative."""
+    async def add(self, day: date, usd: float) -> Spent:
+        """Add an amount, which may be negative; return what is spent then."""
         ...
 
     async def first_notice(self, day: date, name: str) -> bool:
@@ -93,8 +93,7 @@ class Budget:
         try:
             admitted = await self.store.reserve(day, usd, self.limits)
             if not admitted and await self.store.first_notice(day, "spent"):
-                fields = await self._fields(day)
-                _log.error("budget.spent", extra=fields)
+                _log.error("budget.spent", extra=self._fields(await self.store.spent(day)))
         except StorageError as error:
             _log.error("budget.not_counted", extra={"reason": str(error)})
             if self.day is None and self.month is None:
@@ -108,8 +107,7 @@ class Budget:
     async def charge(self, day: date, usd: float) -> None:
         """Add the amount to what was spent; log a warning above WARNING_SHARE, once a day."""
         try:
-            await self.store.add(day, usd)
-            fields = await self._fields(day)
+            fields = self._fields(await self.store.add(day, usd))
             near = any(
                 limit is not None and fields[f"spent_{name}"] >= WARNING_SHARE * limit
                 for name, limit in (("day", self.day), ("month", self.month))
@@ -119,8 +117,7 @@ class Budget:
         except StorageError as error:
             _log.error("budget.not_counted", extra={"reason": str(error)})
 
-    async def _fields(self, day: date) -> dict[str, float]:
-        spent = await self.store.spent(day)
+    def _fields(self, spent: Spent) -> dict[str, float]:
         fields = {"spent_day": round(spent.day, 6), "spent_month": round(spent.month, 6)}
         limits = {"RAG_BUDGET_DAY": self.day, "RAG_BUDGET_MONTH": self.month}
         return fields | {name: limit for name, limit in limits.items() if limit is not None}

@@ -32,20 +32,31 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def writing(path: Path, schema: str, *, wal: bool = False) -> Iterator[sqlite3.Connection]:
-    """Open a file in one transaction; create it and its `schema` if missing.
+    """Open a file in one transaction as `open_to_write` does, and close it at the end."""
+    with closing(open_to_write(path, schema, wal=wal)) as connection, connection:
+        yield connection
+
+
+def open_to_write(path: Path, schema: str, *, wal: bool = False) -> sqlite3.Connection:
+    """Open a file; create it and its `schema` if missing. The connection is for one thread at a
+    time, though not always the same.
 
     With a write-ahead log, readers continue while another process writes, and a crash loses no
     committed transaction.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with closing(_open(path, "rwc")) as connection, connection:
+    connection = _open(path, "rwc")
+    try:
         if wal:
             # It does not wait for its lock: another process may be switching just now.
             with suppress(sqlite3.OperationalError):
                 connection.execute("pragma journal_mode = wal")
             connection.execute("pragma synchronous = normal")
         connection.executescript(schema)
-        yield connection
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
 
 
 def integrity(connection: sqlite3.Connection) -> list[str]:
@@ -55,4 +66,5 @@ def integrity(connection: sqlite3.Connection) -> list[str]:
 
 
 def _open(path: Path, mode: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, timeout=BUSY_SECONDS)
+    address = f"{path.resolve().as_uri()}?mode={mode}"
+    return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, check_same_thread=False)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
+from threading import Lock
 from typing import TypeVar
 
-from app.adapters.sqlite.connection import writing
+from app.adapters.sqlite.connection import open_to_write
 from app.domain.errors import StorageError
 from app.services.budget import Spent
 
@@ -24,11 +26,21 @@ T = TypeVar("T")
 
 
 class SqliteSpending:
-    """Implements `SpendingStore`; safe in several threads and processes."""
+    """Implements `SpendingStore`; safe in several threads and processes.
+
+    One connection stays open: SQLite writes the log back into the file when the last one closes,
+    which would cost each provider call milliseconds.
+    """
 
     def __init__(self, path: Path) -> None:
         """Nothing is opened yet; the first call creates the file."""
         self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._lock = Lock()
+
+    def __del__(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
 
     async def spent(self, day: date) -> Spent:
         return await self._run(lambda connection: _spent(connection, day))
@@ -44,8 +56,12 @@ class SqliteSpending:
 
         return await self._run(work)
 
-    async def add(self, day: date, usd: float) -> None:
-        await self._run(lambda connection: _add(connection, day, usd))
+    async def add(self, day: date, usd: float) -> Spent:
+        def work(connection: sqlite3.Connection) -> Spent:
+            _add(connection, day, usd)
+            return _spent(connection, day)
+
+        return await self._run(work)
 
     async def first_notice(self, day: date, name: str) -> bool:
         query = "INSERT OR IGNORE INTO notices VALUES (?, ?)"
@@ -56,13 +72,21 @@ class SqliteSpending:
         return await asyncio.to_thread(self._in_transaction, work)
 
     def _in_transaction(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        try:
-            with writing(self._path, _SCHEMA, wal=True) as connection:
-                connection.execute("BEGIN IMMEDIATE")
-                return work(connection)
-        except (sqlite3.Error, OSError) as error:
-            message = f"{self._path}: what was spent cannot be counted: {error}"
-            raise StorageError(message) from error
+        with self._lock:
+            try:
+                if self._connection is None:
+                    self._connection = open_to_write(self._path, _SCHEMA, wal=True)
+                with self._connection as connection:
+                    connection.execute("BEGIN IMMEDIATE")
+                    return work(connection)
+            except (sqlite3.Error, OSError) as error:
+                # The next call opens the file anew: it may have been mended or moved.
+                if self._connection is not None:
+                    with suppress(sqlite3.Error):
+                        self._connection.close()
+                    self._connection = None
+                message = f"{self._path}: what was spent cannot be counted: {error}"
+                raise StorageError(message) from error
 
 
 def _spent(connection: sqlite3.Connection, day: date) -> Spent:
