@@ -20,6 +20,7 @@ from app.api.limits import RateLimited, trusted_proxies
 from app.api.problems import problem_response, unexpected
 from app.bootstrap.keys import SqliteSiteKeys
 from app.domain.errors import ConfigError
+from app.services.recording import recording
 from app.settings import Settings
 
 MAX_HEAD_BYTES = 16 * 1024
@@ -75,7 +76,9 @@ class SecurityHeaders:
 
 
 class RequestIds:
-    """Gives each request an id and turns unexpected exceptions into problem responses."""
+    """Gives each request an id and a recording, and turns unexpected exceptions into problem
+    responses.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -95,15 +98,16 @@ class RequestIds:
                 MutableHeaders(scope=message)["X-Request-ID"] = request_id
             await send(message)
 
-        try:
-            await self._app(scope, receive, send_with_id)
-        except ClientDisconnect:
-            return
-        except Exception as error:
-            response = unexpected(error, request_id)
-            if started:
-                raise
-            await response(scope, receive, send_with_id)
+        with recording(request_id):
+            try:
+                await self._app(scope, receive, send_with_id)
+            except ClientDisconnect:
+                return
+            except Exception as error:
+                response = unexpected(error, request_id)
+                if started:
+                    raise
+                await response(scope, receive, send_with_id)
 
 
 class RequestHead:

@@ -22,6 +22,16 @@ class Units:
             self.searches + other.searches,
         )
 
+    def __sub__(self, other: Units) -> Units:
+        return Units(
+            self.input_tokens - other.input_tokens,
+            self.output_tokens - other.output_tokens,
+            self.searches - other.searches,
+        )
+
+
+NOTHING = Units()
+
 
 @dataclass(slots=True)
 class Bill:

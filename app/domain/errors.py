@@ -130,7 +130,24 @@ class IndexUnreadable(StorageError):
 
 
 class ProviderError(RagError):
+    """`retry_after` in seconds, if the provider named a time; `status` is its HTTP status."""
+
     code = "provider_failed"
+
+    def __init__(
+        self,
+        message: str,
+        retry_after: float | None = None,
+        *,
+        status: int | None = None,
+        said: str = "",
+    ) -> None:
+        """`said` is what the provider said, which may quote the input: it is not logged."""
+        super().__init__(f"{message}: {said}" if said else message)
+        self.reason = message
+        self.said = said
+        self.retry_after = retry_after
+        self.status = status
 
 
 class ProviderAuthError(ProviderError):
@@ -139,13 +156,7 @@ class ProviderAuthError(ProviderError):
 
 
 class ProviderRateLimited(ProviderError):
-    """`retry_after` in seconds, if the provider named one."""
-
     code = "provider_rate_limited"
-
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
 
 
 class BudgetSpent(ProviderRateLimited):
@@ -159,10 +170,4 @@ class ProviderRejected(ProviderError):
 
 
 class ProviderUnavailable(ProviderError):
-    """`retry_after` in seconds, if the provider named one."""
-
     code = "provider_unavailable"
-
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after

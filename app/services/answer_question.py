@@ -32,6 +32,7 @@ from app.services.consultation import Consultation, ConsultBook
 from app.services.follow_ups import SuggestFollowUps
 from app.services.generators import FallbackGenerator, GeneratedEnd, Generator
 from app.services.quote_links import LinkQuotes
+from app.services.recording import current, stage
 from app.services.written_answer import WrittenAnswer, refusal, refused, source_of
 
 SEARCHES_AT_ONCE = 24
@@ -90,21 +91,38 @@ class AnswerQuestion:
         after the generator has started to write. The mode in Started is planned, the one in
         Finished is final.
         """
+        record = current()
+        async with aclosing(self._stream(request)) as events:
+            async for event in events:
+                if record is not None:
+                    if isinstance(event, Finished):
+                        record.answer = event.answer
+                    elif record.first_text_ms is None and isinstance(event, TextDelta):
+                        record.first_text_ms = record.ms
+                yield event
+
+    async def _stream(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
         self._check(request.question)
         if reply := small_talk_reply(request.question):
             for event in _reply(reply, AnswerMode.SMALL_TALK):
                 yield event
             return
         history = recent(request.history, self.history_tokens, self.count_tokens)
-        async with self._turns:
+        with stage("queue"):
+            await self._turns.acquire()
+        try:
             read = await self._consult(replace(request, history=history))
+        finally:
+            self._turns.release()
         if isinstance(read, Clarification):
             for event in _reply(read.text, AnswerMode.CLARIFICATION, read.sources):
                 yield event
             return
         async with aclosing(self._answered(read)) as events:
             async for event in events:
-                yield await self._completed(await self.links.event(event), read)
+                with stage("links"):
+                    linked = await self.links.event(event)
+                yield await self._completed(linked, read)
 
     async def _consult(self, request: AskRequest) -> Consultation | Clarification:
         """The context for the question, or the part of the book that it requests."""
@@ -216,8 +234,9 @@ class AnswerQuestion:
             return event
         cited = {(one.book, one.file) for one in event.answer.citations}
         near = sorted(read.hits, key=lambda hit: (hit.chunk.book, hit.chunk.file) not in cited)
-        async with self._turns:
-            questions = await self.suggest.after(read.analysis, near, read.scope)
+        with stage("follow_ups"):
+            async with self._turns:
+                questions = await self.suggest.after(read.analysis, near, read.scope)
         return Finished(replace(event.answer, follow_ups=questions))
 
     def _verifier(self, read: Consultation, question: str) -> Verifier:
@@ -241,8 +260,14 @@ async def _events(
         for first in writing.start():
             yield first
     async with aclosing(generator.generate(writing.read.generation)) as events:
-        async for event in events:
-            for shown in writing.take(event):
+        while True:
+            with stage("generation"):
+                event = await anext(events, None)
+            if event is None:
+                break
+            with stage("verification"):
+                verified = list(writing.take(event))
+            for shown in verified:
                 yield shown
             if isinstance(event, GeneratedEnd):
                 return

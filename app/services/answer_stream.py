@@ -86,14 +86,17 @@ def refused_call(
     message, on one line and short. `retry_after` in seconds.
     """
     if status in {401, 403}:
-        return ProviderAuthError(f"{provider} refused the key: set {key_setting} to a valid one")
+        message = f"{provider} refused the key: set {key_setting} to a valid one"
+        return ProviderAuthError(message, status=status)
     if status == 402:
-        return ProviderAuthError(
-            f"{provider} refused to {action}: the account's spending limit ({said})"
-        )
+        message = f"{provider} refused to {action}: the account's spending limit"
+        return ProviderAuthError(message, status=status, said=said)
     if status == 429:
-        return ProviderRateLimited(f"{provider} allows no more calls now ({said})", retry_after)
+        message = f"{provider} allows no more calls now"
+        return ProviderRateLimited(message, retry_after, status=status, said=said)
     if status in _TRANSIENT or status >= 500 or status < 400:
         # A status below 400 comes with a body that is no JSON: a proxy's page, a cut answer.
-        return ProviderUnavailable(f"{provider} could not {action} (HTTP {status})", retry_after)
-    return ProviderRejected(f"{provider} refused to {action} (HTTP {status}): {said}")
+        message = f"{provider} could not {action} (HTTP {status})"
+        return ProviderUnavailable(message, retry_after, status=status)
+    message = f"{provider} refused to {action} (HTTP {status})"
+    return ProviderRejected(message, status=status, said=said)

@@ -18,11 +18,12 @@ from math import ceil
 from typing import Protocol
 
 from app.domain.answer import AnswerMode
-from app.domain.cost import Bill, Price, Units
+from app.domain.cost import NOTHING, Bill, Price, Units
 from app.domain.errors import BudgetSpent, ProviderError, StorageError
 from app.domain.retrieval.query import Turn, Vector
 from app.services.generators import GeneratedEnd, GenerationRequest, Generator, GeneratorEvent
 from app.services.ports import Embedder, QuestionRewriter, Reranker
+from app.services.recording import billed
 
 _log = logging.getLogger(__name__)
 
@@ -102,10 +103,15 @@ class Budget:
             raise BudgetSpent(message) from error
         if not admitted:
             raise await self._error(day, usd)
+        billed(NOTHING, usd)
         return day
 
-    async def charge(self, day: date, usd: float) -> None:
-        """Add the amount to what was spent; log a warning above WARNING_SHARE, once a day."""
+    async def charge(self, day: date, usd: float, units: Units = NOTHING) -> None:
+        """Add the amount to what was spent; log a warning above WARNING_SHARE, once a day.
+
+        `units` are what it pays for.
+        """
+        billed(units, usd)
         try:
             fields = self._fields(await self.store.add(day, usd))
             near = any(
@@ -142,7 +148,7 @@ class Meter:
     price: Price
     bill: Bill = field(default_factory=Bill)
     """What the adapter reports; the rest of the bill is charged after each call."""
-    _charged: float = 0.0
+    _charged: Units = NOTHING
 
     @asynccontextmanager
     async def call(self, estimate: Units) -> AsyncIterator[None]:
@@ -159,9 +165,8 @@ class Meter:
 
     async def settle(self, day: date, reserved: float = 0.0) -> None:
         """Charge what was billed since the last time, in place of the reserved amount."""
-        total = self.price.of(self.bill.total)
-        due, self._charged = total - self._charged, total
-        await self.budget.charge(day, due - reserved)
+        due, self._charged = self.bill.total - self._charged, self.bill.total
+        await self.budget.charge(day, self.price.of(due) - reserved, due)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +264,7 @@ class MeteredGenerator:
                     if isinstance(event, GeneratedEnd):
                         used = Units(event.usage.input_tokens, event.usage.output_tokens)
                         if used != Units():
-                            await self.budget.charge(day, self.price.of(used) - reserved)
+                            await self.budget.charge(day, self.price.of(used) - reserved, used)
                     yield event
         except ProviderError:
             if not begun:

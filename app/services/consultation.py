@@ -35,6 +35,7 @@ from app.domain.terms import words
 from app.services.answerability import JUDGED_HITS, AnswerabilityScorer
 from app.services.generators import GenerationRequest
 from app.services.page_locator import PageLocator
+from app.services.recording import stage
 from app.services.retrieve import SearchResult
 from app.services.term_upper_bounds import TermUpperBounds
 from app.services.vocabulary import BookVocabulary
@@ -124,8 +125,10 @@ class ConsultBook:
         Misspelled words are corrected before the search. Without a model, a question that would not
         be answered is searched for once more, with its abbreviations written out.
         """
-        page, scope = await self.locate(request)
-        spelled = await self.vocabulary.corrected(request.question, scope.books)
+        with stage("page"):
+            page, scope = await self.locate(request)
+        with stage("spelling"):
+            spelled = await self.vocabulary.corrected(request.question, scope.books)
         read = await self._search(replace(request, question=spelled), scope)
         if spelled != request.question:
             read = replace(read, searched_for=spelled)
@@ -183,14 +186,17 @@ class ConsultBook:
             rewrite=not selection,
         )
         found = await self.retrieve.search(query)
-        analysis = await self._analyse(request, found, scope)
+        with stage("analysis"):
+            analysis = await self._analyse(request, found, scope)
         pool = found.hits if analysis.definition else found.hits[: max(request.k, JUDGED_HITS)]
         read = Consultation(request, scope, found, pool, analysis)
         if not pool:
             return read
-        evidence = [
-            await self.judge.evidence(reading, pool, scope.books) for reading in analysis.readings
-        ]
+        with stage("answerability"):
+            evidence = [
+                await self.judge.evidence(reading, pool, scope.books)
+                for reading in analysis.readings
+            ]
         return replace(
             read,
             exercise=request.exercise or asked_exercise(analysis.own_terms, pool, analysis.terms),
@@ -258,9 +264,10 @@ class ConsultBook:
         solution: list[Chunk] = []
         if read.exercise and request.solutions is Solutions.SHOW:
             solution = await self.places.solution_of(read.exercise, read.scope.books)
-        context = await self.retrieve.context(
-            [*(Hit(one, 1.0) for one in solution), *hits], self.context_tokens
-        )
+        with stage("context"):
+            context = await self.retrieve.context(
+                [*(Hit(one, 1.0) for one in solution), *hits], self.context_tokens
+            )
         solving = frozenset(one.paragraph_id for chunk in solution for one in chunk.passages)
         context = for_solving(context, request.solutions)
         prepared = whole(context, solving) if solving else None

@@ -20,7 +20,7 @@ from app.domain.answering.units import SplitSentences
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
 from app.domain.prompting import NO_ANSWER
 from app.domain.retrieval.query import ContextPassage, Turn
-from app.services.provider_failures import degradation, log_failure
+from app.services.provider_failures import degraded_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,13 +244,12 @@ class FallbackGenerator:
                         nothing = isinstance(event, GeneratedEnd)
                         if nothing and not isinstance(given_up, BudgetSpent):
                             raise given_up
-                        log_failure(_log, "answer.generator_failed", given_up)
+                        failed = degraded_by(_log, "answer.generator_failed", "generator", given_up)
                     elif isinstance(event, GeneratedEnd):
                         yield given_up
                         return
-                    failed = ""
-                    if isinstance(given_up, ProviderError):
-                        failed = degradation("generator", given_up)
+                    else:
+                        failed = ""
                     yield GeneratorReplaced(self.second.mode, failed)
                     written = True
                 if isinstance(event, GeneratedEnd) and isinstance(given_up, GeneratedEnd):

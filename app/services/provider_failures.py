@@ -1,4 +1,4 @@
-"""Logs failures of providers and checks the vectors they send."""
+"""Logs and records failures of providers, and checks the vectors they send."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ import math
 
 from app.domain.errors import BudgetSpent, ProviderAuthError, ProviderError
 from app.domain.retrieval.query import Vector
+from app.services.recording import Failure, current
 
 
-def log_failure(log: logging.Logger, event: str, error: ProviderError) -> None:
-    """Log a failed step of an answer; a refused key is an error, since it is permanent.
+def degraded_by(log: logging.Logger, event: str, step: str, error: ProviderError) -> str:
+    """Log and record the failure of a step; return its entry of `degraded`.
 
-    A spent budget is not logged here: `Budget` logs it once a day.
+    A refused key is an error, since it is permanent. A spent budget is not logged here: `Budget`
+    logs it once a day.
     """
+    record = current()
+    failure = record.failed(step, error) if record else Failure.of(step, error)
     if isinstance(error, BudgetSpent):
-        return
+        return "budget"
     level = logging.ERROR if isinstance(error, ProviderAuthError) else logging.WARNING
-    log.log(level, event, extra={"error": error.code, "reason": str(error)})
-
-
-def degradation(step: str, error: ProviderError) -> str:
-    """The entry of `degraded` for a step that the error ended."""
-    return "budget" if isinstance(error, BudgetSpent) else step
+    fields = {"error": failure.code, "status": failure.status, "reason": failure.reason}
+    log.log(level, event, extra=fields)
+    return step
 
 
 def require_vector(vector: Vector, model: str, dimension: int, of: str) -> None:

@@ -23,6 +23,7 @@ from app.domain.retrieval.query import Turn, Vector
 from app.services.generators import GeneratedEnd, GenerationRequest, Generator, GeneratorEvent
 from app.services.ports import Embedder, QuestionRewriter, Reranker
 from app.services.provider_failures import require_vector
+from app.services.recording import looked_up
 
 _log = logging.getLogger(__name__)
 
@@ -166,6 +167,7 @@ class GuardedEmbedder:
 
     async def embed_query(self, text: str) -> Vector:
         known = self._vectors.get(text)
+        looked_up("question_vectors", hit=known is not None)
         if known is not None:
             return known
         with self.breaker.call():

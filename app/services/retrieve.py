@@ -41,7 +41,9 @@ from app.services.ports import (
     SparseEncoder,
     VectorIndex,
 )
-from app.services.provider_failures import degradation, log_failure, require_vector
+from app.services.provider_failures import degraded_by, require_vector
+from app.services.recording import stage
+from app.services.resilience import in_time
 
 CANDIDATES = 50
 """Chunks taken from each list, and given to the reranker."""
@@ -101,8 +103,9 @@ class Retrieve:
         dense, failed = await self._embed(asked.embedded, query.mode)
         degraded += failed
         limit = max(self.candidates, query.k)
-        found = await self._candidates(query, asked, books, dense, limit)
-        fused = fuse(found, self.fusion, self.dense_weight)
+        with stage("search"):
+            found = await self._candidates(query, asked, books, dense, limit)
+            fused = fuse(found, self.fusion, self.dense_weight)
         reranker = self._reranker_for(query)
         hits = await self._look_closer(query, asked.embedded, fused, reranker)
         degraded += await degraded_books(self.index, query.filter.books)
@@ -163,10 +166,10 @@ class Retrieve:
         degraded: tuple[str, ...] = ()
         if self.rewriter is not None and query.rewrite:
             try:
-                rewritten = await self.rewriter.rewrite(query.question, query.history)
+                with stage("rewrite"):
+                    rewritten = await self.rewriter.rewrite(query.question, query.history)
             except ProviderError as error:
-                log_failure(_log, "retrieve.rewrite_failed", error)
-                degraded = (degradation("rewrite", error),)
+                degraded = (degraded_by(_log, "retrieve.rewrite_failed", "rewrite", error),)
             else:
                 return rewritten_by_model(rewritten, query.question), ()
 
@@ -176,7 +179,8 @@ class Retrieve:
         return standalone(query.question, query.history, count_terms, language), degraded
 
     async def _with_cognates(self, asked: Standalone, books: Sequence[BookManifest]) -> Standalone:
-        found = await self.cognates.of(asked.lexical, books) if self.cognates else ()
+        with stage("cognates"):
+            found = await self.cognates.of(asked.lexical, books) if self.cognates else ()
         if not found:
             return asked
         embedded, lexical = (" ".join([one, *found]) for one in (asked.embedded, asked.lexical))
@@ -188,13 +192,14 @@ class Retrieve:
         if mode is SearchMode.SPARSE:
             return None, ()
         try:
-            vector = await self.embedder.embed_query(question)
+            with stage("embedding"):
+                vector = await self.embedder.embed_query(question)
             require_vector(vector, self.embedder.model, self.embedder.dimension, "a question")
         except ProviderError as error:
             if mode is SearchMode.DENSE:
                 raise
-            log_failure(_log, "retrieve.embedding_failed", error)
-            return None, (degradation("embedding", error),)
+            failed = degraded_by(_log, "retrieve.embedding_failed", "embedding", error)
+            return None, (failed,)
         return vector, ()
 
     async def _candidates(
@@ -246,10 +251,12 @@ class Retrieve:
         """Fetch what is needed for k hits, and order it by the second stage."""
         feature_reranker = self.feature_reranker if query.mode is SearchMode.HYBRID else None
         wanted = max(query.k, self.candidates if reranker else DEPTH if feature_reranker else 0)
-        hits = await self._fetch(fused[:wanted])
+        with stage("fetch"):
+            hits = await self._fetch(fused[:wanted])
         if feature_reranker is None:
             return hits
-        return await feature_reranker.order(query, hits, standalone)
+        with stage("rescoring"):
+            return await feature_reranker.order(query, hits, standalone)
 
     async def _fetch(self, fused: Sequence[Fused]) -> tuple[Hit, ...]:
         by_book: dict[BookId, list[str]] = {}
@@ -273,14 +280,11 @@ class Retrieve:
             return hits, ()
         texts = [hit.chunk.embedding_text for hit in hits]
         try:
-            async with asyncio.timeout(self.rerank_seconds):
-                ranked = await reranker.rerank(question, texts, min(k, len(texts)))
-        except TimeoutError:
-            _log.warning("retrieve.rerank_failed", extra={"error": "timeout"})
-            return hits, ("rerank",)
+            with stage("rerank"):
+                work = reranker.rerank(question, texts, min(k, len(texts)))
+                ranked = await in_time(work, self.rerank_seconds, "the reranker")
         except ProviderError as error:
-            log_failure(_log, "retrieve.rerank_failed", error)
-            return hits, (degradation("rerank", error),)
+            return hits, (degraded_by(_log, "retrieve.rerank_failed", "rerank", error),)
         return tuple(replace(hits[position], score=score) for position, score in ranked), ()
 
 

@@ -136,7 +136,7 @@ def _from_response(action: str, error: ApiError) -> ProviderError:
     failure = refused_call("Cohere", action, status, said, "CO_API_KEY", wait)
     about_texts = status == _ENTITY_TOO_LARGE or _ABOUT_THE_TEXTS.search(said)
     if isinstance(failure, ProviderRejected) and about_texts:
-        return TextsRefused(str(failure))
+        return TextsRefused(failure.reason, status=status, said=said)
     return failure
 
 
@@ -240,9 +240,9 @@ class Calls:
                 wait = self._wait(attempt, patience, error.retry_after)
                 if attempt == patience.attempts or wait is None:
                     raise
-                logger.warning(
-                    "cohere.retry", extra={"attempt": attempt, "wait": wait, "error": str(error)}
-                )
+                fields = {"attempt": attempt, "wait": wait, "error": error.code}
+                failed = {"status": error.status, "reason": error.reason}
+                logger.warning("cohere.retry", extra=fields | failed)
                 if isinstance(error, ProviderRateLimited):
                     self.limiter.pause(wait)  # other callers would be refused as well
                 else:

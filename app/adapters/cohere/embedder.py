@@ -310,6 +310,7 @@ def _beginning(text: str) -> str:
 
 
 def _naming(text: str, error: TextsRefused) -> ProviderRejected:
-    refused = ProviderRejected(f"{error}; the text {_beginning(text)}")
+    said = f"{error.said}; the text {_beginning(text)}"
+    refused = ProviderRejected(error.reason, status=error.status, said=said)
     refused.__cause__ = error
     return refused

@@ -1,0 +1,163 @@
+"""What one request cost: time by stage, units, money, failed steps.
+
+The entry that receives a request opens a `Recording`; the steps below it add to the one of their
+context, and do nothing without one. It is passed by a context variable, since most steps would only
+hand it on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from time import perf_counter
+from types import TracebackType
+
+from app.domain.answer import Answer
+from app.domain.cost import NOTHING, Units
+from app.domain.errors import ProviderError, RagError
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A step that failed, for the operator."""
+
+    step: str
+    """As in `Answer.degraded`; "request" if the whole request failed."""
+    code: str
+    """Stable name of the error."""
+    status: int | None
+    """The HTTP status that a provider sent."""
+    reason: str
+    """Without what a provider said."""
+
+    @classmethod
+    def of(cls, step: str, error: Exception) -> Failure:
+        if isinstance(error, ProviderError):
+            return cls(step, error.code, error.status, error.reason)
+        if isinstance(error, RagError):
+            return cls(step, error.code, None, str(error))
+        return cls(step, RagError.code, None, type(error).__name__)
+
+
+@dataclass(slots=True)
+class Span:
+    """A stage that may have run several times; times are of `perf_counter`, in seconds."""
+
+    began: float
+    ended: float
+    seconds: float
+    """Sum of its runs."""
+
+
+@dataclass(slots=True)
+class Recording:
+    """It is complete when the answer's last event is yielded, or its error is raised."""
+
+    request_id: str = ""
+    began: float = field(default_factory=perf_counter)
+    spans: dict[str, Span] = field(default_factory=dict)
+    first_text_ms: float | None = None
+    """Time until the first text of the answer."""
+    answer: Answer | None = None
+    units: Units = NOTHING
+    """Billed by providers. Concurrent requests share a model's bill, so a unit may be counted for
+    another one of them."""
+    usd: float = 0.0
+    failures: list[Failure] = field(default_factory=list)
+    caches: Counter[tuple[str, bool]] = field(default_factory=Counter)
+    """(cache, hit) -> look-ups."""
+    in_stage: bool = False
+
+    @property
+    def stages(self) -> dict[str, float]:
+        """Milliseconds by stage, in the order in which they began. Stages do not overlap, so their
+        sum is at most `ms`.
+        """
+        return {name: round(span.seconds * 1e3, 2) for name, span in self.spans.items()}
+
+    @property
+    def ms(self) -> float:
+        """Milliseconds since the request began."""
+        return round((perf_counter() - self.began) * 1e3, 2)
+
+    def failed(self, step: str, error: Exception) -> Failure:
+        failure = Failure.of(step, error)
+        self.failures.append(failure)
+        return failure
+
+
+_current: ContextVar[Recording | None] = ContextVar("recording", default=None)
+
+
+def current() -> Recording | None:
+    """Return the recording of the request that runs in this context."""
+    return _current.get()
+
+
+@contextmanager
+def recording(request_id: str = "") -> Iterator[Recording]:
+    """Record what runs inside the block, tasks that it starts included."""
+    record = Recording(request_id)
+    token = _current.set(record)
+    try:
+        yield record
+    finally:
+        _current.reset(token)
+
+
+class stage:  # noqa: N801 - used like a function, in `with`
+    """Add the duration of the block to a stage of the current recording.
+
+    Within another stage the block counts for that one. The block must not yield to a consumer,
+    whose time would count.
+    """
+
+    __slots__ = ("_began", "_name", "_record")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        record = _current.get()
+        if record is None or record.in_stage:
+            self._record = None
+            return
+        self._record = record
+        record.in_stage = True
+        self._began = perf_counter()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        record = self._record
+        if record is None:
+            return
+        now = perf_counter()
+        record.in_stage = False
+        span = record.spans.get(self._name)
+        if span is None:
+            record.spans[self._name] = Span(self._began, now, now - self._began)
+        else:
+            span.ended = now
+            span.seconds += now - self._began
+
+
+def billed(units: Units, usd: float) -> None:
+    """Add units and US dollars, which may be negative where an estimate is replaced."""
+    record = _current.get()
+    if record is not None:
+        record.units += units
+        record.usd += usd
+
+
+def looked_up(cache: str, *, hit: bool) -> None:
+    """Count a look-up of a cache."""
+    record = _current.get()
+    if record is not None:
+        record.caches[cache, hit] += 1
