@@ -27,6 +27,7 @@ from app.api.quotas import quotas
 from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
 from app.bootstrap.keys import site_keys
+from app.bootstrap.logs import logging_to
 from app.settings import Settings
 
 OpenApplication: TypeAlias = Callable[[Settings], AbstractAsyncContextManager[Application]]
@@ -58,10 +59,11 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with open_application(settings) as rag:
-            app.state.application = rag
-            _set_state(app, settings)
-            yield
+        with logging_to(sys.stderr, settings, server=True):
+            async with open_application(settings) as rag:
+                app.state.application = rag
+                _set_state(app, settings)
+                yield
 
     app = FastAPI(
         title="textbook-rag",

@@ -48,7 +48,7 @@ class Settings(BaseSettings):
     home: Path = Path(".rag")
     """Folder that holds all local state."""
     host: str = "127.0.0.1"
-    port: int = 8000
+    port: int = Field(8000, ge=1, le=65_535)
 
     cohere_api_key: SecretStr | None = Field(
         None, validation_alias=AliasChoices("CO_API_KEY", "COHERE_API_KEY")
@@ -182,6 +182,12 @@ class Settings(BaseSettings):
     max_connections: int = Field(1_000, ge=2)
     """Open connections, at most half of them from one address, and at most half of the file
     descriptors that the process may open."""
+    log_format: Literal["auto", "json", "text"] = "auto"
+    """auto: JSON lines of a server whose stderr is no terminal, else text."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least level of a server's lines; debug adds requests for pages and health."""
+    log_questions: bool = False
+    """Whether the log has the text of questions."""
     shutdown_seconds: float = Field(20.0, ge=0)
     """For running answers when the server is stopped; then they end with an error."""
 

@@ -7,6 +7,8 @@ up without one.
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import resource
 import sys
 from collections.abc import Callable
@@ -28,6 +30,8 @@ from app.api.limits import Shares, is_one_of, site, trusted_proxies
 from app.api.problems import problem_response, title_of
 from app.api.security import MAX_HEAD_BYTES
 from app.settings import Settings
+
+_log = logging.getLogger(__name__)
 
 HEAD_SECONDS = 10.0
 """Time limit for a request's head, from the connection or its first byte."""
@@ -216,12 +220,21 @@ class StoppingServer(uvicorn.Server):
         self._seconds = seconds
         self._stop = stop
 
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            address = f"http://{self.config.host}:{self.config.port}"
+            _log.info("serve.started", extra={"address": address, "pid": os.getpid()})
+
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        requests = len(self.server_state.tasks)
+        _log.info("serve.stopping", extra={"requests": requests, "seconds": self._seconds})
         timer = asyncio.get_running_loop().call_later(self._seconds, self._stop)
         try:
             await super().shutdown(sockets)
         finally:
             timer.cancel()
+        _log.info("serve.stopped")
 
 
 def server(web: FastAPI, settings: Settings) -> StoppingServer:

@@ -13,7 +13,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.api.limits import client_of
-from app.api.problems import problem_response, status_of
+from app.api.problems import problem_response, report, status_of
 from app.bootstrap.keys import SqliteSiteKeys
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotAllowed, ConfigError, StorageError
@@ -73,6 +73,7 @@ class KeyRequired:
         try:
             known = self._keys.all()
         except StorageError as error:
+            report(error, str(request.state.request_id))
             return status_of(error).status, error.code, status_of(error).detail
         scheme, _, key = request.headers.get("authorization", "").strip().partition(" ")
         if not scheme:

@@ -36,11 +36,12 @@ from app.domain.errors import (
     StorageError,
     TooManyRequests,
 )
+from app.services.recording import REQUEST, Failure, current
 
 log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
-_CLIENT_CLOSED_REQUEST = 499  # nginx's status for a closed connection
+CLIENT_CLOSED_REQUEST = 499  # nginx's status for a closed connection
 # Titles of RFC 9110, which differ between Python versions.
 _TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
 _UNEXPECTED = "Something went wrong on the server. Quote the request id when you report it."
@@ -146,12 +147,14 @@ def retry_after(error: Exception) -> float | None:
 
 
 def report(error: Exception, request: str) -> None:
-    """Log unexpected errors and 5xx; errors of the caller are not logged."""
+    """Record the cause of a 5xx, for the request's line of the log; log an unexpected error."""
     if not isinstance(error, RagError):
         log.error("http.unexpected_error", extra={"request_id": request}, exc_info=error)
-    elif status_of(error).status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        fields = {"request_id": request, "code": error.code, "error": str(error)}
-        log.warning("http.request_failed", extra=fields)
+    elif status_of(error).status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        return
+    record = current()
+    if record is not None:
+        record.failed(REQUEST, error)
 
 
 def error_event(error: Exception) -> ErrorEvent:
@@ -172,6 +175,9 @@ def problem_response(
     retry_after: float | None = None,
     headers: dict[str, str] | None = None,
 ) -> Response:
+    record = current()
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR and record is not None and not record.failure:
+        record.failures.append(Failure(REQUEST, code, None, detail))
     problem = Problem(
         title=title_of(status),
         status=status,
@@ -239,11 +245,11 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
 
 
 async def _on_disconnect(_request: Request, _error: Exception) -> Response:
-    return Response(status_code=_CLIENT_CLOSED_REQUEST)
+    return Response(status_code=CLIENT_CLOSED_REQUEST)
 
 
 def install(app: FastAPI) -> None:
-    """Register the handlers; `security.RequestIds` catches unexpected exceptions."""
+    """Register the handlers; `RecordedRequests` catches unexpected exceptions."""
     app.add_exception_handler(RagError, _on_rag_error)
     app.add_exception_handler(RequestValidationError, _on_invalid_request)
     app.add_exception_handler(HTTPException, _on_http_error)

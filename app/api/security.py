@@ -1,4 +1,4 @@
-"""Middleware for every request: head and body limits, request id, response headers.
+"""Middleware for every request: head and body limits, response headers.
 
 It is plain ASGI middleware, which neither buffers a stream nor hides a disconnect.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from uuid import uuid4
 
 from fastapi import FastAPI
 from starlette.datastructures import Headers, MutableHeaders
@@ -17,10 +16,10 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from app.api.keys import KeyRequired, SiteOrigins
 from app.api.limits import RateLimited, trusted_proxies
-from app.api.problems import problem_response, unexpected
+from app.api.problems import problem_response
+from app.api.request_log import RecordedRequests
 from app.bootstrap.keys import SqliteSiteKeys
 from app.domain.errors import ConfigError
-from app.services.recording import recording
 from app.settings import Settings
 
 MAX_HEAD_BYTES = 16 * 1024
@@ -73,41 +72,6 @@ class SecurityHeaders:
             await send(message)
 
         await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
-
-
-class RequestIds:
-    """Gives each request an id and a recording, and turns unexpected exceptions into problem
-    responses.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        request_id = uuid4().hex[:16]
-        scope.setdefault("state", {})["request_id"] = request_id
-        started = False
-
-        async def send_with_id(message: Message) -> None:
-            nonlocal started
-            if message["type"] == "http.response.start":
-                started = True
-                MutableHeaders(scope=message)["X-Request-ID"] = request_id
-            await send(message)
-
-        with recording(request_id):
-            try:
-                await self._app(scope, receive, send_with_id)
-            except ClientDisconnect:
-                return
-            except Exception as error:
-                response = unexpected(error, request_id)
-                if started:
-                    raise
-                await response(scope, receive, send_with_id)
 
 
 class RequestHead:
@@ -264,7 +228,7 @@ def install(app: FastAPI, settings: Settings, keys: SqliteSiteKeys) -> None:
     app.add_middleware(KeyRequired, keys=keys, open_to_all=settings.open)
     app.add_middleware(RateLimited)
     app.add_middleware(RequestHead, hosts=allowed_hosts(settings.allowed_hosts))
-    app.add_middleware(RequestIds)
+    app.add_middleware(RecordedRequests)
     app.add_middleware(
         SiteOrigins, keys=keys, allow_origins=allowed_origins(settings.allowed_origins)
     )

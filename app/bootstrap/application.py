@@ -201,6 +201,7 @@ def _answer(
         count_tokens=count_tokens,
         history_tokens=settings.history_tokens,
         max_question_chars=settings.max_question_chars,
+        log_questions=settings.log_questions,
     )
 
 

@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 from pydantic import ValidationError
 
+from app.bootstrap.logs import logging_to
 from app.cli.arguments import parser
-from app.cli.logs import logging_to
 from app.domain.errors import ConfigError, InputError, RagError
 from app.domain.long_text import is_well_formed
 from app.services.book_folder import shown_name
@@ -31,8 +31,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = parser().parse_args(argv)
         _require_text(arguments)
-        with logging_to(sys.stderr):
-            return int(asyncio.run(_command(arguments.run)(arguments, _settings())) or 0)
+        settings = _settings()
+        server = arguments.run.startswith("serving.")
+        with logging_to(sys.stderr, settings, server=server):
+            return int(asyncio.run(_command(arguments.run)(arguments, settings)) or 0)
     except RagError as error:
         line = "; ".join([str(error), *getattr(error, "__notes__", [])])
         print(f"textbook-rag: {line}", file=sys.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import socket
 from collections.abc import AsyncIterator
@@ -14,6 +15,8 @@ from app.bootstrap.keys import site_keys
 from app.cli.output import TerminalProgress, remark
 from app.domain.errors import ConfigError
 from app.settings import Settings
+
+_log = logging.getLogger(__name__)
 
 
 async def serve(arguments: argparse.Namespace, settings: Settings) -> None:
@@ -53,13 +56,15 @@ async def _serve(settings: Settings, *, sample: bool = False) -> None:
         async def opened(_: Settings) -> AsyncIterator[Application]:
             yield rag
 
-        remark(f"embedder: {rag.embedder.model}; answers: {rag.answer_mode}")
+        _log.info(
+            "serve.starting", extra={"embedder": rag.embedder.model, "answers": rag.answer_mode}
+        )
         for line in await storage_warnings(settings, rag.index):
-            remark(f"warning: {line}")
+            _log.warning("serve.storage", extra={"reason": line, "once_a_second": False})
         fault = await rag.model_fault()
         if fault:
-            remark(f"warning: answers are extractive until the model answers: {fault}")
-        remark(f"serving at http://{settings.host}:{settings.port} (Ctrl-C stops)")
+            # Answers are extractive until it answers.
+            _log.warning("serve.model_does_not_answer", extra={"reason": fault})
         site = await demo.sample_site(rag) if sample else BOOK_LIST_ROUTES
         web = create_app(settings, open_application=opened, site=site)
         await server(web, settings).serve()
@@ -70,8 +75,9 @@ def _require_free_port(settings: Settings) -> None:
         with socket.create_server((settings.host, settings.port)):
             pass
     except OSError as error:
+        reason = error.strerror or os.strerror(error.errno or 0)
         message = (
-            f"cannot listen on {settings.host}:{settings.port} ({os.strerror(error.errno or 0)}); "
-            "set RAG_PORT to a free port"
+            f"cannot listen on {settings.host}:{settings.port} ({reason}); set RAG_PORT to a free "
+            "port, RAG_HOST to an address of this machine"
         )
         raise ConfigError(message) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -32,8 +33,10 @@ from app.services.consultation import Consultation, ConsultBook
 from app.services.follow_ups import SuggestFollowUps
 from app.services.generators import FallbackGenerator, GeneratedEnd, Generator
 from app.services.quote_links import LinkQuotes
-from app.services.recording import current, stage
+from app.services.recording import Recording, current, stage
 from app.services.written_answer import WrittenAnswer, refusal, refused, source_of
+
+_logger = logging.getLogger(__name__)
 
 SEARCHES_AT_ONCE = 24
 """Limit on concurrent searches; further questions wait.
@@ -62,6 +65,8 @@ class AnswerQuestion:
     history_tokens: int = 1_000
     """Token budget of the conversation; the latest turns are kept."""
     max_question_chars: int = 4_000
+    log_questions: bool = False
+    """Whether the log has the text of questions."""
     _turns: asyncio.Semaphore = field(
         default_factory=lambda: asyncio.Semaphore(SEARCHES_AT_ONCE), compare=False, repr=False
     )
@@ -97,9 +102,25 @@ class AnswerQuestion:
                 if record is not None:
                     if isinstance(event, Finished):
                         record.answer = event.answer
+                        self._log(request, record)
                     elif record.first_text_ms is None and isinstance(event, TextDelta):
                         record.first_text_ms = record.ms
                 yield event
+
+    def _log(self, request: AskRequest, record: Recording) -> None:
+        answer = record.answer
+        if not _logger.isEnabledFor(logging.INFO) or answer is None:
+            return
+        fields: dict[str, object] = {
+            "books": request.filter.books,
+            "mode": answer.mode,
+            "confidence": answer.confidence,
+            "degraded": answer.degraded,
+            **record.fields(),
+        }
+        if self.log_questions:
+            fields["question"] = request.question
+        _logger.info("answer.finished", extra=fields)
 
     async def _stream(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
         self._check(request.question)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, StorageError
 from app.services.ports import BookManifest, VectorIndex
+from app.services.recording import failed_step
 
 
 async def books_asked(index: VectorIndex, books: Sequence[BookId] = ()) -> list[BookManifest]:
@@ -50,8 +51,9 @@ async def degraded_books(index: VectorIndex, books: Sequence[BookId] = ()) -> tu
 
     "book:x" could not be read; "generation:x" was answered from the previous generation.
     """
-    return tuple(
-        f"generation:{book}" if damage.answers else f"book:{book}"
-        for book, damage in sorted((await index.damaged()).items())
-        if not books or book in books
-    )
+    entries = []
+    for book, damage in sorted((await index.damaged()).items()):
+        if not books or book in books:
+            entries.append(f"generation:{book}" if damage.answers else f"book:{book}")
+            failed_step(entries[-1], "index_damaged", damage.reason)
+    return tuple(entries)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from time import perf_counter
 from types import TracebackType
 
@@ -19,13 +19,16 @@ from app.domain.answer import Answer
 from app.domain.cost import NOTHING, Units
 from app.domain.errors import ProviderError, RagError
 
+REQUEST = "request"
+"""The step of a failure that ended the whole request."""
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A step that failed, for the operator."""
 
     step: str
-    """As in `Answer.degraded`; "request" if the whole request failed."""
+    """REQUEST, or as in `Answer.degraded`."""
     code: str
     """Stable name of the error."""
     status: int | None
@@ -82,6 +85,23 @@ class Recording:
     def ms(self) -> float:
         """Milliseconds since the request began."""
         return round((perf_counter() - self.began) * 1e3, 2)
+
+    @property
+    def failure(self) -> Failure | None:
+        """What ended the request; None if it was answered or refused."""
+        return next((one for one in self.failures if one.step == REQUEST), None)
+
+    def fields(self) -> dict[str, object]:
+        """What was measured so far, for the log."""
+        causes = [asdict(one) for one in dict.fromkeys(self.failures) if one.step != REQUEST]
+        fields: dict[str, object] = {"ms": self.ms, "stages": self.stages}
+        if self.first_text_ms is not None:
+            fields["first_text_ms"] = self.first_text_ms
+        if causes:
+            fields["causes"] = causes
+        if self.units != NOTHING:
+            fields |= {**asdict(self.units), "usd": round(self.usd, 6)}
+        return fields
 
     def failed(self, step: str, error: Exception) -> Failure:
         failure = Failure.of(step, error)
@@ -146,6 +166,13 @@ class stage:  # noqa: N801 - used like a function, in `with`
         else:
             span.ended = now
             span.seconds += now - self._began
+
+
+def failed_step(step: str, code: str, reason: str) -> None:
+    """Record a step that failed without an error."""
+    record = _current.get()
+    if record is not None:
+        record.failures.append(Failure(step, code, None, reason))
 
 
 def billed(units: Units, usd: float) -> None:

@@ -33,6 +33,7 @@ from app.services.generators import (
     GeneratorEvent,
     GeneratorReplaced,
 )
+from app.services.recording import failed_step
 
 NEAREST_SECTIONS = 3
 """Links that a refusal gives."""
@@ -102,6 +103,7 @@ class WrittenAnswer:
         yield from _deltas(*builder.close())
         if builder.unsupported:
             self.degraded = (*self.degraded, "unsupported")
+            failed_step("unsupported", "unsupported", "the book supports too little of the text")
         if builder.text.strip():
             yield Finished(self._answer(end, usage))
         elif builder.unsupported and not builder.recited:

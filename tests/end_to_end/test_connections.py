@@ -25,7 +25,7 @@ from uvicorn.server import ServerState
 import app.domain.errors as errors
 from app.api.connections import BoundedConnection, ConnectionLimits
 from app.api.limits import Shares, trusted_proxies
-from app.cli.logs import LineFormatter, OncePerSecond
+from app.bootstrap.logs import OncePerSecond, formatter
 from tests.openai_double import OpenAIDouble, event
 from tests.owl_server import QUESTION, assert_problem
 from tests.served_process import Served, served_process
@@ -307,13 +307,12 @@ def test_a_search_that_would_wait_is_refused_at_once(owl_home: Path, tmp_path: P
 def test_a_line_of_the_log_has_the_fields_and_says_what_was_left_out() -> None:
     now = 5.0
     once = OncePerSecond(lambda: now)
-    records = [
-        logging.makeLogRecord({"name": "app", "levelname": "ERROR", "msg": "it", "code": "x y"})
-        for _ in range(4)
-    ]
+    error = {"name": "app", "levelno": logging.ERROR, "levelname": "ERROR", "msg": "it"}
+    records = [logging.makeLogRecord({**error, "code": "x y"}) for _ in range(4)]
     assert [once.filter(record) for record in records[:3]] == [True, False, False]
-    assert once.filter(logging.makeLogRecord({"name": "app", "msg": "another"}))
+    assert once.filter(logging.makeLogRecord({**error, "msg": "another"}))
     now += 1
     assert once.filter(records[3])
-    line = LineFormatter().format(records[3])
-    assert line.endswith('ERROR app it code="x y" left_out=2')
+    line = json.loads(formatter(as_json=True).format(records[3]))
+    assert (line["level"], line["event"], line["code"]) == ("error", "it", "x y")
+    assert line["left_out"] == 2

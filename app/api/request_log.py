@@ -1,0 +1,87 @@
+"""Every request has an id, a recording, a line of the log, and counts in the metrics."""
+
+from __future__ import annotations
+
+import logging
+from uuid import uuid4
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.api.problems import CLIENT_CLOSED_REQUEST, unexpected
+from app.domain.errors import Overloaded, TooManyRequests
+from app.services.recording import Recording, recording
+
+_log = logging.getLogger(__name__)
+
+_CHEAP_REFUSALS = frozenset({Overloaded.code, TooManyRequests.code})
+_INFO_PREFIXES = ("/v1/", "/cite/")
+
+
+class RecordedRequests:
+    """Gives each request an id and a recording, turns unexpected exceptions into problem responses,
+    and logs the request at its end.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = uuid4().hex[:16]
+        scope.setdefault("state", {})["request_id"] = request_id
+        status = CLIENT_CLOSED_REQUEST
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)["X-Request-ID"] = request_id
+            await send(message)
+
+        with recording(request_id) as record:
+            try:
+                await self._app(scope, receive, send_with_id)
+            except ClientDisconnect:
+                pass
+            except Exception as error:
+                response = unexpected(error, request_id)
+                if status != CLIENT_CLOSED_REQUEST:
+                    raise
+                await response(scope, receive, send_with_id)
+            finally:
+                _log_request(scope, status, record)
+
+
+def route_of(scope: Scope) -> str:
+    """The path with names in place of its values, such as `/cite/{paragraph_id}`; "" if no route
+    has it.
+    """
+    return getattr(scope.get("route"), "path", "")
+
+
+def _log_request(scope: Scope, status: int, record: Recording) -> None:
+    """Log the request; the path only as its route has it, since it may hold what readers wrote."""
+    failed = record.failure
+    route = route_of(scope)
+    fields: dict[str, object] = {
+        "method": scope["method"],
+        "route": route,
+        "status": status,
+        "ms": record.ms,
+        "once_a_second": False,
+    }
+    if failed:
+        fields |= {"code": failed.code, "reason": failed.reason, "provider_status": failed.status}
+    if record.answer is None and record.spans:
+        fields |= record.fields()
+    if failed and failed.code not in _CHEAP_REFUSALS:
+        _log.warning("http.request_failed", extra=fields)
+    elif status >= 400:
+        _log.info("http.refused", extra=fields | {"once_a_second": True, "code": str(status)})
+    else:
+        level = logging.INFO if route.startswith(_INFO_PREFIXES) else logging.DEBUG
+        _log.log(level, "http.request", extra=fields)

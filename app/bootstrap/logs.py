@@ -1,0 +1,186 @@
+"""The log of the process, configured once: JSON lines on a server, readable lines on a terminal.
+
+Modules log with the standard library: an event's name and its fields in `extra`. Every line has
+`time`, `level`, `event` and `request_id`, which is empty outside a request.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, partial
+from traceback import TracebackException
+from typing import TYPE_CHECKING, Any, TextIO
+
+from cachetools import LRUCache
+from pydantic import SecretStr
+
+from app.domain.errors import RagError
+from app.services.recording import current
+from app.settings import Settings
+
+if TYPE_CHECKING:
+    from structlog.types import EventDict, Processor
+
+_MOST_EVENTS = 1_000
+_FIRST = ("time", "level", "event", "request_id")
+_OF_OTHER_HANDLERS = ("message", "asctime")
+"""Attributes that formatters of other handlers add to a record."""
+_MASK = "***"
+_LEAST_SECRET = 8
+"""Characters of a secret that is masked: a shorter one may be a part of a common word."""
+
+
+class OncePerSecond(logging.Filter):
+    """Passes one record of each event a second; the next one has the number left out.
+
+    An outage or attack repeats an error thousands of times a second, which must not fill the disk.
+    It applies to warnings and errors, unless a record has the field `once_a_second`. An event is
+    identified by logger, level, message, its field `code` and exception class.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` returns seconds."""
+        super().__init__()
+        self._clock = clock
+        self._seen: LRUCache[tuple[object, ...], tuple[float, int]] = LRUCache(_MOST_EVENTS)
+        """Event -> (time of the last record passed, number left out since)."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        fields = vars(record)
+        if not fields.pop("once_a_second", record.levelno >= logging.WARNING):
+            return True
+        kind = record.exc_info[0] if record.exc_info else None
+        # Later lines of asyncio's messages differ by object.
+        message = str(record.msg).partition("\n")[0]
+        event = (record.name, record.levelno, message, fields.get("code"), kind)
+        now = self._clock()
+        then, left_out = self._seen.get(event, (-1.0, 0))
+        if now < then + 1:
+            self._seen[event] = (then, left_out + 1)
+            return False
+        self._seen[event] = (now, 0)
+        if left_out:
+            record.left_out = left_out
+        return True
+
+
+def formatter(*, as_json: bool, colors: bool = False) -> logging.Formatter:
+    # Costs a tenth of a second, which a command that logs nothing should not pay.
+    import structlog  # noqa: PLC0415
+
+    renderer: Processor
+    if as_json:
+        renderer = structlog.processors.JSONRenderer(ensure_ascii=False, default=str)
+    else:
+        renderer = structlog.dev.ConsoleRenderer(
+            colors=colors, sort_keys=False, timestamp_key="time"
+        )
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[
+            structlog.stdlib.add_log_level,
+            structlog.processors.TimeStamper("iso", utc=True, key="time"),
+            structlog.stdlib.ExtraAdder(),
+            _with_request,
+            _with_traceback,
+        ],
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            _in_order,
+            renderer,
+        ],
+    )
+
+
+class Masking(logging.Formatter):
+    """Replaces secrets in the lines of another formatter, which is made for the first line."""
+
+    def __init__(self, make: Callable[[], logging.Formatter], secrets: Collection[str]) -> None:
+        super().__init__()
+        self._lines = cache(make)
+        self._secrets = [one for one in secrets if len(one) >= _LEAST_SECRET]
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = self._lines().format(record)
+        for secret in self._secrets:
+            line = line.replace(secret, _MASK)
+        return line
+
+
+def _with_request(_logger: object, _name: str, event: EventDict) -> EventDict:
+    record = current()
+    event.setdefault("request_id", record.request_id if record else "")
+    return event
+
+
+def _with_traceback(_logger: object, _name: str, event: EventDict) -> EventDict:
+    """Replace the exception by its traceback as text.
+
+    Messages of other packages' exceptions are left out: they may quote a question, or a provider's
+    response.
+    """
+    found = event.pop("exc_info", None)
+    error = found[1] if isinstance(found, tuple) else found
+    if isinstance(error, BaseException):
+        event["exception"] = "".join(_described(TracebackException.from_exception(error), error))
+    return event
+
+
+def _described(trace: TracebackException, error: BaseException) -> Iterator[str]:
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    of_cause = trace.__cause__ or (None if trace.__suppress_context__ else trace.__context__)
+    if cause is not None and of_cause is not None:
+        yield from _described(of_cause, cause)
+        yield "\nthen\n\n"
+    yield from trace.stack.format()
+    known = isinstance(error, RagError) or type(error).__module__ == "builtins"
+    yield f"{type(error).__qualname__}: {error}" if known else type(error).__qualname__
+
+
+def _in_order(_logger: object, _name: str, event: EventDict) -> Mapping[str, Any]:
+    for name in _OF_OTHER_HANDLERS:
+        event.pop(name, None)
+    return {**{name: event.pop(name, "") for name in _FIRST}, **event}
+
+
+def as_json(settings: Settings, stream: TextIO, *, server: bool) -> bool:
+    """Whether lines are JSON: as set, else those of a server that writes to no terminal."""
+    if settings.log_format == "auto":
+        return server and not stream.isatty()
+    return settings.log_format == "json"
+
+
+class _ProcessHandler(logging.StreamHandler[TextIO]):
+    """The handler of the innermost block of `logging_to`."""
+
+
+@contextmanager
+def logging_to(stream: TextIO, settings: Settings, *, server: bool = False) -> Iterator[None]:
+    """Write the log of the whole process to `stream` inside the block.
+
+    A server writes its events from `RAG_LOG_LEVEL` on, a command warnings and errors; of other
+    packages both write warnings and errors. An inner block replaces an outer one.
+    """
+    root, ours = logging.getLogger(), logging.getLogger("app")
+    outer = [one for one in root.handlers if isinstance(one, _ProcessHandler)]
+    handler = _ProcessHandler(stream)
+    kept = [value for value in vars(settings).values() if isinstance(value, SecretStr)]
+    lines = partial(
+        formatter, as_json=as_json(settings, stream, server=server), colors=stream.isatty()
+    )
+    handler.setFormatter(Masking(lines, [one.get_secret_value() for one in kept]))
+    handler.addFilter(OncePerSecond())
+    level = ours.level
+    for one in outer:
+        root.removeHandler(one)
+    root.addHandler(handler)
+    ours.setLevel(settings.log_level.upper() if server else logging.WARNING)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        for one in outer:
+            root.addHandler(one)
+        ours.setLevel(level)
