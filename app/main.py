@@ -21,6 +21,7 @@ from starlette.routing import BaseRoute
 
 from app.api import problems, routes, security
 from app.api.answer_runs import AnswerRuns
+from app.api.doors import mount
 from app.api.limits import Capacity, RateLimit, Shares, daily
 from app.api.pages import BOOK_LIST_ROUTES
 from app.api.quotas import quotas
@@ -39,6 +40,7 @@ book's site at the very paragraph. Errors are RFC 9457 problems with a stable `c
 _TAGS = [
     {"name": "answers", "description": "Ask and search."},
     {"name": "books", "description": "What is in the index."},
+    {"name": "doors", "description": "The same answers in the protocols of others."},
     {"name": "operation", "description": "For the operator's monitoring."},
 ]
 
@@ -81,6 +83,7 @@ def create_app(
     app.state.keys = site_keys(settings)
     security.install(app, settings, app.state.keys)
     app.include_router(routes.router)
+    mount.doors(app)
     app.router.routes.extend(widget_routes())
     app.router.routes.extend(site)
     _extend_description(app)
@@ -88,7 +91,7 @@ def create_app(
 
 
 def _set_state(app: FastAPI, settings: Settings) -> None:
-    app.state.answer_runs = AnswerRuns(public_url=settings.public_url)
+    app.state.answer_runs = AnswerRuns()
     app.state.rate_limit = RateLimit(settings.questions_per_minute, settings.questions_burst)
     app.state.daily_limit = daily(settings.questions_per_day)
     app.state.quotas = quotas(settings)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping, Sequence
+from itertools import count
 
 from playwright.sync_api import Page, Route, expect
 
-from app.api.events import frame, wire_events
+from app.api.events import ChatWire
 from app.api.problems import ErrorEvent
 from app.domain.answer import AnswerEvent
 
@@ -48,12 +49,8 @@ def fulfill(page: Page, *events: AnswerEvent | ErrorEvent) -> None:
 
 
 def stream(route: Route, *events: AnswerEvent | ErrorEvent) -> None:
-    named = [
-        pair
-        for event in events
-        for pair in ([("error", event)] if isinstance(event, ErrorEvent) else wire_events(event))
-    ]
-    body = b"".join(frame(name, data, f"run:{n}") for n, (name, data) in enumerate(named, 1))
+    wire, ids = ChatWire(), (f"run:{number}" for number in count(1))
+    body = b"".join(frame for event in events for frame in wire.frames(event, ids))
     route.fulfill(status=200, content_type="text/event-stream", body=body)
 
 

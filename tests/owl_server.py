@@ -14,6 +14,7 @@ import pytest
 from app.domain.book_id import BookId
 from app.domain.document import Site
 from app.services.ingest import IngestRequest
+from tests.command_line import Run
 from tests.serving import ScriptedGenerator, ingest, offline_settings, serving
 
 BOOK = """\
@@ -43,6 +44,7 @@ The claw of a bird of prey.
 """
 QUESTION = "Why is the flight of an owl silent?"
 ORIGIN = "https://book.example"
+OTHER = "https://bats.example"
 
 
 @pytest.fixture(scope="session")
@@ -78,6 +80,26 @@ def generating(owl_home: Path, generator: ScriptedGenerator) -> Iterator[httpx.C
         httpx.Client(base_url=address, timeout=30) as client,
     ):
         yield client
+
+
+@pytest.fixture
+def two_books(owl_home: Path, home: Path, tmp_path: Path) -> Path:
+    """A state folder with the books owls and bats."""
+    state = Path(shutil.copytree(owl_home, home / "state"))
+    (tmp_path / "bats.md").write_text(BOOK.replace("owl", "bat").replace("Owl", "Bat"), "utf-8")
+    request = IngestRequest(tmp_path, book=BookId("bats"), site=Site.PLAIN, base_url=OTHER)
+    ingest(offline_settings(state), request)
+    return state
+
+
+def added(run: Run, *options: str) -> str:
+    """Return a new key."""
+    key: str = run("keys", "add", *options, "--json").json()["key"]
+    return key
+
+
+def bearer(key: str, **headers: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}", **headers}
 
 
 def events_of(response: httpx.Response) -> list[tuple[str, Any]]:

@@ -10,13 +10,13 @@ import asyncio
 import secrets
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from itertools import count
 from typing import Any, TypeVar
 
 from cachetools import TTLCache
-from pydantic import BaseModel
 
-from app.api.events import frame, wire_events
-from app.api.problems import error_event, report
+from app.api.events import ChatWire, Wire
+from app.api.problems import ErrorEvent, error_event, report
 from app.domain.answer import AnswerEvent, TextDelta
 from app.domain.answering.request import AskRequest
 from app.domain.errors import ShuttingDown
@@ -43,18 +43,22 @@ class AnswerRun:
         ask: AskRequest,
         events: AsyncIterator[AnswerEvent],
         request_id: str,
-        public_url: str = "",
+        wire: Wire | None = None,
     ) -> None:
-        """Start the task, with one reader. `request_id` is that of the question, for the log."""
+        """Start the task, with one reader. `request_id` is that of the question, for the log.
+
+        Without `wire` the events are those of `POST /v1/chat`.
+        """
         self.id = secrets.token_hex(8)
         self.ask = ask
         self.frames: list[bytes] = []
         """The events so far, encoded; the first has the id `run:1`."""
         self.ended = False
         """True when no frame will follow."""
-        self.task = asyncio.create_task(self._make(events))
+        self.wire = wire or ChatWire()
+        self._ids = (f"{self.id}:{number}" for number in count(1))
         self._request_id = request_id
-        self._public_url = public_url
+        self.task = asyncio.create_task(self._make(events))
         self._readers = 1
         self._streaming = False
         self._failure: Exception | None = None
@@ -133,8 +137,7 @@ class AnswerRun:
     async def _make(self, events: AsyncIterator[AnswerEvent]) -> None:
         try:
             async for event in events:
-                for name, data in wire_events(event, self._public_url):
-                    self._add(name, data)
+                self._add(event)
                 if isinstance(event, TextDelta):
                     # What a provider sent together comes without a wait between: the reader gets
                     # this text before work is done on the next event.
@@ -155,12 +158,12 @@ class AnswerRun:
     def _fail(self, error: Exception) -> None:
         if self.frames or self._streaming:
             report(error, self._request_id)
-            self._add("error", error_event(error))
+            self._add(error_event(error))
         else:
             self._failure = error
 
-    def _add(self, name: str, data: BaseModel) -> None:
-        self.frames.append(frame(name, data, f"{self.id}:{len(self.frames) + 1}"))
+    def _add(self, event: AnswerEvent | ErrorEvent) -> None:
+        self.frames.extend(self.wire.frames(event, self._ids))
         self._news.set()
 
 
@@ -171,10 +174,8 @@ class AnswerRuns:
         self,
         clock: Callable[[], float] = time.monotonic,
         max_bytes: int = MAX_KEPT_BYTES,
-        public_url: str = "",
     ) -> None:
-        """`clock` returns seconds; permalinks are below `public_url`."""
-        self._public_url = public_url
+        """`clock` returns seconds."""
         self._running: dict[str, AnswerRun] = {}
         self._kept: TTLCache[str, AnswerRun] = TTLCache(
             max_bytes, KEPT_SECONDS, timer=clock, getsizeof=lambda run: run.size
@@ -183,10 +184,14 @@ class AnswerRuns:
         self._closed = False
 
     def start(
-        self, ask: AskRequest, events: AsyncIterator[AnswerEvent], request_id: str
+        self,
+        ask: AskRequest,
+        events: AsyncIterator[AnswerEvent],
+        request_id: str,
+        wire: Wire | None = None,
     ) -> AnswerRun:
         """Start an answer, with one reader."""
-        run = AnswerRun(ask, events, request_id, self._public_url)
+        run = AnswerRun(ask, events, request_id, wire)
         self._running[run.id] = run
         run.task.add_done_callback(lambda _task: self._settle(run))
         return run

@@ -1,12 +1,14 @@
-"""The events of a streamed answer: their data as JSON, their format on the wire."""
+"""The events of a streamed answer: their data as JSON, their formats on the wire."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Protocol
 
 from pydantic import BaseModel, Field
 
+from app.api.problems import ErrorEvent
 from app.api.responses import Body, CitationBody, SourceBody, answer_body
 from app.domain.answer import AnswerEvent, AnswerMode, CitationFound, Confidence, Started, TextDelta
 
@@ -33,9 +35,33 @@ class DeltaEvent(Body):
 _LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
 
 
-def wire_events(event: AnswerEvent, public_url: str = "") -> Iterator[tuple[str, BaseModel]]:
-    """Yield the name and data of each server-sent event for this event."""
-    if isinstance(event, Started):
+class Wire(Protocol):
+    """A format of an answer's events, as server-sent events. One object encodes one answer."""
+
+    headers: ClassVar[Mapping[str, str]]
+    """Of the response."""
+
+    def frames(self, event: AnswerEvent | ErrorEvent, ids: Iterator[str]) -> Iterator[bytes]:
+        """Encode an event. Each frame may take the next of `ids`, by which a client resumes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChatWire:
+    """The format of `POST /v1/chat`."""
+
+    headers: ClassVar[Mapping[str, str]] = {}
+    public_url: str = ""
+
+    def frames(self, event: AnswerEvent | ErrorEvent, ids: Iterator[str]) -> Iterator[bytes]:
+        for name, data in _named(event, self.public_url):
+            yield frame(name, data, next(ids))
+
+
+def _named(event: AnswerEvent | ErrorEvent, public_url: str) -> Iterator[tuple[str, BaseModel]]:
+    if isinstance(event, ErrorEvent):
+        yield "error", event
+    elif isinstance(event, Started):
         yield "start", StartEvent.model_validate(event)
         yield "sources", SourcesEvent.model_validate(event)
     elif isinstance(event, TextDelta):
@@ -49,5 +75,9 @@ def wire_events(event: AnswerEvent, public_url: str = "") -> Iterator[tuple[str,
 
 def frame(name: str, data: BaseModel, event_id: str) -> bytes:
     """Encode an event: lines `event:`, `id:` and `data:`, and an empty line."""
-    json = data.model_dump_json().translate(_LINE_ENDS)
-    return f"event: {name}\nid: {event_id}\ndata: {json}\n\n".encode()
+    return f"event: {name}\nid: {event_id}\n".encode() + data_frame(data.model_dump_json())
+
+
+def data_frame(json: str) -> bytes:
+    """Encode a JSON text as an event without name and id."""
+    return f"data: {json.translate(_LINE_ENDS)}\n\n".encode()

@@ -17,7 +17,7 @@ from app.api.problems import problem_response, report, status_of
 from app.bootstrap.keys import SqliteSiteKeys
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotAllowed, ConfigError, StorageError
-from app.domain.site_key import SiteKey, find_key
+from app.domain.site_key import KeyKind, SiteKey, find_key
 from app.settings import Settings
 
 API_PREFIX = "/v1/"
@@ -25,6 +25,7 @@ WITHOUT_KEY = ("/v1/docs", "/v1/openapi.json")
 """Paths below the prefix that describe the API and tell nothing of a book."""
 _FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"})
 _LONGEST_KEY = 200
+_PREFIXES = tuple(f"{kind}_" for kind in KeyKind)
 
 BEARER = HTTPBearer(
     scheme_name="SiteKey",
@@ -39,7 +40,7 @@ class KeyRequired:
     """Middleware that refuses requests to the API without a valid key.
 
     Without any key, requests of the same machine are answered: those that no proxy forwarded. With
-    `open` nobody needs a key, but a key that is sent must be valid.
+    `open` nobody needs a key. A key of this program's form that is sent must be valid.
     """
 
     def __init__(self, app: ASGIApp, keys: SqliteSiteKeys, *, open_to_all: bool) -> None:
@@ -76,9 +77,11 @@ class KeyRequired:
             report(error, str(request.state.request_id))
             return status_of(error).status, error.code, status_of(error).detail
         scheme, _, key = request.headers.get("authorization", "").strip().partition(" ")
+        needs_none = self._open or (not known and is_local(request))
+        # Clients of other protocols always send a key, such as `none`.
+        if needs_none and not key.strip().startswith(_PREFIXES):
+            return None
         if not scheme:
-            if self._open or (not known and is_local(request)):
-                return None
             return 401, "key_required", "send a key: `Authorization: Bearer pk_...`"
         found = None
         if scheme.lower() == "bearer" and len(key) <= _LONGEST_KEY:

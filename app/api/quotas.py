@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
 from fastapi import Request
@@ -80,7 +80,14 @@ def quotas(settings: Settings) -> Quotas:
 
 async def chat_quota(body: ChatRequest, request: Request) -> AsyncIterator[None]:
     """Dependency: charge a question, and count an answer until the response is sent."""
-    held = await _holders(request, body.book)
+    async with answer_charged(request, body.book):
+        yield
+
+
+@asynccontextmanager
+async def answer_charged(request: Request, book: BookId | None) -> AsyncIterator[None]:
+    """Charge a question, and count an answer inside the block. Raises TooManyRequests."""
+    held = await _holders(request, book)
     for quota, names in held:
         quota.take(names, CHARGES["/v1/chat"])
     with ExitStack() as stack:
@@ -91,7 +98,12 @@ async def chat_quota(body: ChatRequest, request: Request) -> AsyncIterator[None]
 
 async def search_quota(body: SearchRequest, request: Request) -> None:
     """Dependency: charge a search."""
-    for quota, names in await _holders(request, body.book):
+    await charge_search(request, body.book)
+
+
+async def charge_search(request: Request, book: BookId | None) -> None:
+    """Raises TooManyRequests."""
+    for quota, names in await _holders(request, book):
         quota.take(names, CHARGES["/v1/search"])
 
 

@@ -10,7 +10,8 @@ from pydantic.json_schema import models_json_schema
 
 from app.api import sse
 from app.api.answer_runs import AnswerRuns
-from app.api.events import DeltaEvent, SourcesEvent, StartEvent
+from app.api.asking import answered, streamed
+from app.api.events import ChatWire, DeltaEvent, SourcesEvent, StartEvent
 from app.api.keys import BEARER, books_for
 from app.api.limits import answer_slot, capacity_of, client_slot
 from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
@@ -31,13 +32,9 @@ from app.api.responses import (
     answer_body,
 )
 from app.bootstrap.application import Application
-from app.domain.answering.exercises import Solutions
-from app.domain.answering.request import AskRequest
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.domain.urls import encoded_url
-from app.services.resilience import in_time, stream_with_deadline
-from app.settings import Settings
 
 _STREAM_EXAMPLE = """\
 event: start
@@ -114,18 +111,6 @@ PageAddress = Annotated[
 router = APIRouter()
 
 
-def _ask_request(body: ChatRequest, request: Request, settings: Settings) -> AskRequest:
-    return AskRequest(
-        question=body.question,
-        filter=SearchFilter(books=books_for(request, body.book)),
-        history=tuple(turn.to_turn() for turn in body.history),
-        page_url=body.page_url,
-        scope=body.scope,
-        selection=body.selection.to_selection() if body.selection else None,
-        solutions=body.solutions or Solutions(settings.solutions),
-    )
-
-
 def _bounded(question: str, rag: Application) -> str:
     limit = rag.settings.max_question_chars
     if len(question) > limit:
@@ -154,15 +139,10 @@ async def chat(
     body: ChatRequest, request: Request, rag: Rag, runs: Runs, last_event_id: LastEventId = ""
 ) -> Response | AnswerBody:
     """Answer from the book, each claim with a citation that opens the very paragraph."""
-    ask = _ask_request(body, request, rag.settings)
-    seconds = rag.settings.answer_timeout_seconds
-    with client_slot(capacity_of(request).searches, request):
-        if body.stream or sse.MEDIA_TYPE in request.headers.get("accept", ""):
-            events = stream_with_deadline(rag.answer.stream(ask), seconds, "the answer")
-            return await sse.stream_answer(request, runs, ask, events, last_event_id)
-        whole = in_time(rag.answer.answer(ask), seconds, "the answer")
-        answer = await sse.unless_disconnected(request.receive, runs.unless_closed(whole))
-    return answer_body(answer, rag.settings.public_url)
+    public_url = rag.settings.public_url
+    if body.stream or sse.MEDIA_TYPE in request.headers.get("accept", ""):
+        return await streamed(body, request, rag, runs, ChatWire(public_url), last_event_id)
+    return answer_body(await answered(body, request, rag, runs), public_url)
 
 
 @router.post(

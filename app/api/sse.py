@@ -21,6 +21,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from app.api.answer_runs import AnswerRun, AnswerRuns
+from app.api.events import Wire
 from app.api.problems import request_id
 from app.domain.answer import AnswerEvent
 from app.domain.answering.request import AskRequest
@@ -43,7 +44,8 @@ class EventStream(Response):
         self.status_code = 200
         self.background = None
         # X-Accel-Buffering: nginx must not collect the events.
-        self.init_headers({"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", **run.wire.headers}
+        self.init_headers(headers)
         self._run = run
         self._seen = seen
         self._heartbeat = heartbeat
@@ -76,17 +78,19 @@ async def stream_answer(
     events: AsyncIterator[AnswerEvent],
     last_event_id: str = "",
     heartbeat: float = HEARTBEAT_SECONDS,
+    wire: Wire | None = None,
 ) -> EventStream:
     """Start the answer, or resume it after the given event, and wait for the next event.
 
-    `events` produce the answer; they are not used if an answer is resumed.
+    `events` produce the answer; they are not used if an answer is resumed. `wire` is the format, by
+    default that of `POST /v1/chat`.
 
     An error before the first event (no such book, a question too long, search down) is raised here
     and becomes a problem response with its own status. Raises ClientDisconnect if the client
     leaves.
     """
     run, seen = runs.resume(last_event_id, ask) or (
-        runs.start(ask, events, request_id(request)),
+        runs.start(ask, events, request_id(request), wire),
         0,
     )
     try:

@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
-from app.domain.book_id import BookId
-from app.domain.document import Site
 from app.domain.errors import InputError
 from app.domain.site_key import checked_origin
-from app.services.ingest import IngestRequest
 from tests.command_line import Run
-from tests.owl_server import BOOK, ORIGIN, QUESTION, assert_problem
-from tests.serving import ingest, offline_settings, serving
-
-OTHER = "https://bats.example"
-
-
-@pytest.fixture
-def two_books(owl_home: Path, home: Path, tmp_path: Path) -> Path:
-    """A state folder with the books owls and bats."""
-    state = Path(shutil.copytree(owl_home, home / "state"))
-    (tmp_path / "bats.md").write_text(BOOK.replace("owl", "bat").replace("Owl", "Bat"), "utf-8")
-    request = IngestRequest(tmp_path, book=BookId("bats"), site=Site.PLAIN, base_url=OTHER)
-    ingest(offline_settings(state), request)
-    return state
+from tests.owl_server import ORIGIN, OTHER, QUESTION, added, assert_problem, bearer
+from tests.serving import offline_settings, serving
 
 
 @pytest.fixture
@@ -38,16 +22,6 @@ def client(two_books: Path) -> Iterator[httpx.Client]:
         httpx.Client(base_url=address, timeout=30) as client,
     ):
         yield client
-
-
-def added(run: Run, *options: str) -> str:
-    """Return a new key."""
-    key: str = run("keys", "add", *options, "--json").json()["key"]
-    return key
-
-
-def bearer(key: str, **headers: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key}", **headers}
 
 
 def ask(client: httpx.Client, headers: dict[str, str], **fields: str) -> httpx.Response:

@@ -1,0 +1,64 @@
+"""A question of a request, answered by the use case within the limits of the server.
+
+The routes and the doors of other protocols share it.
+"""
+
+from __future__ import annotations
+
+from fastapi import Request
+
+from app.api import sse
+from app.api.answer_runs import AnswerRuns
+from app.api.events import Wire
+from app.api.keys import books_for
+from app.api.limits import capacity_of, client_slot
+from app.api.requests import ChatRequest
+from app.bootstrap.application import Application
+from app.domain.answer import Answer
+from app.domain.answering.exercises import Solutions
+from app.domain.answering.request import AskRequest
+from app.domain.retrieval.query import SearchFilter
+from app.services.resilience import in_time, stream_with_deadline
+from app.settings import Settings
+
+
+def ask_request(body: ChatRequest, request: Request, settings: Settings) -> AskRequest:
+    """Raises BookNotAllowed."""
+    return AskRequest(
+        question=body.question,
+        filter=SearchFilter(books=books_for(request, body.book)),
+        history=tuple(turn.to_turn() for turn in body.history),
+        page_url=body.page_url,
+        scope=body.scope,
+        selection=body.selection.to_selection() if body.selection else None,
+        solutions=body.solutions or Solutions(settings.solutions),
+    )
+
+
+async def answered(
+    body: ChatRequest, request: Request, rag: Application, runs: AnswerRuns
+) -> Answer:
+    """Return the whole answer. Raises Overloaded, ClientDisconnect, and as the use case does."""
+    ask = ask_request(body, request, rag.settings)
+    with client_slot(capacity_of(request).searches, request):
+        whole = in_time(rag.answer.answer(ask), rag.settings.answer_timeout_seconds, "the answer")
+        return await sse.unless_disconnected(request.receive, runs.unless_closed(whole))
+
+
+async def streamed(
+    body: ChatRequest,
+    request: Request,
+    rag: Application,
+    runs: AnswerRuns,
+    wire: Wire,
+    last_event_id: str = "",
+) -> sse.EventStream:
+    """Return the answer as a stream of this format, once its first event is there.
+
+    Raises before that event as `answered` does.
+    """
+    ask = ask_request(body, request, rag.settings)
+    seconds = rag.settings.answer_timeout_seconds
+    with client_slot(capacity_of(request).searches, request):
+        events = stream_with_deadline(rag.answer.stream(ask), seconds, "the answer")
+        return await sse.stream_answer(request, runs, ask, events, last_event_id, wire=wire)

@@ -1,0 +1,70 @@
+"""A conversation in another protocol's messages, as the question of `POST /v1/chat`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from app.api.requests import (
+    MAX_HISTORY_CHARS,
+    MAX_TURN_CHARS,
+    MAX_TURNS,
+    ChatRequest,
+    SelectionBody,
+    TurnBody,
+)
+from app.domain.answering.exercises import Solutions
+from app.domain.answering.request import Scope
+from app.domain.book_id import BookId
+from app.domain.errors import QuestionError
+
+
+class ReadingContext(BaseModel):
+    """Fields of `POST /v1/chat` that other protocols lack; fields that are unknown are ignored."""
+
+    page_url: str = ""
+    scope: Scope | None = None
+    selection: SelectionBody | None = None
+    solutions: Solutions | None = None
+
+    model_config = ConfigDict(extra="ignore")
+
+
+def chat_request(
+    turns: Sequence[tuple[str, str]], book: BookId | None, context: ReadingContext
+) -> ChatRequest:
+    """Return the question of the last turn, with the turns before it as far as they fit.
+
+    `turns` are (role, text), roles "user" and "assistant", oldest first. QuestionError unless the
+    last one is the user's.
+    """
+    if not turns or turns[-1][0] != "user":
+        message = "the last message must be the user's, and hold text"
+        raise QuestionError(message)
+    try:
+        return ChatRequest(
+            question=turns[-1][1],
+            book=book,
+            history=_latest(turns[:-1]),
+            page_url=context.page_url,
+            scope=context.scope,
+            selection=context.selection,
+            solutions=context.solutions,
+        )
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()) from error
+
+
+def _latest(turns: Sequence[tuple[str, str]]) -> list[TurnBody]:
+    kept: list[TurnBody] = []
+    left = MAX_HISTORY_CHARS
+    for role, text in reversed(turns):
+        content = text[:MAX_TURN_CHARS]
+        if len(kept) == MAX_TURNS or len(content) > left:
+            break
+        if content:
+            kept.append(TurnBody.model_validate({"role": role, "content": content}))
+            left -= len(content)
+    return kept[::-1]

@@ -1,0 +1,126 @@
+"""An answer's text with its citations as Markdown links, for clients that show nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.domain.answer import Answer, Citation
+
+_FENCE = re.compile(r"[ \t]*(?:[-*+>][ \t]+)?(`{3,}|~{3,})(.*)")
+_WORD = re.compile(r"\w")
+_LINK = re.compile(r"[ \n]?\[\d{1,4}\]\([^()\s]*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """`text[start:end]` of the whole text is the citation's link."""
+
+    citation: Citation
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Text that follows on the pieces before, and the links in it."""
+
+    text: str
+    links: tuple[Link, ...] = ()
+
+
+class LinkedText:
+    """Writes the link of a citation, `[1](url)`, behind its claim.
+
+    A citation that comes after further words of a stream stands at the end of their paragraph. The
+    link of a claim in a code block stands below the block, where it is a link.
+    """
+
+    def __init__(self) -> None:
+        self.text = ""
+        """All that was returned."""
+        self._answer = ""
+        self._blank = ""
+        """Blanks at the end of the answer so far; a link may still stand before them."""
+        self._waiting: list[Citation] = []
+
+    def write(self, text: str) -> Piece:
+        """Take the answer's next text."""
+        at = len(self.text)
+        self._answer += text
+        links: list[Link] = []
+        known = (self._blank + text).rstrip()
+        self._blank = (self._blank + text)[len(known) :]
+        for line in known.splitlines(keepends=True):
+            content = line.rstrip("\n")
+            self.text += content
+            if content != line:
+                links += self._links()
+                self.text += line[len(content) :]
+        return Piece(self.text[at:], tuple(links))
+
+    def cite(self, citation: Citation) -> Piece:
+        """Take a citation of the text so far."""
+        at = len(self.text)
+        self._waiting.append(citation)
+        behind = not _WORD.search(self._answer, citation.end) and not _open_fence(self.text)
+        links = self._links() if behind else []
+        return Piece(self.text[at:], tuple(links))
+
+    def close(self) -> Piece:
+        """Return the links that are left."""
+        at = len(self.text)
+        links = self._links(closing=True)
+        return Piece(self.text[at:], tuple(links))
+
+    def _links(self, *, closing: bool = False) -> list[Link]:
+        fence = _open_fence(self.text) if self._waiting else ""
+        if not self._waiting or (fence and not closing):
+            return []
+        if fence:
+            self.text += f"\n{fence}"
+        if _FENCE.fullmatch(self.text.rpartition("\n")[2]):
+            self.text += "\n"  # a fence ends with its line
+        found = []
+        for citation in self._waiting:
+            self.text += " " if self.text[-1:].strip() else ""
+            start = len(self.text)
+            self.text += f"[{citation.index}]({citation.url})"
+            found.append(Link(citation, start, len(self.text)))
+        self._waiting.clear()
+        return found
+
+
+def linked(answer: Answer) -> Piece:
+    """Return the whole answer, each link behind its claim."""
+    writer = LinkedText()
+    pieces = [*_pieces(writer, answer)]
+    return Piece(writer.text, tuple(link for piece in pieces for link in piece.links))
+
+
+def _pieces(writer: LinkedText, answer: Answer) -> Iterator[Piece]:
+    at = 0
+    for citation in sorted(answer.citations, key=lambda one: one.end):
+        yield writer.write(answer.answer[at : citation.end])
+        yield writer.cite(citation)
+        at = max(at, citation.end)
+    yield writer.write(answer.answer[at:])
+    yield writer.close()
+
+
+def without_links(text: str) -> str:
+    """Return an answer of a conversation as it was before `linked`."""
+    return _LINK.sub("", text)
+
+
+def _open_fence(text: str) -> str:
+    """Return the fence of the code block that the text ends in; "" outside of one."""
+    fence = ""
+    for line in text.split("\n"):
+        found = _FENCE.fullmatch(line)
+        if found and not fence:
+            fence = found[1]
+        elif found and found[1].startswith(fence) and not found[2].strip():
+            fence = ""
+    return fence

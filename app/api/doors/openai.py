@@ -1,0 +1,322 @@
+"""OpenAI's chat completions, with a book as the model.
+
+Each citation is a Markdown link in the text, `[1](url)`, and an annotation `url_citation` whose
+indexes are the link's. Parameters that steer a model's sampling are ignored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from secrets import token_hex
+from typing import Annotated, Any, ClassVar, Literal
+
+from fastapi import APIRouter, Depends, Request
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.api.asking import answered, streamed
+from app.api.doors.conversation import ReadingContext, chat_request
+from app.api.doors.linked_text import Link, LinkedText, Piece, linked, without_links
+from app.api.doors.openai_errors import errors, stream_error
+from app.api.events import data_frame
+from app.api.keys import BEARER, books_for
+from app.api.limits import answer_slot
+from app.api.problems import ErrorEvent
+from app.api.quotas import answer_charged
+from app.api.requests import ChatRequest
+from app.api.routes import Rag, Runs
+from app.api.sse import MEDIA_TYPE, EventStream
+from app.bootstrap.application import Application
+from app.domain.answer import AnswerEvent, CitationFound, Finished, Started, TextDelta, Usage
+from app.domain.book_id import BookId, is_book_id
+from app.domain.errors import BookNotFound, InputError
+from app.services.ports import BookManifest
+
+MAX_MESSAGES = 1_000
+
+
+class TextPart(BaseModel):
+    type: str
+    text: str = ""
+
+
+class Message(BaseModel):
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | list[TextPart] | None = None
+
+    def read(self) -> str:
+        """The text. InputError for a part of another kind."""
+        if isinstance(self.content, str) or self.content is None:
+            return self.content or ""
+        if other := next((one.type for one in self.content if one.type != "text"), None):
+            message = f"messages: a part of type {other!r} cannot be read; send text"
+            raise InputError(message)
+        return "\n\n".join(part.text for part in self.content)
+
+
+class StreamOptions(BaseModel):
+    include_usage: bool | None = None
+
+
+class ResponseFormat(BaseModel):
+    type: str
+
+
+class CompletionRequest(ReadingContext):
+    model: Annotated[str, Field(description="The id of an indexed book.", examples=["my-book"])]
+    messages: Annotated[
+        list[Message],
+        Field(
+            min_length=1,
+            max_length=MAX_MESSAGES,
+            description="The last one, of role `user`, is the question; earlier ones of `user` "
+            "and `assistant` are the conversation, as far as they fit. Others are ignored: the "
+            "book alone answers.",
+        ),
+    ]
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    n: int | None = None
+    response_format: ResponseFormat | None = None
+
+    model_config = ConfigDict(
+        extra="ignore",
+        json_schema_extra={
+            "examples": [
+                {
+                    "model": "small-book-of-search",
+                    "messages": [{"role": "user", "content": "What is an inverted index?"}],
+                }
+            ]
+        },
+    )
+
+
+class UrlCitation(BaseModel):
+    """`content[start_index:end_index]` is the link, in Unicode code points."""
+
+    start_index: int
+    end_index: int
+    title: str
+    url: str
+
+
+class Annotation(BaseModel):
+    type: Literal["url_citation"] = "url_citation"
+    url_citation: UrlCitation
+
+
+class AssistantMessage(BaseModel):
+    role: Literal["assistant"] = "assistant"
+    content: str
+    refusal: None = None
+    annotations: list[Annotation]
+
+
+class Choice(BaseModel):
+    index: int = 0
+    message: AssistantMessage
+    logprobs: None = None
+    finish_reason: Literal["stop"] = "stop"
+
+
+class CompletionUsage(BaseModel):
+    """The provider's tokens; 0 offline."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+    @classmethod
+    def of(cls, usage: Usage) -> CompletionUsage:
+        return cls(
+            prompt_tokens=usage.input_tokens,
+            completion_tokens=usage.output_tokens,
+            total_tokens=usage.input_tokens + usage.output_tokens,
+        )
+
+
+class Completion(BaseModel):
+    id: str
+    object: Literal["chat.completion"] = "chat.completion"
+    created: int
+    model: str
+    choices: list[Choice]
+    usage: CompletionUsage
+
+
+class Model(BaseModel):
+    id: Annotated[str, Field(description="The book's id.")]
+    object: Literal["model"] = "model"
+    created: int
+    owned_by: str = "textbook-rag"
+
+    @classmethod
+    def of(cls, manifest: BookManifest) -> Model:
+        created = datetime.fromisoformat(manifest.created_at).timestamp()
+        return cls(id=manifest.book, created=int(created))
+
+
+class Models(BaseModel):
+    object: Literal["list"] = "list"
+    data: list[Model]
+
+
+def _annotations(links: Sequence[Link]) -> list[Annotation]:
+    return [
+        Annotation(
+            url_citation=UrlCitation(
+                start_index=link.start,
+                end_index=link.end,
+                title=link.citation.title,
+                url=link.citation.url,
+            )
+        )
+        for link in links
+    ]
+
+
+class CompletionWire:
+    """Chunks `chat.completion.chunk`; the annotations come with the text of their links."""
+
+    headers: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, model: str, *, with_usage: bool) -> None:
+        self._chunk = {**_identity(model), "object": "chat.completion.chunk"}
+        self._with_usage = with_usage
+        self._text = LinkedText()
+
+    def frames(self, event: AnswerEvent | ErrorEvent, _ids: Iterator[str]) -> Iterator[bytes]:
+        if isinstance(event, ErrorEvent):
+            yield data_frame(stream_error(event).model_dump_json())
+        elif isinstance(event, Started):
+            yield self._frame({"role": "assistant", "content": ""})
+        elif isinstance(event, TextDelta):
+            yield from self._piece(self._text.write(event.text))
+        elif isinstance(event, CitationFound):
+            yield from self._piece(self._text.cite(event.citation))
+        else:
+            yield from self._end(event)
+
+    def _end(self, event: Finished) -> Iterator[bytes]:
+        yield from self._piece(self._text.close())
+        yield self._frame({}, "stop")
+        if self._with_usage:
+            usage = CompletionUsage.of(event.answer.usage)
+            yield _encoded({**self._chunk, "choices": [], "usage": usage.model_dump()})
+        yield data_frame("[DONE]")
+
+    def _piece(self, piece: Piece) -> Iterator[bytes]:
+        if piece.text:
+            delta: dict[str, Any] = {"content": piece.text}
+            if piece.links:
+                delta["annotations"] = [one.model_dump() for one in _annotations(piece.links)]
+            yield self._frame(delta)
+
+    def _frame(self, delta: dict[str, Any], finish_reason: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        return _encoded({**self._chunk, "choices": [choice]})
+
+
+def _encoded(chunk: dict[str, Any]) -> bytes:
+    return data_frame(json.dumps(chunk, ensure_ascii=False))
+
+
+def _identity(model: str) -> dict[str, Any]:
+    created = int(datetime.now(UTC).timestamp())
+    return {"id": f"chatcmpl-{token_hex(12)}", "created": created, "model": model}
+
+
+router = APIRouter(tags=["doors"])
+
+
+async def _asked(body: CompletionRequest, request: Request, rag: Rag) -> ChatRequest:
+    """Dependency: the question in the terms of `POST /v1/chat`.
+
+    Raises BookNotFound, BookNotAllowed, InputError and RequestValidationError.
+    """
+    if (body.n or 1) > 1:
+        message = "n: a book gives one answer"
+        raise InputError(message)
+    if body.response_format and body.response_format.type != "text":
+        message = "response_format: the book's answer is text"
+        raise InputError(message)
+    book = (await _readable(body.model, request, rag)).book
+    read = [(one.role, one.read()) for one in body.messages if one.role in _TURNS]
+    turns = [(role, without_links(text) if role == "assistant" else text) for role, text in read]
+    return chat_request(turns, book, body)
+
+
+async def _readable(model: str, request: Request, rag: Application) -> BookManifest:
+    """The book of this name. BookNotFound; BookNotAllowed if the request's key is for others."""
+    if is_book_id(model):
+        books_for(request, BookId(model))
+        for manifest in await rag.index.books():
+            if manifest.book == model:
+                return manifest
+    message = f"no book {model[:80]!r} in the index; GET /v1/models lists them"
+    raise BookNotFound(message)
+
+
+_TURNS = ("user", "assistant")
+Asked = Annotated[ChatRequest, Depends(_asked)]
+
+
+async def _charged(asked: Asked, request: Request) -> AsyncIterator[None]:
+    async with answer_charged(request, asked.book):
+        yield
+
+
+@router.post(
+    "/v1/chat/completions",
+    summary="Ask a book by OpenAI's protocol",
+    response_model=Completion,
+    responses={
+        200: {
+            "description": "The completion; with `stream` its chunks, then `[DONE]`.",
+            "content": {MEDIA_TYPE: {}},
+        },
+        **errors(401, 403, 404, 409, 502, 503),
+    },
+    dependencies=[Depends(BEARER), Depends(answer_slot), Depends(_charged)],
+)
+async def completions(
+    body: CompletionRequest, asked: Asked, request: Request, rag: Rag, runs: Runs
+) -> EventStream | Completion:
+    """Answer the last message from the book; each citation is a link and an annotation."""
+    if body.stream:
+        with_usage = bool(body.stream_options and body.stream_options.include_usage)
+        wire = CompletionWire(body.model, with_usage=with_usage)
+        return await streamed(asked, request, rag, runs, wire)
+    answer = await answered(asked, request, rag, runs)
+    written = linked(answer)
+    message = AssistantMessage(content=written.text, annotations=_annotations(written.links))
+    return Completion(
+        **_identity(body.model),
+        choices=[Choice(message=message)],
+        usage=CompletionUsage.of(answer.usage),
+    )
+
+
+@router.get(
+    "/v1/models",
+    summary="The books, as OpenAI's models",
+    responses=errors(401, 403, 503),
+    dependencies=[Depends(BEARER)],
+)
+async def models(request: Request, rag: Rag) -> Models:
+    """The books that may be asked with the key."""
+    allowed = books_for(request, None)
+    found = await rag.index.books()
+    return Models(data=[Model.of(one) for one in found if not allowed or one.book in allowed])
+
+
+@router.get(
+    "/v1/models/{model}",
+    summary="A book, as OpenAI's model",
+    responses=errors(401, 403, 404, 503),
+    dependencies=[Depends(BEARER)],
+)
+async def model(model: str, request: Request, rag: Rag) -> Model:
+    return Model.of(await _readable(model, request, rag))

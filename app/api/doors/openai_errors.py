@@ -1,0 +1,104 @@
+"""Problems of this program in the shape of OpenAI's errors, for the paths of its protocol."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import BaseModel
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.api.problems import MEDIA_TYPE, ErrorEvent, title_of
+
+PATHS = ("/v1/chat/completions", "/v1/models")
+_STATUSES = {422: 400}
+"""Of OpenAI, where it has another one than this program."""
+_CODES = {"key_unknown": "invalid_api_key", "book_not_found": "model_not_found"}
+"""Of OpenAI, where it has one; all others are those of `contracts/errors.md`."""
+_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+_EVERYWHERE = (400, 408, 413, 429, 431, 500)
+
+
+class OpenAIError(BaseModel):
+    message: str
+    type: str
+    param: str | None = None
+    code: str | None = None
+
+
+class ErrorBody(BaseModel):
+    error: OpenAIError
+
+
+def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the `responses` of a route that may answer with these errors, too."""
+    return {
+        status: {"description": title_of(status), "model": ErrorBody}
+        for status in sorted({*_EVERYWHERE, *statuses})
+    }
+
+
+def stream_error(event: ErrorEvent) -> ErrorBody:
+    """Return the last event of a stream that failed."""
+    code = _CODES.get(event.code, event.code)
+    return ErrorBody(error=OpenAIError(message=event.message, type="server_error", code=code))
+
+
+def _error(problem: dict[str, Any], status: int) -> ErrorBody:
+    fields = problem.get("errors") or [{}]
+    code = problem["code"]
+    return ErrorBody(
+        error=OpenAIError(
+            message=f"{problem['detail']} (request {problem['request_id']})",
+            type=_TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error"),
+            param=fields[0].get("field", "").removeprefix("body.") or None,
+            code=_CODES.get(code, code),
+        )
+    )
+
+
+class OpenAIErrors:
+    """Middleware that rewrites problem responses, whatever part of the server made them."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("path", "")
+        ours = any(path == one or path.startswith(f"{one}/") for one in PATHS)
+        if scope["type"] != "http" or not ours or scope["method"] == "HEAD":
+            await self._app(scope, receive, send)
+        else:
+            await self._app(scope, receive, _Rewriting(send))
+
+
+class _Rewriting:
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._problem: Message | None = None
+        self._body = b""
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start" and _is_problem(message):
+            self._problem = message
+        elif self._problem is None:
+            await self._send(message)
+        else:
+            self._body += message.get("body", b"")
+            if not message.get("more_body", False):
+                await self._rewritten(self._problem)
+
+    async def _rewritten(self, start: Message) -> None:
+        sent = int(start["status"])
+        status = _STATUSES.get(sent, sent)
+        body = _error(json.loads(self._body), status).model_dump_json(ensure_ascii=True).encode()
+        headers = MutableHeaders(raw=list(start["headers"]))
+        headers["Content-Type"] = "application/json"
+        headers["Content-Length"] = str(len(body))
+        await self._send({**start, "status": status, "headers": headers.raw})
+        await self._send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+def _is_problem(start: Message) -> bool:
+    return Headers(raw=start["headers"]).get("content-type", "").startswith(MEDIA_TYPE)

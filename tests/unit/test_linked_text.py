@@ -1,0 +1,66 @@
+"""Citations as Markdown links in an answer's text, whole and streamed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from app.api.doors.linked_text import LinkedText, linked, without_links
+from app.domain.answer import Answer, AnswerMode, Citation
+from app.domain.book_id import BookId
+
+_PLACE = ("p-1", "https://b.example/x#a", "A", ("A",), "q", BookId("b"), "f", ())
+_CITATION = Citation(1, 0, 0, *_PLACE)
+LINK = "[1](https://b.example/x#a)"
+OTHER = "[2](https://b.example/y)"
+
+
+def cited(start: int, end: int) -> Citation:
+    return replace(_CITATION, start=start, end=end)
+
+
+def second(start: int, end: int) -> Citation:
+    return replace(_CITATION, index=2, start=start, end=end, url="https://b.example/y")
+
+
+def streamed(*steps: str | Citation) -> str:
+    writer = LinkedText()
+    pieces = [writer.write(one) if isinstance(one, str) else writer.cite(one) for one in steps]
+    pieces.append(writer.close())
+    text = "".join(piece.text for piece in pieces)
+    assert text == writer.text
+    for piece in pieces:
+        for link in piece.links:
+            assert text[link.start : link.end] == f"[{link.citation.index}]({link.citation.url})"
+    return text
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        (["Owls see. ", "They fly."], "Owls see. They fly."),
+        (["Owls see.", cited(0, 9), " They fly."], f"Owls see. {LINK} They fly."),
+        (["Owls see.", cited(0, 8), second(0, 9)], f"Owls see. {LINK} {OTHER}"),
+        (["Owls see.\n\n", cited(0, 9), "- fly"], f"Owls see. {LINK}\n\n- fly"),
+        (["Owls see. Then", cited(0, 9), " fly.\nMore"], f"Owls see. Then fly. {LINK}\nMore"),
+        (["Owls see. Then", cited(0, 9), " fly."], f"Owls see. Then fly. {LINK}"),
+        (["```py\nx", cited(6, 7), "\n```", "\n\nThat."], f"```py\nx\n```\n{LINK}\n\nThat."),
+        (["```py\nx", cited(6, 7), "\n```"], f"```py\nx\n```\n{LINK}"),
+        (["```py\nx", cited(6, 7)], f"```py\nx\n```\n{LINK}"),
+        (["a | b\n--- | ---\n1 | 2", cited(0, 20)], f"a | b\n--- | ---\n1 | 2 {LINK}"),
+        (["🦉 sees.", cited(0, 7)], f"🦉 sees. {LINK}"),
+    ],
+)
+def test_a_link_stands_behind_its_claim(steps: list[str | Citation], expected: str) -> None:
+    assert streamed(*steps) == expected
+
+
+def test_a_whole_answer_has_each_link_in_place() -> None:
+    answer = Answer(
+        "Owls see. Then fly.", AnswerMode.GENERATED, citations=(second(10, 19), cited(0, 9))
+    )
+    found = linked(answer)
+    assert found.text == f"Owls see. {LINK} Then fly. {OTHER}"
+    assert [found.text[one.start : one.end] for one in found.links] == [LINK, OTHER]
+    assert without_links(found.text) == answer.answer
