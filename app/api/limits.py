@@ -96,6 +96,14 @@ CHARGES: Mapping[str, Charge] = MappingProxyType(
 )
 READING = Charge("reading", 0.1)
 """Cost of all other paths: glossary, citations, lists, pages, unknown paths."""
+WHOLE_BOOK = Charge("reading", 2.0)
+"""A book's text has a few MB."""
+
+
+def charge_of(path: str) -> Charge:
+    if path.endswith("/llms-full.txt"):
+        return WHOLE_BOOK
+    return CHARGES.get(path, READING)
 
 
 def daily(questions: int, clock: Callable[[], float] = time.monotonic) -> RateLimit:
@@ -169,7 +177,7 @@ class RateLimited:
         if scope["type"] == "http":
             request = Request(scope)
             limit: RateLimit = request.app.state.rate_limit
-            charge = CHARGES.get(scope["path"], READING)
+            charge = charge_of(scope["path"])
             address = client_of(request)
             wait = limit.admit(address, charge)
             if not wait and charge.kind == "questions":

@@ -37,6 +37,7 @@ from app.domain.errors import ConfigError, ProviderError, StorageError
 from app.domain.languages import FUNCTION_WORDS
 from app.services.answer_question import AnswerQuestion
 from app.services.answerability import AnswerabilityScorer
+from app.services.book_text import DescribeBook
 from app.services.chapter_requests import ConsultChapters
 from app.services.cite import CiteParagraph
 from app.services.cognates import FindCognates
@@ -75,6 +76,7 @@ class Application:
     answer: AnswerQuestion
     evaluate: Evaluate
     glossary: LookUpTerms
+    describe: DescribeBook
     check_model: Callable[[], Awaitable[None]] | None = None
     """Checks the connection to the model's server; None if there is none to check."""
 
@@ -138,6 +140,7 @@ async def application(
             answer=answer,
             evaluate=Evaluate(retrieve, time.perf_counter, answer),
             glossary=glossary,
+            describe=DescribeBook(index),
             check_model=writer.check if writer else None,
         )
 

@@ -28,6 +28,7 @@ def parser() -> argparse.ArgumentParser:
     _compare(commands)
     _index(commands)
     _links(commands)
+    _llms(commands)
     _ledger(commands)
     _keys(commands)
     _serving(commands)
@@ -186,6 +187,15 @@ def _links(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     links.add_argument("--base-url", type=checked_base_url, default="", metavar="URL")
     links.add_argument("--json", action="store_true", help="accepted; the output always is JSON")
     links.set_defaults(run="index_commands.links")
+
+
+def _llms(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    llms = commands.add_parser("llms", help="print a book's llms.txt, for the root of its site")
+    llms.add_argument("book", type=BookId, metavar="BOOK")
+    llms.add_argument(
+        "--full", action="store_true", help="print llms-full.txt instead: all of the book's text"
+    )
+    llms.set_defaults(run="index_commands.llms")
 
 
 def _serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -1,4 +1,4 @@
-"""Commands on the index: ingest, books, remove, rollback, verify, migrate, ledger."""
+"""Commands on the index: ingest, books, remove, rollback, verify, migrate, links, llms, ledger."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from app.domain.document import Book
 from app.domain.errors import BookNotFound, InputError
 from app.domain.ledger import from_lines, to_lines
 from app.domain.links import page_links
+from app.services.book_text import DescribeBook
 from app.services.ingest import IngestReport, IngestRequest
 from app.services.phases import Phases
 from app.services.ports import VectorIndex
@@ -239,6 +240,13 @@ async def links(arguments: argparse.Namespace, settings: Settings) -> None:
         async with index_only(settings) as index, naming_the_books(index):
             for link in await _links_of_index(index, BookId(arguments.book)):
                 print_json(asdict(link))
+
+
+async def llms(arguments: argparse.Namespace, settings: Settings) -> None:
+    async with index_only(settings) as index, naming_the_books(index):
+        describe = DescribeBook(index)
+        text = describe.full_text if arguments.full else describe.short_text
+        sys.stdout.write(await text(arguments.book))
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def passage_of(chosen: ChosenPassage, context: Sequence[ContextPassage]) -> Answ
     marks: list[Span] = []
     paragraphs = range(chosen.first, chosen.last + 1)
     for at in paragraphs:
-        before, quoted, after = _block(context[at].passage)
+        before, quoted, after = framed_block(context[at].passage)
         text += ("\n\n" if text else "") + before
         for unit in chosen.marked:
             if unit.passage == at:
@@ -96,12 +96,12 @@ def _framed(unit: Unit, context: Sequence[ContextPassage], numbered: bool) -> tu
         marker = marker_before(passage.text, unit.start) if numbered else "-"
         return f"{marker} ", unit.text, ""
     if unit.kind in (BlockKind.CODE, BlockKind.TABLE):
-        return _block(passage)
+        return framed_block(passage)
     return "", unit.text, ""
 
 
-def _block(passage: Passage) -> tuple[str, str, str]:
-    """The same of a whole paragraph."""
+def framed_block(passage: Passage) -> tuple[str, str, str]:
+    """What stands before a whole paragraph as Markdown, its text, and what stands after it."""
     if passage.kind is BlockKind.CODE:
         longest = max((len(run) for run in re.findall("`+", passage.text)), default=0)
         fence = "`" * max(3, longest + 1)

@@ -1,0 +1,132 @@
+"""A book for language models: `llms.txt` (https://llmstxt.org), its contents with links to its
+pages, and `llms-full.txt`, all of its text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, takewhile
+
+from app.domain.answering.chapters import Chapter, context_of
+from app.domain.answering.passage_text import framed_block
+from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.document import BlockKind
+from app.domain.retrieval.query import ContextPassage
+
+_ABOUT = 200
+"""Most characters of a page's description."""
+_MARKUP = re.compile(r"([\\\[\]])")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    title: str
+    url: str
+    """Without a fragment."""
+    about: str
+    """The beginning of its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A book's table of contents."""
+
+    title: str
+    language: str
+    chapters: tuple[tuple[str, tuple[Page, ...]], ...]
+    """Names with their pages, in reading order."""
+
+
+def contents_of(
+    title: str, language: str, chapters: Sequence[Chapter], chunks: Sequence[Chunk]
+) -> Contents:
+    """Return the contents; `chunks` are all of the book's, `chapters` are made of them."""
+    paragraphs: dict[str, str] = {}
+    for chunk in sorted(chunks, key=lambda one: (one.position, one.chunk_index)):
+        if text := _first_paragraph(chunk.own_passages):
+            paragraphs.setdefault(chunk.file, text)
+    return Contents(
+        title,
+        language,
+        tuple(
+            (one.name, tuple(_page(page, paragraphs.get(page.file, "")) for page in one.pages))
+            for one in chapters
+        ),
+    )
+
+
+def short_text(contents: Contents) -> str:
+    """Return `llms.txt`. Chapters of one page that follow on each other are one list."""
+    lines = [f"# {_line(contents.title)}", "", f"> Textbook, language: {contents.language}.", ""]
+    for single, group in groupby(contents.chapters, key=lambda one: len(one[1]) == 1):
+        held = [*group]
+        if single:
+            pages = [page for _, found in held for page in found]
+            lines += _section("Chapters", pages)
+        else:
+            for name, found in held:
+                lines += _section(name, found)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def full_text(title: str, chunks: Sequence[Chunk]) -> str:
+    """Return `llms-full.txt`: each paragraph once, in reading order, below its headings."""
+    parts = [f"# {_line(title)}"]
+    for _, group in groupby(context_of(chunks, lambda _: 0), key=lambda one: one.file):
+        parts += _whole_page([*group])
+    return "\n\n".join(parts) + "\n"
+
+
+def _page(first: Chunk, about: str) -> Page:
+    title = first.heading_path[0] if first.heading_path else first.section or first.file
+    return Page(title, _without_fragment(first.deep_link_url), about)
+
+
+def _first_paragraph(passages: Sequence[Passage]) -> str:
+    text = next((one.text for one in passages if one.kind is BlockKind.PARAGRAPH), "")
+    plain = _line(text)
+    return plain if len(plain) <= _ABOUT else plain[:_ABOUT].rpartition(" ")[0] + " …"
+
+
+def _section(name: str, pages: Sequence[Page]) -> list[str]:
+    items = [
+        f"- [{_escaped(page.title)}]({page.url}){f': {page.about}' if page.about else ''}"
+        for page in pages
+    ]
+    return [f"## {_line(name)}", "", *items, ""]
+
+
+def _whole_page(context: Sequence[ContextPassage]) -> Iterator[str]:
+    path: tuple[str, ...] = ()
+    for at, one in enumerate(context):
+        passage = one.passage
+        if passage.kind is BlockKind.HEADING:  # it may be called like the section before
+            path = path[: len(passage.heading_path) - 1]
+        same = len(
+            [
+                *takewhile(
+                    lambda pair: pair[0] == pair[1], zip(path, passage.heading_path, strict=False)
+                )
+            ]
+        )
+        path = passage.heading_path
+        for depth, heading in enumerate(path[same:], same + 2):
+            yield f"{'#' * min(depth, 6)} {_line(heading)}"
+        if at == 0 and passage.url:
+            yield f"Source: {_without_fragment(passage.url)}"
+        if passage.kind is not BlockKind.HEADING:
+            yield "".join(framed_block(passage))
+
+
+def _without_fragment(url: str) -> str:
+    return url.partition("#")[0]
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _escaped(text: str) -> str:
+    return _MARKUP.sub(r"\\\1", _line(text))

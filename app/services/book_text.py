@@ -1,0 +1,65 @@
+"""The contents and the whole text of an indexed book, for language models."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from cachetools import LRUCache
+
+from app.domain.answering.chapters import chapters_of
+from app.domain.book_id import BookId
+from app.domain.errors import BookNotFound
+from app.domain.llms_text import Contents, contents_of, full_text, short_text
+from app.domain.retrieval.query import SearchFilter
+from app.services.ports import BookManifest, VectorIndex
+
+_CACHED = 8
+"""Books, of a few MB each if they are large."""
+
+
+@dataclass(slots=True)
+class DescribeBook:
+    """The use case. What it returns is kept until the book's next generation."""
+
+    index: VectorIndex
+    _contents: LRUCache[tuple[BookId, int], Contents] = field(
+        default_factory=lambda: LRUCache(_CACHED), init=False, compare=False, repr=False
+    )
+    _texts: LRUCache[tuple[BookId, int], str] = field(
+        default_factory=lambda: LRUCache(_CACHED), init=False, compare=False, repr=False
+    )
+
+    async def contents(self, book: BookId) -> Contents:
+        """Return the table of contents. BookNotFound."""
+        manifest = await self._manifest(book)
+        key = (book, manifest.generation)
+        found = self._contents.get(key)
+        if found is None:
+            chunks = await self.index.matching(SearchFilter(books=(book,)))
+            title, language = manifest.title, manifest.language
+            found = contents_of(title, language, chapters_of(chunks), chunks)
+            self._contents[key] = found
+        return found
+
+    async def short_text(self, book: BookId) -> str:
+        """Return `llms.txt`. BookNotFound."""
+        return short_text(await self.contents(book))
+
+    async def full_text(self, book: BookId) -> str:
+        """Return `llms-full.txt`. BookNotFound."""
+        manifest = await self._manifest(book)
+        key = (book, manifest.generation)
+        found = self._texts.get(key)
+        if found is None:
+            chunks = await self.index.matching(SearchFilter(books=(book,)))
+            # Takes a second for a large book, in which others are answered.
+            found = self._texts[key] = await asyncio.to_thread(full_text, manifest.title, chunks)
+        return found
+
+    async def _manifest(self, book: BookId) -> BookManifest:
+        for manifest in await self.index.books():
+            if manifest.book == book:
+                return manifest
+        message = f"no book {book!r} in the index"
+        raise BookNotFound(message)

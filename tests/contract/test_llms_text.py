@@ -1,0 +1,103 @@
+"""`llms.txt` and `llms-full.txt`: of a book's command and of the server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.domain.book_id import BookId
+from app.domain.document import Site
+from app.services.ingest import IngestRequest
+from tests.command_line import Run
+from tests.owl_server import ORIGIN, added, bearer
+from tests.serving import ingest, offline_settings, serving
+
+CODE = "for owl in owls:\n    print(owl)"
+FIRST = f"""\
+# Owls [1] of \\# Europe
+
+An owl is a bird that hunts at night. It has large eyes.
+
+## Flight
+
+The flight of an owl is silent.
+
+```python
+{CODE}
+```
+
+## Flight
+
+| part | use |
+|---|---|
+| fringe | silence |
+"""
+LONG = "An owl hears a mouse below the snow. " * 400
+
+
+@pytest.fixture
+def book(home: Path, tmp_path: Path) -> Path:
+    for name, text in (("a.md", FIRST), ("b.md", f"# Ears\n\n{LONG}\n")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    state = home / "state"
+    request = IngestRequest(tmp_path, book=BookId("owls"), site=Site.PLAIN, base_url=ORIGIN)
+    ingest(offline_settings(state), request)
+    return state
+
+
+def test_the_contents_link_each_page(run: Run, book: Path) -> None:
+    lines = run("llms", "owls").out.splitlines()
+    assert lines[0].startswith("# ")
+    items = [line for line in lines if line.startswith("- ")]
+    assert items[0] == (
+        rf"- [Owls \[1\] of # Europe]({ORIGIN}/a.html): "
+        "An owl is a bird that hunts at night. It has large eyes."
+    )
+    assert items[1].startswith(f"- [Ears]({ORIGIN}/b.html): An owl hears a mouse")
+    assert len(items[1]) < 300
+
+
+def test_the_full_text_holds_each_paragraph_once_below_its_headings(run: Run, book: Path) -> None:
+    text = run("llms", "owls", "--full").out
+    assert text.count("The flight of an owl is silent.") == 1
+    assert text.count("An owl hears a mouse below the snow.") == 400
+    assert f"```python\n{CODE}\n```" in text
+    headings = [line for line in text.splitlines() if line.startswith("#")]
+    assert headings[1:] == ["## Owls [1] of # Europe", "### Flight", "### Flight", "## Ears"]
+    assert f"Source: {ORIGIN}/a.html\n" in text
+
+
+def test_the_server_sends_what_the_command_prints(run: Run, book: Path) -> None:
+    printed = {
+        "llms.txt": run("llms", "owls").out,
+        "llms-full.txt": run("llms", "owls", "--full").out,
+    }
+    with serving(offline_settings(book)) as address, httpx.Client(base_url=address) as client:
+        for name, text in printed.items():
+            response = client.get(f"/v1/books/owls/{name}")
+            assert response.text == text
+            assert response.headers["content-type"] == "text/plain; charset=utf-8"
+            kept = {"If-None-Match": response.headers["etag"]}
+            assert client.get(f"/v1/books/owls/{name}", headers=kept).status_code == 304
+            assert client.get(f"/v1/books/bats/{name}").json()["code"] == "book_not_found"
+            assert client.get(f"/v1/books/No!/{name}").status_code == 422
+        key = added(run, "--secret", "--book", "bats")
+        for name in printed:
+            assert client.get(f"/v1/books/owls/{name}").json()["code"] == "key_required"
+            refused = client.get(f"/v1/books/owls/{name}", headers=bearer(key))
+            assert refused.json()["code"] == "book_not_allowed"
+
+
+def test_an_unknown_book_is_named(run: Run, book: Path) -> None:
+    refused = run("llms", "bats")
+    assert (refused.code, refused.out) == (2, "")
+    assert "owls" in refused.err
+
+
+def test_a_whole_book_costs_more_than_a_page(owl_home: Path) -> None:
+    limit = offline_settings(owl_home, questions_burst=1, questions_per_minute=1)
+    with serving(limit) as address, httpx.Client(base_url=address) as client:
+        codes = [client.get("/v1/books/owls/llms-full.txt").status_code for _ in range(2)]
+        assert codes == [200, 429]
