@@ -65,7 +65,8 @@ def create_app(
             async with open_application(settings) as rag:
                 app.state.application = rag
                 _set_state(app, settings)
-                yield
+                async with app.state.open_doors():
+                    yield
 
     app = FastAPI(
         title="textbook-rag",
@@ -83,7 +84,7 @@ def create_app(
     app.state.keys = site_keys(settings)
     security.install(app, settings, app.state.keys)
     app.include_router(routes.router)
-    mount.doors(app)
+    app.state.open_doors = mount.doors(app, settings)
     app.router.routes.extend(widget_routes())
     app.router.routes.extend(site)
     _extend_description(app)

@@ -103,6 +103,14 @@ def is_local(request: Request) -> bool:
     return loopback and _FORWARDED.isdisjoint(request.headers.keys())
 
 
+def is_page_of_this_machine(origin: str) -> bool:
+    """Whether the origin's host is a loopback address or `localhost`."""
+    try:
+        return _is_loopback(urlsplit(origin).hostname or "")
+    except ValueError:
+        return False
+
+
 def origin_of(headers: Headers) -> str:
     """The origin of the page that asks; "" if unknown. Browsers leave `Origin` out of a GET to the
     page's own server, and send its address as `Referer`.

@@ -167,6 +167,17 @@ class RateLimit:
         return min(1.0, left + (now - then) / self._seconds_to_fill)
 
 
+def admit(request: Request, charge: Charge) -> float:
+    """Charge the request's address and return 0, or return the seconds to wait."""
+    limit: RateLimit = request.app.state.rate_limit
+    daily_limit: RateLimit = request.app.state.daily_limit
+    address = client_of(request)
+    wait = limit.admit(address, charge)
+    if not wait and charge.kind == "questions":
+        wait = daily_limit.admit(address, charge)
+    return wait
+
+
 class RateLimited:
     """Middleware that refuses requests above the limit before their body is read."""
 
@@ -176,12 +187,7 @@ class RateLimited:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             request = Request(scope)
-            limit: RateLimit = request.app.state.rate_limit
-            charge = charge_of(scope["path"])
-            address = client_of(request)
-            wait = limit.admit(address, charge)
-            if not wait and charge.kind == "questions":
-                wait = request.app.state.daily_limit.admit(address, charge)
+            wait = admit(request, charge_of(scope["path"]))
             if wait:
                 detail = f"too many requests from your address; try again in {wait:.1f} s"
                 response = problem_response(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -212,15 +212,19 @@ async def _on_rag_error(request: Request, error: Exception) -> Response:
 async def _on_invalid_request(request: Request, error: Exception) -> Response:
     if not isinstance(error, RequestValidationError):
         raise error
-    errors = [_invalid_field(item) for item in error.errors()]
+    errors = invalid_fields(error.errors())
     where = errors[0]
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     detail = f"{where.field}: {where.message}{more}"
     return problem_response(422, "invalid_request", detail, request_id(request), errors=errors)
 
 
+def invalid_fields(found: Sequence[Mapping[str, Any]]) -> list[InvalidField]:
+    """Convert the errors of pydantic, without the invalid values."""
+    return [_invalid_field(item) for item in found]
+
+
 def _invalid_field(error: Mapping[str, Any]) -> InvalidField:
-    """Convert an error of pydantic, without the invalid value."""
     if error["type"] == "json_invalid":
         return InvalidField(field="body", message=f"invalid JSON ({error['ctx']['error']})")
     field = ".".join(str(part) for part in error["loc"])

@@ -54,6 +54,7 @@ from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.ports import BookStore, Embedder
 from app.services.quote_links import LinkQuotes
+from app.services.read_paragraph import ReadParagraph
 from app.services.retrieve import Retrieve
 from app.services.similarity import SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
@@ -77,6 +78,7 @@ class Application:
     evaluate: Evaluate
     glossary: LookUpTerms
     describe: DescribeBook
+    paragraphs: ReadParagraph
     check_model: Callable[[], Awaitable[None]] | None = None
     """Checks the connection to the model's server; None if there is none to check."""
 
@@ -128,19 +130,21 @@ async def application(
         answer = _answer(settings, retrieve, bounds, judge, glossary, vocabulary, count_tokens)
         answer = answer.written_by(writer.generator) if writer else answer
         ledgers = ledger_store(settings)
+        cite = CiteParagraph(index, ledgers)
         stack.enter_context(frozen_heap())
         yield Application(
             settings=settings,
             embedder=embedder,
             index=index,
             ledgers=ledgers,
-            cite=CiteParagraph(index, ledgers),
+            cite=cite,
             ingest=_ingest(settings, embedder, index, ledgers, sparse, count_tokens),
             retrieve=retrieve,
             answer=answer,
             evaluate=Evaluate(retrieve, time.perf_counter, answer),
             glossary=glossary,
             describe=DescribeBook(index),
+            paragraphs=ReadParagraph(index, cite),
             check_model=writer.check if writer else None,
         )
 

@@ -207,6 +207,11 @@ def _serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     serve.set_defaults(run="serving.serve")
 
+    mcp = commands.add_parser(
+        "mcp", help="serve the books to an agent by the Model Context Protocol, on stdin and stdout"
+    )
+    mcp.set_defaults(run="serving.mcp")
+
     demo = commands.add_parser("demo", help="ingest the sample book, then serve it")
     demo.add_argument("--no-serve", action="store_true")
     demo.set_defaults(run="serving.demo")

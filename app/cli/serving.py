@@ -1,4 +1,4 @@
-"""Commands that serve: serve, demo."""
+"""Commands that serve: serve, demo, mcp."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 
 from app.bootstrap.application import Application, application, storage_warnings
 from app.bootstrap.books import sample_request
@@ -38,6 +39,17 @@ async def demo(arguments: argparse.Namespace, settings: Settings) -> None:
     remark(f"{report.book}: {report.chunks} chunks, {report.embedded} embedded now")
     if not arguments.no_serve:
         await _serve(settings, sample=True)
+
+
+async def mcp(_: argparse.Namespace, settings: Settings) -> None:
+    """Answer an agent's client by the Model Context Protocol, on stdin and stdout."""
+    if find_spec("mcp") is None:
+        message = "the command needs the extra mcp: pip install 'textbook-rag[mcp]'"
+        raise ConfigError(message)
+    from app.api.doors.mcp import serve_stdio  # noqa: PLC0415
+
+    async with application(settings) as rag:
+        await serve_stdio(rag)
 
 
 async def _serve(settings: Settings, *, sample: bool = False) -> None:

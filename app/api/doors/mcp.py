@@ -1,0 +1,219 @@
+"""The Model Context Protocol (https://modelcontextprotocol.io): the tools over HTTP and stdio.
+
+Needs the extra `mcp`. Over HTTP each request stands alone: there are no sessions, and no streams
+that the server opens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any, TypeAlias
+
+import mcp_types as types
+from fastapi import Request
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from pydantic import ValidationError
+from starlette.types import Message, Receive, Scope, Send
+
+from app.api.doors.book_tools import INSTRUCTIONS, TOOLS, Admission
+from app.api.keys import books_for, is_page_of_this_machine, key_of
+from app.api.limits import CHARGES, Charge, admit, capacity_of, client_slot
+from app.api.problems import error_event, invalid_fields, problem_response, report, request_id
+from app.api.quotas import answer_charged, charge_search
+from app.api.security import allowed_origins
+from app.api.sse import unless_disconnected
+from app.bootstrap.application import Application
+from app.domain.book_id import BookId
+from app.domain.errors import TooManyRequests
+
+PATH = "/v1/mcp"
+
+Context: TypeAlias = ServerRequestContext[dict[str, Any], Request]
+Caller: TypeAlias = Callable[[Context], tuple[Application, Admission, str]]
+"""The use cases, the admission and the id for the log of a tool's call."""
+
+
+class Owner:
+    """The admission of whoever started the process: everything, at no cost."""
+
+    def books(self, book: BookId | None) -> tuple[BookId, ...]:
+        return (book,) if book else ()
+
+    def searching(self, book: BookId | None) -> AbstractAsyncContextManager[None]:  # noqa: ARG002
+        return nullcontext()
+
+    answering = searching
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """The admission of an HTTP request: its key, its address, the limits of `/v1/chat`."""
+
+    request: Request
+
+    def books(self, book: BookId | None) -> tuple[BookId, ...]:
+        return books_for(self.request, book)
+
+    @asynccontextmanager
+    async def searching(self, book: BookId | None) -> AsyncIterator[None]:
+        _charge(self.request, CHARGES["/v1/search"])
+        await charge_search(self.request, book)
+        with client_slot(capacity_of(self.request).searches, self.request):
+            yield
+
+    @asynccontextmanager
+    async def answering(self, book: BookId | None) -> AsyncIterator[None]:
+        _charge(self.request, CHARGES["/v1/chat"])
+        capacity = capacity_of(self.request)
+        with (
+            client_slot(capacity.answers, self.request),
+            client_slot(capacity.searches, self.request),
+        ):
+            async with answer_charged(self.request, book):
+                yield
+
+
+def _charge(request: Request, charge: Charge) -> None:
+    wait = admit(request, charge)
+    if wait:
+        message = f"too many requests from your address; try again in {wait:.1f} s"
+        raise TooManyRequests(message, wait)
+
+
+def tool_server(caller: Caller) -> Server[dict[str, Any]]:
+    async def list_tools(
+        _: Context, __: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=_described())
+
+    async def call_tool(
+        context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        rag, admission, log_id = caller(context)
+        return await _called(params.name, params.arguments or {}, rag, admission, log_id)
+
+    return Server(
+        "textbook-rag",
+        version=metadata.version("textbook-rag"),
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+def _described() -> list[types.Tool]:
+    return [
+        types.Tool(
+            name=one.name,
+            description=one.description,
+            input_schema=one.arguments.model_json_schema(),
+            output_schema=one.result.model_json_schema(mode="serialization"),
+            annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
+        )
+        for one in TOOLS.values()
+    ]
+
+
+async def _called(
+    name: str, given: Mapping[str, Any], rag: Application, admission: Admission, log_id: str
+) -> types.CallToolResult:
+    """Run a tool. Its errors are results that the model reads."""
+    tool = TOOLS.get(name)
+    if tool is None:
+        return _failed(f"there is no tool {name[:80]!r}; there are {', '.join(TOOLS)}")
+    try:
+        arguments = tool.arguments.model_validate(given)
+    except ValidationError as error:
+        faults = [f"{one.field}: {one.message}" for one in invalid_fields(error.errors())]
+        return _failed("; ".join(faults))
+    try:
+        told = await tool.call(rag, admission, arguments)
+    except Exception as error:  # noqa: BLE001 - told to the caller without its details
+        report(error, log_id)
+        failure = error_event(error)
+        return _failed(f"{failure.message} ({failure.code})")
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=told.text)],
+        structured_content=told.result.model_dump(mode="json"),
+    )
+
+
+def _failed(message: str) -> types.CallToolResult:
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=message)], is_error=True
+    )
+
+
+async def serve_stdio(rag: Application) -> None:
+    """Answer on this process's stdin and stdout until stdin ends."""
+    server = tool_server(lambda _: (rag, Owner(), "stdio"))
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
+class McpEndpoint:
+    """The ASGI application of `POST /v1/mcp`; it answers inside `running`.
+
+    A call ends when its client leaves. A page of another origin is refused unless it has a key or
+    its origin is allowed: a browser would let it call a server of the reader's own machine.
+    """
+
+    def __init__(self, origins: str) -> None:
+        """`origins` are those of `RAG_ALLOWED_ORIGINS`."""
+        self._origins = frozenset(allowed_origins(origins))
+        self._manager: StreamableHTTPSessionManager | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        # A manager runs once only; an application may start again.
+        server = tool_server(_visitor)
+        self._manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
+        async with self._manager.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        if not self._is_welcome(request):
+            detail = "pages of this origin may not call the tools: RAG_ALLOWED_ORIGINS, or a key"
+            refused = problem_response(403, "origin_not_allowed", detail, request_id(request))
+            await refused(scope, receive, send)
+            return
+        assert self._manager is not None, "outside of `running`"  # noqa: S101
+        body = await request.body()
+        work = self._manager.handle_request(scope, _once(body), send)
+        await unless_disconnected(receive, work)
+
+    def _is_welcome(self, request: Request) -> bool:
+        origin = request.headers.get("origin")
+        if origin is None or key_of(request) is not None:
+            return True
+        return bool({origin, "*"} & self._origins) or is_page_of_this_machine(origin)
+
+
+def _visitor(context: Context) -> tuple[Application, Admission, str]:
+    request = context.request
+    if request is None:
+        message = "a call over HTTP without its request"
+        raise RuntimeError(message)
+    return request.app.state.application, Visitor(request), request_id(request)
+
+
+def _once(body: bytes) -> Receive:
+    """Return a `receive` that gives the body and then waits: the disconnect is watched outside."""
+    given = False
+
+    async def receive() -> Message:
+        nonlocal given
+        if given:
+            await asyncio.Event().wait()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive

@@ -1,0 +1,237 @@
+"""The door for the Model Context Protocol, through the protocol's own client."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+import pytest
+from httpx2 import AsyncClient
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CallToolResult, TextContent
+
+import app.domain.errors as errors
+from app.api.responses import AnswerBody
+from tests.command_line import KEYS, Run
+from tests.conftest import ROOT
+from tests.owl_server import ORIGIN, QUESTION, added, assert_problem
+from tests.serving import ScriptedGenerator, offline_settings, serving
+
+T = TypeVar("T")
+PATH = "/v1/mcp"
+TOOLS = {"search_book", "ask_book", "read_paragraph", "list_chapters"}
+
+
+def with_client(server: Any, work: Callable[[Client], Awaitable[T]], mode: str = "auto") -> T:
+    async def run() -> T:
+        async with Client(server, mode=mode) as client:
+            return await work(client)
+
+    return asyncio.run(run())
+
+
+def called(server: Any, name: str, *, mode: str = "auto", **arguments: Any) -> CallToolResult:
+    return with_client(server, lambda client: client.call_tool(name, arguments), mode)
+
+
+def text_of(result: CallToolResult) -> str:
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+def failure(server: Any, name: str, **arguments: Any) -> str:
+    result = called(server, name, **arguments)
+    assert result.is_error
+    return text_of(result)
+
+
+def told(server: Any, name: str, *, mode: str = "auto", **arguments: Any) -> dict[str, Any]:
+    result = called(server, name, mode=mode, **arguments)
+    assert not result.is_error, text_of(result)
+    found: dict[str, Any] = result.structured_content
+    return found
+
+
+@pytest.fixture
+def door(client: httpx.Client) -> str:
+    return str(client.base_url).rstrip("/") + PATH
+
+
+@pytest.fixture
+def process(owl_home: Path) -> StdioServerParameters:
+    """The command `mcp`, spoken to on its stdin and stdout."""
+    kept = {name: value for name, value in os.environ.items() if name not in KEYS}
+    offline = {"RAG_EMBEDDER": "local", "RAG_GENERATOR": "extractive", "RAG_HOME": str(owl_home)}
+    return StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "app.cli", "mcp"],
+        env={**kept, **offline, "PYTHONPATH": str(ROOT)},
+        cwd=owl_home.parent,
+    )
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_the_tools_are_described(door: str, mode: str) -> None:
+    listed = with_client(door, lambda client: client.list_tools(), mode)
+    assert {one.name for one in listed.tools} == TOOLS
+    for one in listed.tools:
+        assert one.description
+        assert one.annotations is not None
+        assert one.annotations.read_only_hint
+        assert one.output_schema is not None
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_question_is_answered_as_anywhere(door: str, client: httpx.Client, mode: str) -> None:
+    found = told(door, "ask_book", mode=mode, question=QUESTION, book="owls")
+    native = AnswerBody(**client.post("/v1/chat", json={"question": QUESTION}).json())
+    assert [one["quote"] for one in found["citations"]] == [one.quote for one in native.citations]
+    links = re.findall(r"\[1\]\(([^()\s]*)\)", found["answer"])
+    assert links == [one.url for one in native.citations] != []
+    assert found["confidence"] == "answered"
+
+
+def test_what_search_finds_can_be_read_and_asked_for(door: str) -> None:
+    passages = told(door, "search_book", question="silent flight", count=2)["passages"]
+    (paragraph,) = [
+        told(door, "read_paragraph", paragraph_id=name)
+        for name in passages[0]["paragraph_ids"]
+        if "soft fringe" in told(door, "read_paragraph", paragraph_id=name)["text"]
+    ]
+    assert paragraph["text"].startswith("The feathers of an owl end in a soft fringe")
+    assert paragraph["heading_path"] == ["Owls", "Silent flight"]
+    assert paragraph["url"].startswith(ORIGIN)
+
+
+def test_the_chapters_have_their_pages(door: str) -> None:
+    found = told(door, "list_chapters")
+    (page,) = [page for chapter in found["chapters"] for page in chapter["pages"]]
+    assert (found["book"], page["title"]) == ("owls", "Owls")
+    assert page["url"].startswith(ORIGIN)
+
+
+def test_the_command_answers_on_stdin_and_stdout(process: StdioServerParameters, door: str) -> None:
+    async def work(client: Client) -> list[dict[str, Any] | None]:
+        calls = [
+            ("ask_book", {"question": QUESTION}),
+            ("search_book", {"question": QUESTION}),
+            ("list_chapters", {}),
+        ]
+        return [(await client.call_tool(*one)).structured_content for one in calls]
+
+    assert with_client(stdio_client(process), work) == with_client(door, work)
+
+
+WRONG = [
+    ("ask_book", {}, "question: Field required"),
+    ("ask_book", {"question": "x", "bok": "owls"}, "bok: Extra inputs are not permitted"),
+    ("ask_book", {"question": " "}, "the question is empty (invalid_question)"),
+    ("ask_book", {"question": "x", "book": "bats"}, "(book_not_found)"),
+    ("search_book", {"question": "x " * 2_500}, "at most 4,000 are allowed (invalid_question)"),
+    ("search_book", {"question": "x", "count": 21}, "count: "),
+    ("read_paragraph", {"paragraph_id": "p-none"}, "has a paragraph 'p-none'"),
+    ("list_chapters", {"book": "../owls"}, "book: "),
+    ("drop_book", {"book": "owls"}, "there is no tool 'drop_book'"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "message"), WRONG)
+def test_a_wrong_call_is_a_result_that_says_so(
+    door: str, name: str, arguments: dict[str, object], message: str
+) -> None:
+    assert message in failure(door, name, **arguments)
+
+
+def test_a_failure_tells_nothing_of_the_server(
+    generating: httpx.Client, generator: ScriptedGenerator
+) -> None:
+    generator.play("The flight makes ", errors.ProviderUnavailable("cohere at 10.0.0.7"))
+    door = str(generating.base_url).rstrip("/") + PATH
+    told_of = failure(door, "ask_book", question=QUESTION)
+    assert "(provider_unavailable)" in told_of
+    assert "10.0.0.7" not in told_of
+
+
+def keyed(door: str, key: str, origin: str = "") -> Any:
+    headers = {"Authorization": f"Bearer {key}", **({"Origin": origin} if origin else {})}
+    return streamable_http_client(door, http_client=AsyncClient(headers=headers))
+
+
+def test_a_key_asks_its_own_books_only(run: Run, two_books: Path) -> None:
+    with serving(offline_settings(two_books)) as address:
+        door = address + PATH
+        assert "name one of bats, owls" in failure(door, "list_chapters")
+        owls = added(run, "--secret", "--book", "owls")
+        assert told(keyed(door, owls), "list_chapters")["book"] == "owls"
+        assert told(keyed(door, owls), "ask_book", question=QUESTION)["citations"]
+        found = told(keyed(door, owls), "search_book", question="bat", count=20)["passages"]
+        assert {one["book"] for one in found} == {"owls"}
+        (of_bats, *_) = told(
+            keyed(door, added(run, "--secret")), "search_book", question="bat", book="bats"
+        )["passages"]
+        for name, arguments in (
+            ("ask_book", {"question": QUESTION, "book": "bats"}),
+            ("list_chapters", {"book": "bats"}),
+            ("read_paragraph", {"paragraph_id": of_bats["paragraph_ids"][-1], "book": "bats"}),
+        ):
+            assert "(book_not_allowed)" in failure(keyed(door, owls), name, **arguments)
+        unasked = httpx.post(door, json={})
+        assert_problem(unasked, 401, "key_required")
+
+
+def test_a_question_costs_what_it_costs_elsewhere(owl_home: Path) -> None:
+    limits = {"questions_burst": 1, "questions_per_minute": 1}
+    with serving(offline_settings(owl_home, **limits)) as address:
+
+        async def work(client: Client) -> list[CallToolResult]:
+            asked = {"question": QUESTION}
+            return [await client.call_tool("ask_book", asked) for _ in range(2)]
+
+        first, second = with_client(address + PATH, work)
+        assert not first.is_error
+        assert "(too_many_requests)" in text_of(second)
+
+
+ORIGINS = {
+    "http://evil.example": 403,
+    "http://127.0.0.1.evil.example": 403,
+    "null": 403,
+    ORIGIN: 200,
+    "http://localhost:6274": 200,
+}
+
+
+@pytest.mark.parametrize(("origin", "status"), ORIGINS.items())
+def test_pages_of_other_origins_may_not_call(
+    client: httpx.Client, origin: str, status: int
+) -> None:
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    accept = {"Origin": origin, "Accept": "application/json, text/event-stream"}
+    assert client.post(PATH, json=ping, headers=accept).status_code == status
+
+
+def test_only_post_is_served(client: httpx.Client) -> None:
+    for method in ("GET", "DELETE"):
+        assert_problem(client.request(method, PATH), 405, "method_not_allowed")
+
+
+def test_a_call_ends_when_its_client_leaves(
+    generating: httpx.Client, generator: ScriptedGenerator
+) -> None:
+    generator.play("The flight makes ", hangs=True)
+    call = {"name": "ask_book", "arguments": {"question": QUESTION}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    accept = {"Accept": "application/json, text/event-stream"}
+    with pytest.raises(httpx.ReadTimeout):
+        generating.post(PATH, json=message, headers=accept, timeout=2)
+    assert generator.hanging.is_set()
+    assert generator.cancelled.wait(10)
