@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from fastapi import FastAPI
 from starlette.routing import BaseRoute
 
-from app.api import problems, routes, security
+from app.api import metrics, problems, routes, security
 from app.api.answer_runs import AnswerRuns
 from app.api.doors import mount
 from app.api.limits import Capacity, RateLimit, Shares, daily
@@ -82,9 +82,11 @@ def create_app(
     )
     problems.install(app)
     app.state.keys = site_keys(settings)
-    security.install(app, settings, app.state.keys)
+    app.state.metrics = metrics.Metrics()
+    security.install(app, settings, app.state.keys, app.state.metrics)
     app.include_router(routes.router)
     app.state.open_doors = mount.doors(app, settings)
+    app.include_router(metrics.router)
     app.router.routes.extend(widget_routes())
     app.router.routes.extend(site)
     _extend_description(app)

@@ -217,6 +217,11 @@ class AnswerRuns:
         for task in list(self._whole):
             task.cancel()
 
+    @property
+    def open(self) -> int:
+        """Number of answers under way."""
+        return len(self._running)
+
     def resume(self, event_id: str, ask: AskRequest) -> tuple[AnswerRun, int] | None:
         """Join the answer with this event; return it and the number of its events that were seen.
 

@@ -94,6 +94,24 @@ class KeyRequired:
         return None
 
 
+def operator_refusal(request: Request) -> tuple[int, str, str] | None:
+    """Status, code and detail for a request that needs a secret key, or to be of this machine."""
+    keys: SqliteSiteKeys = request.app.state.keys
+    scheme, _, sent = request.headers.get("authorization", "").strip().partition(" ")
+    if not scheme:
+        if is_local(request):
+            return None
+        return 401, "key_required", "send a secret key: `Authorization: Bearer sk_...`"
+    found = None
+    if scheme.lower() == "bearer" and len(sent) <= _LONGEST_KEY:
+        found = find_key(sent.strip(), keys.all())
+    if found is None:
+        return 401, "key_unknown", "the server does not know this key, or it was revoked"
+    if found.kind is not KeyKind.SECRET:
+        return 403, "secret_key_required", "a publishable key is for readers' questions only"
+    return None
+
+
 def is_local(request: Request) -> bool:
     """Whether the client is on this machine and no proxy forwarded the request."""
     try:

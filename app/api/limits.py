@@ -92,6 +92,7 @@ CHARGES: Mapping[str, Charge] = MappingProxyType(
         "/v1/search": Charge("questions", 0.5),
         "/healthz": Charge("health", 0.02),
         "/readyz": Charge("health", 0.05),
+        "/metrics": Charge("health", 0.05),
     }
 )
 READING = Charge("reading", 0.1)

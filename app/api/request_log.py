@@ -9,6 +9,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.api.metrics import Metrics
 from app.api.problems import CLIENT_CLOSED_REQUEST, unexpected
 from app.domain.errors import Overloaded, TooManyRequests
 from app.services.recording import Recording, recording
@@ -24,8 +25,9 @@ class RecordedRequests:
     and logs the request at its end.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -53,6 +55,7 @@ class RecordedRequests:
                     raise
                 await response(scope, receive, send_with_id)
             finally:
+                self._metrics.count(route_of(scope), status, record)
                 _log_request(scope, status, record)
 
 

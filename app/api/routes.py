@@ -17,16 +17,13 @@ from app.api.limits import answer_slot, capacity_of, client_slot
 from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
 from app.api.problems import ErrorEvent, Problem, problem_response, request_id, title_of
 from app.api.quotas import chat_quota, search_quota
+from app.api.readiness import HealthBody, ReadyBody
 from app.api.requests import BookName, ChatRequest, SearchRequest
 from app.api.responses import (
     AnswerBody,
     BooksBody,
-    EmbedderBody,
-    GeneratorBody,
     GlossaryBody,
-    HealthBody,
     HitBody,
-    ReadyBody,
     SearchBody,
     TermBody,
     answer_body,
@@ -219,23 +216,16 @@ async def healthz() -> HealthBody:
     responses=problems(503),
 )
 async def readyz(request: Request, rag: Rag) -> Response | ReadyBody:
-    """Ready when the index answers and holds at least one book; damaged ones are named."""
+    """Ready when the index answers and holds at least one book; damaged ones are named.
+
+    Embedder, generator and disk may have a `fault` without which answers would be better.
+    """
     await rag.index.check()
     found = BooksBody.of(await rag.index.books(), await rag.index.damaged())
     if not found.books:
         detail = "the index holds no book yet: run `textbook-rag ingest`"
         return problem_response(503, "no_book", detail, request_id(request))
-    return ReadyBody(
-        books=[book.id for book in found.books],
-        quarantined=found.quarantined,
-        previous=[book.id for book in found.books if book.state == "previous"],
-        embedder=EmbedderBody(model=rag.embedder.model, dimension=rag.embedder.dimension),
-        generator=GeneratorBody(
-            mode=rag.generator.mode,
-            model=rag.generator.model or None,
-            fault=await rag.model_fault() or None,
-        ),
-    )
+    return await ReadyBody.of(rag, found)
 
 
 # `p-...`, or an id given by the author: any HTML id without a slash.

@@ -16,6 +16,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from app.api.keys import KeyRequired, SiteOrigins
 from app.api.limits import RateLimited, trusted_proxies
+from app.api.metrics import Metrics
 from app.api.problems import problem_response
 from app.api.request_log import RecordedRequests
 from app.bootstrap.keys import SqliteSiteKeys
@@ -221,14 +222,14 @@ def allowed_hosts(setting: str) -> list[str]:
     return hosts
 
 
-def install(app: FastAPI, settings: Settings, keys: SqliteSiteKeys) -> None:
+def install(app: FastAPI, settings: Settings, keys: SqliteSiteKeys, metrics: Metrics) -> None:
     """Add the middleware, innermost first. Raises ConfigError."""
     app.add_middleware(HeadAsGet)
     app.add_middleware(BodyLimit)
     app.add_middleware(KeyRequired, keys=keys, open_to_all=settings.open)
     app.add_middleware(RateLimited)
     app.add_middleware(RequestHead, hosts=allowed_hosts(settings.allowed_hosts))
-    app.add_middleware(RecordedRequests)
+    app.add_middleware(RecordedRequests, metrics=metrics)
     app.add_middleware(
         SiteOrigins, keys=keys, allow_origins=allowed_origins(settings.allowed_origins)
     )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from pathlib import Path
 
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.fingerprints import FileLastRunStore
@@ -25,6 +27,7 @@ from app.bootstrap.providers import (
     OwnEmbedder,
     Writer,
     asked_in_time,
+    budget,
     local_embedder,
     metered,
     open_cohere,
@@ -38,6 +41,7 @@ from app.domain.languages import FUNCTION_WORDS
 from app.services.answer_question import AnswerQuestion
 from app.services.answerability import AnswerabilityScorer
 from app.services.book_text import DescribeBook
+from app.services.budget import Budget
 from app.services.chapter_requests import ConsultChapters
 from app.services.cite import CiteParagraph
 from app.services.cognates import FindCognates
@@ -55,6 +59,7 @@ from app.services.page_locator import PageLocator
 from app.services.ports import BookStore, Embedder
 from app.services.quote_links import LinkQuotes
 from app.services.read_paragraph import ReadParagraph
+from app.services.resilience import GUARDED, CircuitBreaker
 from app.services.retrieve import Retrieve
 from app.services.similarity import SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
@@ -79,17 +84,36 @@ class Application:
     glossary: LookUpTerms
     describe: DescribeBook
     paragraphs: ReadParagraph
+    budget: Budget
+    breakers: Mapping[str, CircuitBreaker] = field(default_factory=dict)
+    """By the part that a provider does: "embedder", "reranker", "rewriter", "generator"."""
     check_model: Callable[[], Awaitable[None]] | None = None
     """Checks the connection to the model's server; None if there is none to check."""
 
     async def model_fault(self) -> str:
-        """Why the model's server does not answer, or ""."""
+        """Why the model does not answer, so that answers are extractive; "" if nothing is known."""
         try:
             if self.check_model:
                 await self.check_model()
-        except (ProviderError, ConfigError) as error:
+        except ProviderError as error:
+            return error.reason
+        except ConfigError as error:
             return str(error)
-        return ""
+        if not self.generator.model:
+            return ""
+        return self._fault("generator") or await self.budget.fault()
+
+    async def embedder_fault(self) -> str:
+        """Why questions are searched for by BM25 alone, or ""."""
+        if "embedder" not in self.breakers:
+            return ""
+        return self._fault("embedder") or await self.budget.fault()
+
+    def _fault(self, part: str) -> str:
+        return self.breakers[part].fault if part in self.breakers else ""
+
+    async def disk(self) -> Disk:
+        return await asyncio.to_thread(_disk, self.settings)
 
     @property
     def answer_mode(self) -> str:
@@ -132,6 +156,12 @@ async def application(
         ledgers = ledger_store(settings)
         cite = CiteParagraph(index, ledgers)
         stack.enter_context(frozen_heap())
+        breakers = {
+            "embedder": retrieve.embedder,
+            "reranker": retrieve.reranker,
+            "rewriter": retrieve.rewriter,
+            "generator": writer.generator if writer else None,
+        }
         yield Application(
             settings=settings,
             embedder=embedder,
@@ -146,6 +176,10 @@ async def application(
             describe=DescribeBook(index),
             paragraphs=ReadParagraph(index, cite),
             check_model=writer.check if writer else None,
+            budget=budget(settings),
+            breakers={
+                part: one.breaker for part, one in breakers.items() if isinstance(one, GUARDED)
+            },
         )
 
 
@@ -305,7 +339,8 @@ async def migration(settings: Settings) -> AsyncIterator[MigrateBooks]:
 
 async def storage_warnings(settings: Settings, index: BookStore) -> list[str]:
     """What an operator should know before serving: damaged books, a disk that cannot be written."""
-    lines = await asyncio.to_thread(_disk, settings)
+    disk = await asyncio.to_thread(_disk, settings)
+    lines = [disk.warning] if disk.fault else []
     try:
         await index.check()
     except StorageError as error:
@@ -316,13 +351,26 @@ async def storage_warnings(settings: Settings, index: BookStore) -> list[str]:
     return lines
 
 
-def _disk(settings: Settings) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """The disk that holds RAG_HOME."""
+
+    home: Path
+    free: int
+    """Bytes."""
+    fault: str
+    """"full" or "read-only"; "" if the index can be opened in place."""
+
+    @property
+    def warning(self) -> str:
+        return (
+            f"{self.home}: the disk is {self.fault}: nothing can be ingested, and the index is "
+            f"searched in a temporary copy below {tempfile.gettempdir()}"
+        )
+
+
+def _disk(settings: Settings) -> Disk:
     home = settings.home
-    fault = "" if settings.qdrant_url or not home.is_dir() else disk_fault(home)
-    if not fault:
-        return []
-    line = (
-        f"{home}: the disk is {fault}: nothing can be ingested, and the index is searched in a "
-        f"temporary copy below {tempfile.gettempdir()}"
-    )
-    return [line]
+    there = next(path for path in (home, *home.absolute().parents) if path.is_dir())
+    fault = "" if settings.qdrant_url or there != home else disk_fault(home)
+    return Disk(home, shutil.disk_usage(there).free, fault)

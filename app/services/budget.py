@@ -83,6 +83,22 @@ class Budget:
             infinity if self.month is None else self.month,
         )
 
+    async def spent(self) -> Spent:
+        """What was spent today and this month. Raises StorageError."""
+        return await self.store.spent(self.now().date())
+
+    async def fault(self) -> str:
+        """The ceiling that is reached, or ""."""
+        if self.day is None and self.month is None:
+            return ""
+        try:
+            spent = await self.spent()
+        except StorageError:
+            return "what was spent cannot be counted"
+        if spent.month >= self.limits.month:
+            return "the budget is spent (RAG_BUDGET_MONTH)"
+        return "the budget is spent (RAG_BUDGET_DAY)" if spent.day >= self.limits.day else ""
+
     async def reserve(self, usd: float) -> date:
         """Reserve the amount; return the day that it is charged to. Raises BudgetSpent.
 

@@ -30,6 +30,9 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
+BREAKER_STATES = ("closed", "half_open", "open")
+
+
 @dataclass(slots=True)
 class CircuitBreaker:
     """Circuit breaker for the calls of one event loop to one endpoint; times in seconds.
@@ -47,6 +50,19 @@ class CircuitBreaker:
     _failed: int = field(default=0, init=False)
     _open_until: float | None = field(default=None, init=False)
     _trying: bool = field(default=False, init=False)
+    _failure: ProviderUnavailable | None = field(default=None, init=False)
+
+    @property
+    def state(self) -> str:
+        """One of BREAKER_STATES; half open: the next call is the trial, or it is under way."""
+        if self._open_until is None:
+            return "closed"
+        return "open" if self._open_until > self.clock() else "half_open"
+
+    @property
+    def fault(self) -> str:
+        """What the last call failed with, or "" if it did not fail."""
+        return self._failure.reason if self._failure else ""
 
     @contextmanager
     def call(self) -> Iterator[None]:
@@ -54,8 +70,8 @@ class CircuitBreaker:
         trial = self._admit()
         try:
             yield
-        except ProviderUnavailable:
-            self._fail(trial)
+        except ProviderUnavailable as error:
+            self._fail(trial, error)
             raise
         except ProviderRateLimited:
             raise
@@ -74,12 +90,14 @@ class CircuitBreaker:
         wait = self._open_until - self.clock()
         if wait > 0 or self._trying:
             message = f"{self.name} failed {self._failed} times in a row and is left alone for now"
-            raise ProviderUnavailable(message, retry_after=max(wait, 0.0) or None)
+            status = self._failure.status if self._failure else None
+            raise ProviderUnavailable(message, max(wait, 0.0) or None, status=status)
         self._trying = True
         return True
 
-    def _fail(self, trial: bool) -> None:
+    def _fail(self, trial: bool, error: ProviderUnavailable) -> None:
         self._failed += 1
+        self._failure = error
         # One that began before the circuit opened does not keep it open any longer.
         if trial or (self._open_until is None and self._failed >= self.failures):
             self._open_until = self.clock() + self.open_seconds
@@ -90,6 +108,7 @@ class CircuitBreaker:
         if self._open_until is not None:
             _log.warning("provider.circuit_closed", extra={"endpoint": self.name})
         self._failed = 0
+        self._failure = None
         self._open_until = None
 
 
@@ -237,3 +256,6 @@ class GuardedGenerator:
         # Outside, since who gets the end asks for no more, and that would look like leaving.
         if event is not None:
             yield event
+
+
+GUARDED = (GuardedEmbedder, GuardedReranker, GuardedRewriter, GuardedGenerator)

@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 import app.domain.errors as errors
+from app.api.metrics import Metrics
 from app.api.problems import error_event, status_of
 from app.api.request_log import RecordedRequests
 from app.api.requests import MAX_HISTORY_CHARS, MAX_TURN_CHARS, MAX_TURNS
@@ -371,7 +372,7 @@ def test_head_has_the_headers_of_get(client: httpx.Client, path: str) -> None:
 def test_only_allowed_hosts_are_answered(setting: str, host: str, status: int) -> None:
     app = FastAPI()
     app.add_middleware(RequestHead, hosts=allowed_hosts(setting))
-    app.add_middleware(RecordedRequests)
+    app.add_middleware(RecordedRequests, metrics=Metrics())
     app.add_api_route("/", lambda: "here")
     with TestClient(app) as client:
         response = client.get("/", headers={"Host": host})
