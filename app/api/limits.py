@@ -89,6 +89,7 @@ CHARGES: Mapping[str, Charge] = MappingProxyType(
     {
         "/v1/chat": Charge("questions", 1.0),
         "/v1/chat/completions": Charge("questions", 1.0),
+        "/v1/ai-sdk": Charge("questions", 1.0),
         "/v1/search": Charge("questions", 0.5),
         "/healthz": Charge("health", 0.02),
         "/readyz": Charge("health", 0.05),

@@ -26,6 +26,9 @@ from app.settings import Settings
 MAX_HEAD_BYTES = 16 * 1024
 """Limit on the names and values of headers and the request target together."""
 MAX_BODY_BYTES = 64 * 1024
+CONVERSATION_BYTES = 256 * 1024
+"""Limit for protocols whose clients send all parts of the conversation with each question."""
+_WITH_CONVERSATION = ("/v1/chat/completions", "/v1/ai-sdk")
 BODY_SECONDS = 10.0
 API_DOCS_PATH = "/v1/docs"
 
@@ -155,9 +158,10 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         request_id = str(scope["state"]["request_id"])
+        limit = CONVERSATION_BYTES if scope["path"] in _WITH_CONVERSATION else self._max
         try:
             async with asyncio.timeout(self._seconds):
-                body = await self._read(scope, receive)
+                body = await self._read(scope, receive, limit)
         except TimeoutError:
             detail = f"the request's body did not arrive within {self._seconds:g} s"
             response = problem_response(408, "request_timeout", detail, request_id)
@@ -165,17 +169,17 @@ class BodyLimit:
             await response(scope, receive, send)
             return
         if body is None:
-            detail = f"the request's body is larger than {self._max:,} bytes"
+            detail = f"the request's body is larger than {limit:,} bytes"
             response = problem_response(413, "body_too_large", detail, request_id)
             response.headers["Connection"] = "close"
             await response(scope, receive, send)
             return
         await self._app(scope, _replay(body, receive), send)
 
-    async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
+    async def _read(self, scope: Scope, receive: Receive, limit: int) -> bytes | None:
         """Return the whole body; None if it is too large. Raises ClientDisconnect."""
         claimed = Headers(scope=scope).get("content-length", "0")
-        if not claimed.isdecimal() or len(claimed) > 18 or int(claimed) > self._max:
+        if not claimed.isdecimal() or len(claimed) > 18 or int(claimed) > limit:
             return None
         body, more = bytearray(), True
         while more:
@@ -184,7 +188,7 @@ class BodyLimit:
                 raise ClientDisconnect
             body += message.get("body", b"")
             more = message.get("more_body", False)
-            if len(body) > self._max:
+            if len(body) > limit:
                 return None
         return bytes(body)
 

@@ -139,7 +139,7 @@ INVALID: list[tuple[dict[str, Any], type[openai.APIStatusError], str, str | None
         None,
     ),
     ({"extra_body": {"scope": "page"}}, openai.BadRequestError, "invalid_request", None),
-    ({"user": "x" * 70_000}, openai.APIStatusError, "body_too_large", None),
+    ({"user": "x" * 270_000}, openai.APIStatusError, "body_too_large", None),
 ]
 
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from fastapi import FastAPI
 from starlette.routing import Route
 
-from app.api.doors import llms_text, openai
+from app.api.doors import ai_sdk, llms_text, openai
 from app.api.doors.openai_errors import OpenAIErrors
 from app.settings import Settings
 
@@ -21,6 +21,7 @@ def doors(app: FastAPI, settings: Settings) -> Callable[[], AbstractAsyncContext
     the context returned, which is for the application's lifespan.
     """
     app.include_router(openai.router)
+    app.include_router(ai_sdk.router)
     app.include_router(llms_text.router)
     app.add_middleware(OpenAIErrors)
     return _mcp(app, settings) if find_spec("mcp") else nullcontext

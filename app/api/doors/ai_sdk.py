@@ -1,0 +1,163 @@
+"""The UI message stream of Vercel's AI SDK, version 1, for `useChat` and its transports.
+
+https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator, Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.api.asking import streamed
+from app.api.doors.conversation import ReadingContext, chat_request
+from app.api.events import data_frame
+from app.api.keys import BEARER
+from app.api.limits import answer_slot
+from app.api.problems import ErrorEvent
+from app.api.quotas import answer_charged
+from app.api.requests import BookName, ChatRequest
+from app.api.responses import CitationBody, answer_json
+from app.api.routes import Rag, Runs, problems
+from app.api.sse import MEDIA_TYPE, EventStream
+from app.domain.answer import AnswerEvent, Citation, CitationFound, Started, TextDelta
+
+MAX_MESSAGES = 1_000
+_TEXT_ID = "answer"
+_ABOUT = ("mode", "confidence", "refused", "degraded", "exercise", "follow_ups", "searched_for")
+_CITATION = {"index", "start", "end", "paragraph_id", "url", "permalink", "title", "quote", "book"}
+
+
+class UiPart(BaseModel):
+    type: str
+    text: str = ""
+
+
+class UiMessage(BaseModel):
+    role: Literal["system", "user", "assistant"]
+    parts: list[UiPart]
+
+    def read(self) -> str:
+        return "\n\n".join(part.text for part in self.parts if part.type == "text" and part.text)
+
+
+class UiRequest(ReadingContext):
+    """What `DefaultChatTransport` sends; fields of its option `body` stand beside `messages`."""
+
+    messages: Annotated[
+        list[UiMessage],
+        Field(
+            min_length=1,
+            max_length=MAX_MESSAGES,
+            description="The last one, of role `user`, is the question; earlier ones are the "
+            "conversation, as far as they fit. Only parts `text` are read.",
+        ),
+    ]
+    book: BookName | None = None
+
+    model_config = ConfigDict(
+        extra="ignore",
+        json_schema_extra={
+            "examples": [
+                {
+                    "book": "small-book-of-search",
+                    "messages": [
+                        {
+                            "role": "user",
+                            "parts": [{"type": "text", "text": "What is an inverted index?"}],
+                        }
+                    ],
+                }
+            ]
+        },
+    )
+
+
+class UiMessageWire:
+    """Parts of one message: its text, a `source-url` for each paragraph cited, `data-citation` for
+    each claim, and at the end `data-answer` and `data-passages`.
+
+    A client sends all parts with the next question but the transient `data-passages`.
+    """
+
+    headers: ClassVar[Mapping[str, str]] = MappingProxyType({"x-vercel-ai-ui-message-stream": "v1"})
+
+    def __init__(self, public_url: str) -> None:
+        self._public_url = public_url
+        self._sources: set[str] = set()
+
+    def frames(self, event: AnswerEvent | ErrorEvent, _ids: Iterator[str]) -> Iterator[bytes]:
+        yield from map(_encoded, self._parts(event))
+        if not isinstance(event, Started | TextDelta | CitationFound):
+            yield data_frame("[DONE]")
+
+    def _parts(self, event: AnswerEvent | ErrorEvent) -> Iterator[dict[str, Any]]:
+        if isinstance(event, ErrorEvent):
+            yield {"type": "error", "errorText": event.message}
+        elif isinstance(event, Started):
+            yield {"type": "start"}
+            yield {"type": "start-step"}
+            yield {"type": "text-start", "id": _TEXT_ID}
+        elif isinstance(event, TextDelta):
+            yield {"type": "text-delta", "id": _TEXT_ID, "delta": event.text}
+        elif isinstance(event, CitationFound):
+            yield from self._cited(event.citation)
+        else:
+            yield {"type": "text-end", "id": _TEXT_ID}
+            answer = answer_json(event.answer, self._public_url)
+            about = {name: answer[name] for name in _ABOUT}
+            yield {"type": "data-answer", "data": about}
+            passages = {"passages": answer["passages"], "sources": answer["sources"]}
+            yield {"type": "data-passages", "data": passages, "transient": True}
+            yield {"type": "finish-step"}
+            yield {"type": "finish", "finishReason": "stop"}
+
+    def _cited(self, citation: Citation) -> Iterator[dict[str, Any]]:
+        source = f"{citation.book}/{citation.paragraph_id}"
+        if source not in self._sources:
+            self._sources.add(source)
+            found = {"sourceId": source, "url": citation.url, "title": citation.title}
+            yield {"type": "source-url", **found}
+        body = CitationBody.model_validate(citation, context={"public_url": self._public_url})
+        yield {"type": "data-citation", "data": body.model_dump(mode="json", include=_CITATION)}
+
+
+def _encoded(part: dict[str, Any]) -> bytes:
+    return data_frame(json.dumps(part, ensure_ascii=False))
+
+
+router = APIRouter(tags=["doors"])
+
+
+async def _asked(body: UiRequest) -> ChatRequest:
+    """Dependency: the question. Raises QuestionError and RequestValidationError."""
+    turns = [(one.role, one.read()) for one in body.messages if one.role != "system"]
+    return chat_request(turns, body.book, body)
+
+
+Asked = Annotated[ChatRequest, Depends(_asked)]
+
+
+async def _charged(asked: Asked, request: Request) -> AsyncIterator[None]:
+    async with answer_charged(request, asked.book):
+        yield
+
+
+@router.post(
+    "/v1/ai-sdk",
+    summary="Ask by the AI SDK's stream of UI messages",
+    responses={
+        200: {"description": "The parts of the answer's message.", "content": {MEDIA_TYPE: {}}},
+        **problems(401, 403, 404, 409, 422, 502, 503),
+    },
+    response_class=StreamingResponse,  # for the description alone
+    dependencies=[Depends(BEARER), Depends(answer_slot), Depends(_charged)],
+)
+async def ui_messages(asked: Asked, request: Request, rag: Rag, runs: Runs) -> EventStream:
+    """Answer the last message; for `new DefaultChatTransport({ api: ".../v1/ai-sdk" })`."""
+    return await streamed(asked, request, rag, runs, UiMessageWire(rag.settings.public_url))
