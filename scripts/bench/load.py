@@ -1,0 +1,287 @@
+"""How many readers one process serves, and what happens beyond that; a plain service beside it.
+
+    python scripts/bench/load.py [--book BOOK_DIR --questions QUESTIONS.jsonl] [--readers 1 4 ...]
+        [--seconds 8] [--kinds search answer stream plain] [--soak SECONDS] [--ingest BOOK_DIR]
+
+Servers in processes of their own, client and double on the same machine:
+
+- `search`: POST /v1/search; `answer`: offline answers of POST /v1/chat; `stream`: answers that a
+  double of an OpenAI server writes, as events; `plain`: GET /search of a service in 30 lines,
+  FastAPI + LangChain + qdrant-client `:memory:`, the same questions, local model and hit count;
+- for each number of readers, all asking again as soon as they are answered, each from an address of
+  its own: requests answered a second, latency, those refused (503 or 429 with Retry-After, after
+  which the reader waits a second) and how late, failures, the server's CPU time a request, memory;
+- the same at half of the best rate (open loop: arrivals do not wait), and with `--ingest` while
+  another process ingests that book into the same RAG_HOME;
+- with `--soak` search and answers at half of the best rate for so long: memory in ten steps.
+
+The 15-minute load of the machine is printed: others on it make every figure but CPU time worse.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from load_client import Connection, Reply
+from serving import ROOT, Server, free_port, request_when_up, server
+
+from app.adapters.question_file import read_questions
+from tests.openai_double import OpenAIDouble, quote_sources
+
+READERS = (1, 4, 16, 64, 256)
+SAMPLE_QUESTIONS = ROOT / "tests/data/sample_questions.jsonl"
+HITS = 5
+LIFTED = {
+    "RAG_QUESTIONS_PER_MINUTE": "0",
+    "RAG_QUESTIONS_PER_DAY": "0",
+    "RAG_EMBEDDER": "local",
+    "QDRANT_URL": "",
+}
+
+
+@dataclass
+class Run:
+    """Replies of one run, by what became of them."""
+
+    seconds: float
+    served: list[float] = field(default_factory=list)
+    refused: list[float] = field(default_factory=list)
+    failed: Counter[str] = field(default_factory=Counter)
+    cpu_ms: float = 0.0
+    megabytes: float = 0.0
+
+    def add(self, reply: Reply) -> None:
+        if reply.status == 200 and reply.whole:
+            self.served.append(reply.seconds)
+        elif reply.status in {429, 503} and reply.retry_after is not None:
+            self.refused.append(reply.seconds)
+        else:
+            self.failed[str(reply.status)] += 1
+
+    @property
+    def rate(self) -> float:
+        return len(self.served) / self.seconds
+
+    def row(self) -> list[str]:
+        ms = [f"{1000 * percentile(self.served, share):,.0f}" for share in (0.5, 0.95, 0.99)]
+        late = f"{1000 * max(self.refused, default=0):,.0f}"
+        return [
+            f"{self.rate:,.1f}",
+            *ms,
+            f"{1000 * max(self.served, default=0):,.0f}",
+            f"{len(self.refused)} (latest {late})" if self.refused else "0",
+            ", ".join(f"{count} {what}" for what, count in self.failed.items()) or "0",
+            f"{self.cpu_ms:.1f}",
+            f"{self.megabytes:,.0f}",
+        ]
+
+
+HEAD = "answered/s | p50 ms | p95 | p99 | max | refused | failed | CPU ms each | MB"
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    ordered = sorted(values) or [0.0]
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+# --- who asks ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Target:
+    """A served process, and the requests of one kind to it."""
+
+    name: str
+    running: Server
+    requests: Callable[[], Iterator[bytes]]
+
+    @contextmanager
+    def measured(self, run: Run) -> Iterator[None]:
+        before = self.running.cpu_seconds()
+        yield
+        used = self.running.cpu_seconds() - before
+        run.cpu_ms = 1000 * used / max(1, len(run.served))
+        run.megabytes = self.running.megabytes("RssAnon")
+
+
+async def closed(target: Target, readers: int, seconds: float) -> Run:
+    """Each reader asks again when it is answered."""
+    run, requests = Run(seconds), target.requests()
+    end = time.perf_counter() + seconds
+
+    async def reader(number: int) -> None:
+        async with Connection(target.running.port, number) as connection:
+            while time.perf_counter() < end:
+                reply = await connection.ask(next(requests))
+                if reply.began + reply.seconds <= end:
+                    run.add(reply)
+                if reply.status != 200:
+                    await asyncio.sleep(min(1.0, max(0.0, end - time.perf_counter())))
+
+    with target.measured(run):
+        await asyncio.gather(*map(reader, range(readers)))
+    return run
+
+
+async def paced(target: Target, rate: float, seconds: float, readers: int = 64) -> Run:
+    """Requests arrive at this rate, evenly; latency counts from the arrival."""
+    run, requests = Run(seconds), target.requests()
+    arrivals: asyncio.Queue[float | None] = asyncio.Queue()
+
+    async def reader(number: int) -> None:
+        async with Connection(target.running.port, number) as connection:
+            while (arrived := await arrivals.get()) is not None:
+                run.add(await connection.ask(next(requests), arrived))
+
+    async def arrive() -> None:
+        began = time.perf_counter()
+        for number in range(int(rate * seconds)):
+            due = began + number / rate
+            await asyncio.sleep(max(0.0, due - time.perf_counter()))
+            arrivals.put_nowait(due)
+        for _ in range(readers):
+            arrivals.put_nowait(None)
+
+    with target.measured(run):
+        await asyncio.gather(arrive(), *map(reader, range(readers)))
+    return run
+
+
+# --- what is asked -------------------------------------------------------------------------------
+
+
+def post(path: str, body: object) -> bytes:
+    data = json.dumps(body).encode()
+    lines = (
+        f"POST {path} HTTP/1.1",
+        "Host: 127.0.0.1",
+        "Content-Type: application/json",
+        f"Content-Length: {len(data)}",
+    )
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + data
+
+
+def bodies(kind: str, questions: Sequence[str]) -> Callable[[], Iterator[bytes]]:
+    paths = {"search": "/v1/search", "plain": "/search"}
+    extra: dict[str, object] = {"k": HITS} if kind in paths else {"stream": kind == "stream"}
+    path = paths.get(kind, "/v1/chat")
+    made = [post(path, {"question": one, **extra}) for one in questions]
+    return lambda: itertools.cycle(made)
+
+
+@contextmanager
+def targets(
+    options: argparse.Namespace, home: Path, questions: Sequence[str]
+) -> Iterator[list[Target]]:
+    with ExitStack() as stack:
+        found = []
+        serve = ["-m", "app.cli", "serve"]
+        base = {**LIFTED, "RAG_HOME": str(home), "PYTHONPATH": str(ROOT)}
+        offline = [kind for kind in ("search", "answer") if kind in options.kinds]
+        if offline:
+            env = {**base, "RAG_GENERATOR": "extractive", "RAG_PORT": str(free_port())}
+            running = stack.enter_context(server(serve, env, quiet=True))
+            found += [Target(kind, running, bodies(kind, questions)) for kind in offline]
+        if "stream" in options.kinds:
+            double = stack.enter_context(OpenAIDouble(answering=quote_sources))
+            env = {**base, "RAG_GENERATOR": "openai", "RAG_OPENAI_BASE_URL": double.url}
+            env |= {"RAG_PORT": str(free_port())}
+            running = stack.enter_context(server(serve, env, quiet=True))
+            found.append(Target("stream", running, bodies("stream", questions)))
+        if "plain" in options.kinds:
+            book = options.book or ROOT / "app/sample_book/docs"
+            env = {**base, "RAG_PORT": str(free_port()), "PLAIN_BOOK": str(book)}
+            running = stack.enter_context(
+                server(["scripts/bench/plain_service.py"], env, quiet=True)
+            )
+            found.append(Target("plain", running, bodies("plain", questions)))
+        yield found
+
+
+def ingest(home: Path, book: Path | None) -> subprocess.Popen[bytes]:
+    arguments = ["demo", "--no-serve"]
+    if book is not None:
+        arguments = ["ingest", str(book), "--base-url", "https://book.example", "--force"]
+    env = {**os.environ, **LIFTED, "RAG_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "app.cli", *arguments]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen(command, env=env, cwd=ROOT, **quiet)  # type: ignore[call-overload,no-any-return]
+
+
+# --- what is printed -----------------------------------------------------------------------------
+
+
+def table(name: str, rows: Sequence[tuple[str, Run]]) -> None:
+    print(f"\n{name} | {HEAD}", flush=True)
+    for label, run in rows:
+        print(" | ".join([label, *run.row()]), flush=True)
+
+
+async def measure(target: Target, options: argparse.Namespace, home: Path) -> None:
+    path = "/healthz" if target.name != "plain" else "/ready"
+    await request_when_up(target.running.port, "GET", path)
+    await closed(target, 4, 3)  # what is loaded with the first questions
+    rows = [
+        (f"{readers} readers", await closed(target, readers, options.seconds))
+        for readers in options.readers
+    ]
+    best = max(run.rate for _, run in rows)
+    half = await paced(target, best / 2, options.seconds)
+    rows.append((f"half load ({best / 2:.0f}/s)", half))
+    if options.ingest and target.name in {"search", "answer"}:
+        with ingest(home, options.ingest) as running:
+            rows.append(("half load, ingest", await paced(target, best / 2, options.seconds)))
+            with contextlib.suppress(ProcessLookupError):
+                running.terminate()
+    table(target.name, rows)
+    if options.soak and target.name in {"search", "answer"}:
+        await soak(target, best / 2, options.soak)
+
+
+async def soak(target: Target, rate: float, seconds: float) -> None:
+    runs = [await paced(target, rate, seconds / 10) for _ in range(10)]
+    asked = sum(len(run.served) for run in runs)
+    shown = ", ".join(f"{run.megabytes:.0f}" for run in runs)
+    p99 = max(percentile(run.served, 0.99) for run in runs)
+    print(
+        f"{target.name}, soak: {asked:,} served in {seconds:.0f} s, MB {shown}; "
+        f"p99 {p99 * 1000:.0f} ms"
+    )
+
+
+async def main(options: argparse.Namespace) -> None:
+    questions = [one.question for one in read_questions(options.questions) if not one.history]
+    print("load of the machine before:", *os.getloadavg())
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder) / "rag"
+        assert ingest(home, options.book).wait() == 0, "the book could not be ingested"
+        with targets(options, home, questions) as found:
+            for target in found:
+                await measure(target, options, home)
+    print("load of the machine after:", *os.getloadavg())
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--book", type=Path)
+    parser.add_argument("--questions", type=Path, default=SAMPLE_QUESTIONS)
+    parser.add_argument("--readers", type=int, nargs="+", default=READERS)
+    parser.add_argument("--seconds", type=float, default=8)
+    parser.add_argument("--kinds", nargs="+", default=["search", "answer", "stream", "plain"])
+    parser.add_argument("--soak", type=float, default=0)
+    parser.add_argument("--ingest", type=Path)
+    asyncio.run(main(parser.parse_args()))
