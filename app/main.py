@@ -20,11 +20,13 @@ from fastapi import FastAPI
 from starlette.routing import BaseRoute
 
 from app.api import metrics, problems, routes, security
+from app.api import feedback, problems, routes, security
 from app.api.answer_runs import AnswerRuns
 from app.api.doors import mount
 from app.api.limits import Capacity, RateLimit, Shares, daily
 from app.api.pages import BOOK_LIST_ROUTES
 from app.api.quotas import quotas
+from app.api.readers import Pseudonyms
 from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
 from app.bootstrap.keys import site_keys
@@ -87,6 +89,7 @@ def create_app(
     app.include_router(routes.router)
     app.state.open_doors = mount.doors(app, settings)
     app.include_router(metrics.router)
+    app.include_router(feedback.router)
     app.router.routes.extend(widget_routes())
     app.router.routes.extend(site)
     _extend_description(app)
@@ -97,6 +100,7 @@ def _set_state(app: FastAPI, settings: Settings) -> None:
     app.state.answer_runs = AnswerRuns()
     app.state.rate_limit = RateLimit(settings.questions_per_minute, settings.questions_burst)
     app.state.daily_limit = daily(settings.questions_per_day)
+    app.state.pseudonyms = Pseudonyms()
     app.state.quotas = quotas(settings)
     app.state.capacity = Capacity(
         Shares(settings.answers_at_once), Shares(settings.searches_at_once)

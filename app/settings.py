@@ -80,6 +80,15 @@ class Settings(BaseSettings):
     budget_month: float | None = Field(None, ge=0)
     """The same for a month."""
 
+    question_log: bool = False
+    """Whether answered questions are logged for the owner, without personal data; only then
+    readers can give feedback."""
+    question_log_url: SecretStr | None = None
+    """SQLAlchemy URL of the log, such as `postgresql://user:password@host/name`; None: a SQLite
+    file in `home`."""
+    question_log_days: int = Field(90, ge=0)
+    """Days after which logged questions are deleted. 0: never."""
+
     embedder: Literal["auto", "cohere", "local", "minilm"] = "auto"
     """auto: Cohere when a key is set; else minilm, of the extra `late`, for late chunking and the
     books that were embedded with it; else local."""

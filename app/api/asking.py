@@ -12,6 +12,7 @@ from app.api.answer_runs import AnswerRuns
 from app.api.events import Wire
 from app.api.keys import books_for
 from app.api.limits import capacity_of, client_slot
+from app.api.readers import reader_of
 from app.api.requests import ChatRequest
 from app.bootstrap.application import Application
 from app.domain.answer import Answer
@@ -32,6 +33,7 @@ def ask_request(body: ChatRequest, request: Request, settings: Settings) -> AskR
         scope=body.scope,
         selection=body.selection.to_selection() if body.selection else None,
         solutions=body.solutions or Solutions(settings.solutions),
+        reader=reader_of(request),
     )
 
 
@@ -41,7 +43,8 @@ async def answered(
     """Return the whole answer. Raises Overloaded, ClientDisconnect, and as the use case does."""
     ask = ask_request(body, request, rag.settings)
     with client_slot(capacity_of(request).searches, request):
-        whole = in_time(rag.answer.answer(ask), rag.settings.answer_timeout_seconds, "the answer")
+        seconds = rag.settings.answer_timeout_seconds
+        whole = in_time(rag.answer_for_reader(ask), seconds, "the answer")
         return await sse.unless_disconnected(request.receive, runs.unless_closed(whole))
 
 
@@ -60,5 +63,5 @@ async def streamed(
     ask = ask_request(body, request, rag.settings)
     seconds = rag.settings.answer_timeout_seconds
     with client_slot(capacity_of(request).searches, request):
-        events = stream_with_deadline(rag.answer.stream(ask), seconds, "the answer")
+        events = stream_with_deadline(rag.asked_by_reader(ask), seconds, "the answer")
         return await sse.stream_answer(request, runs, ask, events, last_event_id, wire=wire)

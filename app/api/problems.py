@@ -20,6 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from app.domain.errors import (
+    AnswerNotFound,
     BookNotAllowed,
     BookNotFound,
     ConfigError,
@@ -102,6 +103,7 @@ _STATUSES: dict[type[RagError], ErrorStatus] = {
     InputError: ErrorStatus(422),
     BookNotFound: ErrorStatus(404),
     BookNotAllowed: ErrorStatus(403),
+    AnswerNotFound: ErrorStatus(404),
     IndexMismatch: ErrorStatus(409),
     IndexBusy: ErrorStatus(409),
     ConfigError: ErrorStatus(500, _MISCONFIGURED),

@@ -161,6 +161,7 @@ _ANSWER_EXAMPLE: dict[str, JsonValue] = {
     "exercise": "",
     "follow_ups": ['What does "corpus" mean?'],
     "searched_for": "",
+    "answer_id": "1f0c9d3e5b7a2c44",
 }
 
 
@@ -219,6 +220,9 @@ class AnswerBody(Body):
     searched_for: Annotated[
         str, Field(description="The question with its misspelled words corrected, if any were.")
     ]
+    answer_id: Annotated[
+        str, Field(description='For `POST /v1/feedback`; "" where the server takes none.')
+    ] = ""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_ANSWER_EXAMPLE]})
 
@@ -312,10 +316,21 @@ QUARANTINED = "Ids of books whose index is damaged: they are left out until they
 class BooksBody(Body):
     books: list[BookBody]
     quarantined: Annotated[list[str], Field(description=QUARANTINED)]
+    feedback: Annotated[
+        bool,
+        Field(description="Whether `POST /v1/feedback` is taken: answers have an `answer_id`."),
+    ] = False
 
     @classmethod
-    def of(cls, books: Iterable[BookManifest], damaged: Mapping[BookId, Damage]) -> BooksBody:
+    def of(
+        cls,
+        books: Iterable[BookManifest],
+        damaged: Mapping[BookId, Damage],
+        *,
+        feedback: bool = False,
+    ) -> BooksBody:
         return cls(
+            feedback=feedback,
             books=[BookBody.of(manifest, damaged) for manifest in books],
             quarantined=[book for book, damage in damaged.items() if not damage.answers],
         )

@@ -178,6 +178,7 @@ async def books(request: Request, rag: Rag) -> BooksBody:
     return BooksBody.of(
         [one for one in found if not asked or one.book in asked],
         {book: damage for book, damage in damaged.items() if not asked or book in asked},
+        feedback=rag.question_log is not None,
     )
 
 

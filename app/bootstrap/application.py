@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -35,7 +36,10 @@ from app.bootstrap.providers import (
     pick_writer,
     tariff_of,
 )
+from app.bootstrap.question_log import question_log
+from app.domain.answer import Answer, AnswerEvent
 from app.domain.answering.refusal import RefusalPolicy
+from app.domain.answering.request import AskRequest
 from app.domain.errors import ConfigError, ProviderError, StorageError
 from app.domain.languages import FUNCTION_WORDS
 from app.services.answer_question import AnswerQuestion
@@ -57,6 +61,7 @@ from app.services.migrate import MigrateBooks
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.ports import BookStore, Embedder
+from app.services.question_log import QuestionLog, whole_answer
 from app.services.quote_links import LinkQuotes
 from app.services.read_paragraph import ReadParagraph
 from app.services.resilience import GUARDED, CircuitBreaker
@@ -89,6 +94,16 @@ class Application:
     """By the part that a provider does: "embedder", "reranker", "rewriter", "generator"."""
     check_model: Callable[[], Awaitable[None]] | None = None
     """Checks the connection to the model's server; None if there is none to check."""
+    question_log: QuestionLog | None = None
+
+    def asked_by_reader(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
+        """The events of `answer.stream`, logged for the owner if the log is on."""
+        events = self.answer.stream(request)
+        return self.question_log.recorded(request, events) if self.question_log else events
+
+    async def answer_for_reader(self, request: AskRequest) -> Answer:
+        """The whole answer, logged for the owner if the log is on."""
+        return await whole_answer(self.asked_by_reader(request))
 
     async def model_fault(self) -> str:
         """Why the model does not answer, so that answers are extractive; "" if nothing is known."""
@@ -155,6 +170,7 @@ async def application(
         answer = answer.written_by(writer.generator) if writer else answer
         ledgers = ledger_store(settings)
         cite = CiteParagraph(index, ledgers)
+        log = await stack.enter_async_context(question_log(settings, index))
         stack.enter_context(frozen_heap())
         breakers = {
             "embedder": retrieve.embedder,
@@ -180,6 +196,7 @@ async def application(
             breakers={
                 part: one.breaker for part, one in breakers.items() if isinstance(one, GUARDED)
             },
+            question_log=log,
         )
 
 

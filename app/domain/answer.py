@@ -141,6 +141,8 @@ class Answer:
     """Up to three follow-up questions that the book can answer."""
     searched_for: str = ""
     """The question with its misspelled words corrected, as it was searched for; "" if none was."""
+    answer_id: str = ""
+    """Name of the answer in the question log; "" if it is not logged."""
 
     @property
     def refused(self) -> bool:

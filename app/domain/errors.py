@@ -8,6 +8,7 @@ RagError                    the message is for users and never contains a secret
 │   └── UnknownStrategy     no such chunking strategy
 ├── BookNotFound            no such book in the index              CLI exit 2, HTTP 404
 ├── BookNotAllowed          the key is for other books             HTTP 403
+├── AnswerNotFound          no such answer in the question log     CLI exit 2, HTTP 404
 ├── ConfigError             settings are missing or contradictory  CLI exit 2, HTTP 500
 ├── IndexMismatch           index made by another model            CLI exit 2, HTTP 409
 ├── IndexBusy               another ingest of the book is running  CLI exit 2, HTTP 409
@@ -74,6 +75,11 @@ class BookNotFound(RagError):
 
 class BookNotAllowed(RagError):
     code = "book_not_allowed"
+
+
+class AnswerNotFound(RagError):
+    code = "answer_not_found"
+    exit_code = 2
 
 
 class ConfigError(RagError):

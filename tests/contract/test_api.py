@@ -298,6 +298,7 @@ _STATUS = {
     errors.IndexBusy: 409,
     errors.Overloaded: 503,
     errors.BookNotAllowed: 403,
+    errors.AnswerNotFound: 404,
     errors.TooManyRequests: 429,
     errors.ShuttingDown: 503,
     errors.StorageError: 503,

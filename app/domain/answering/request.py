@@ -142,6 +142,8 @@ class AskRequest:
     """What is shown if the question is an exercise of the book."""
     exercise: str = ""
     """Id of the exercise, if known; otherwise it is detected."""
+    reader: str = field(default="", compare=False)
+    """Pseudonym of the reader for the question log."""
 
     @property
     def question_with_selection(self) -> str:

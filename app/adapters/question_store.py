@@ -1,0 +1,254 @@
+"""The question log in a database, by SQLAlchemy: SQLite or PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeAlias, TypeVar
+
+import sqlalchemy as sql
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+
+from app.domain.answer import AnswerMode, Confidence
+from app.domain.errors import ConfigError, StorageError
+from app.domain.question_log import (
+    Feedback,
+    LoggedAnswer,
+    LoggedParagraph,
+    Mark,
+    MarkKind,
+    Rating,
+)
+from app.services.question_log import Selected
+
+CONNECT_SECONDS = 5
+_CREATION_LOCK = 7_236_114_905
+"""Any number that no other program locks."""
+
+T = TypeVar("T")
+Row: TypeAlias = Mapping[str, Any]
+
+_tables = sql.MetaData()
+_answers = sql.Table(
+    "textbook_rag_answers",
+    _tables,
+    sql.Column("id", sql.String(64), primary_key=True),
+    sql.Column("asked_at", sql.Double, nullable=False, index=True),  # seconds since 1970, UTC
+    sql.Column("book", sql.Text, nullable=False, index=True),
+    sql.Column("book_version", sql.Text, nullable=False),
+    sql.Column("question", sql.Text, nullable=False),
+    sql.Column("page", sql.Text, nullable=False),
+    sql.Column("reader", sql.Text, nullable=False),
+    sql.Column("mode", sql.Text, nullable=False),
+    sql.Column("confidence", sql.Text, nullable=False),
+    sql.Column("degraded", sql.JSON, nullable=False),
+    sql.Column("milliseconds", sql.Double, nullable=False),
+    sql.Column("stages", sql.JSON, nullable=False),
+    sql.Column("input_tokens", sql.Integer, nullable=False),
+    sql.Column("output_tokens", sql.Integer, nullable=False),
+    sql.Column("usd", sql.Double, nullable=False),
+    sql.Column("citations", sql.JSON, nullable=False),
+    sql.Column("sources", sql.JSON, nullable=False),
+    sql.Column("rating", sql.Text, nullable=False),
+    sql.Column("reason", sql.Text, nullable=False),
+)
+_marks = sql.Table(
+    "textbook_rag_marks",
+    _tables,
+    sql.Column("answer_id", sql.String(64), primary_key=True),
+    sql.Column("paragraph_id", sql.String(200), primary_key=True),
+    sql.Column("kind", sql.String(16), primary_key=True),
+)
+
+
+class SqlQuestionStore:
+    """Implements `QuestionStore`; safe in several threads and processes."""
+
+    def __init__(self, url: URL) -> None:
+        """Nothing is opened yet; the first call creates the tables. Raises ConfigError."""
+        self._url = url
+        options: dict[str, Any] = {}
+        if url.get_backend_name() == "sqlite":
+            options["connect_args"] = {"timeout": 30.0}
+        else:
+            options["connect_args"] = {"connect_timeout": CONNECT_SECONDS}
+            options["pool_pre_ping"] = True
+        try:
+            self._engine = sql.create_engine(url, **options)
+        except (ArgumentError, NoSuchModuleError, ImportError, TypeError) as error:
+            message = f"RAG_QUESTION_LOG_URL: {_shown(url)} cannot be used: {error}"
+            raise ConfigError(message) from error
+        self._ready = False
+        self._lock = Lock()
+
+    async def add(self, answers: Sequence[LoggedAnswer]) -> None:
+        rows = [_row(answer) for answer in answers]
+        await self._run(lambda connection: connection.execute(sql.insert(_answers), rows))
+
+    async def find(self, selected: Selected) -> list[LoggedAnswer]:
+        where = _where(selected)
+
+        def work(connection: sql.Connection) -> list[LoggedAnswer]:
+            query = sql.select(_answers).where(*where).order_by(_answers.c.asked_at, _answers.c.id)
+            rows = connection.execute(query).mappings().all()
+            ids = sql.select(_answers.c.id).where(*where)
+            query = sql.select(_marks).where(_marks.c.answer_id.in_(ids)).order_by(*_marks.c)
+            marks: dict[str, list[Mark]] = {}
+            for answer_id, paragraph_id, kind in connection.execute(query):
+                marks.setdefault(answer_id, []).append(Mark(paragraph_id, MarkKind(kind)))
+            return [_answer(dict(row), marks.get(row["id"], ())) for row in rows]
+
+        return await self._run(work)
+
+    async def give(self, feedback: Feedback) -> None:
+        said = {"rating": feedback.rating, "reason": feedback.reason}
+        values = {name: _text(value) for name, value in said.items() if value is not None}
+
+        def work(connection: sql.Connection) -> None:
+            if values:
+                one = _answers.c.id == feedback.answer_id
+                connection.execute(sql.update(_answers).where(one).values(values))
+            if feedback.mark:
+                # The columns are the key: what was said twice is kept once.
+                row = (feedback.answer_id, feedback.mark.paragraph_id, str(feedback.mark.kind))
+                same = sql.and_(*(c == v for c, v in zip(_marks.c, row, strict=True)))
+                if connection.execute(sql.select(_marks).where(same)).first() is None:
+                    connection.execute(sql.insert(_marks).values(row))
+
+        await self._run(work)
+
+    async def delete(self, selected: Selected) -> int:
+        where = _where(selected)
+
+        def work(connection: sql.Connection) -> int:
+            ids = sql.select(_answers.c.id).where(*where)
+            connection.execute(sql.delete(_marks).where(_marks.c.answer_id.in_(ids)))
+            return connection.execute(sql.delete(_answers).where(*where)).rowcount
+
+        return await self._run(work)
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    async def _run(self, work: Callable[[sql.Connection], T]) -> T:
+        return await asyncio.to_thread(self._in_transaction, work)
+
+    def _in_transaction(self, work: Callable[[sql.Connection], T]) -> T:
+        try:
+            self._create()
+            with self._engine.begin() as connection:
+                return work(connection)
+        except (SQLAlchemyError, OSError, ValueError, KeyError, TypeError) as error:
+            message = f"the question log at {_shown(self._url)} failed: {_cause(error)}"
+            raise StorageError(message) from error
+
+    def _create(self) -> None:
+        with self._lock:
+            if self._ready:
+                return
+            if self._url.get_backend_name() == "sqlite" and self._url.database:
+                Path(self._url.database).parent.mkdir(parents=True, exist_ok=True)
+                with self._engine.connect() as connection:
+                    connection.exec_driver_sql("pragma journal_mode = wal")
+            with self._engine.begin() as connection:
+                if self._url.get_backend_name() == "postgresql":
+                    # IF NOT EXISTS alone fails when two processes create a table at once.
+                    connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_CREATION_LOCK)))
+                for table in _tables.sorted_tables:
+                    connection.execute(sql.schema.CreateTable(table, if_not_exists=True))
+                    for index in table.indexes:
+                        connection.execute(sql.schema.CreateIndex(index, if_not_exists=True))
+            self._ready = True
+
+
+def store_url(text: str | None, default: Path) -> URL:
+    """Parse the URL; without one, the SQLite file `default`. Raises ConfigError.
+
+    `postgres://` and `postgresql://` use psycopg.
+    """
+    if not text:
+        return URL.create("sqlite", database=str(default))
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        message = "RAG_QUESTION_LOG_URL is not a URL as SQLAlchemy reads it: sqlite:///FILE or "
+        message += "postgresql://USER:PASSWORD@HOST/NAME"
+        raise ConfigError(message) from None
+    if url.drivername in {"postgres", "postgresql"}:
+        return url.set(drivername="postgresql+psycopg")
+    return url
+
+
+def _where(selected: Selected) -> list[sql.ColumnElement[bool]]:
+    columns, found = _answers.c, []
+    if selected.book is not None:
+        found.append(columns.book == selected.book)
+    if selected.since is not None:
+        found.append(columns.asked_at >= selected.since.timestamp())
+    if selected.before is not None:
+        found.append(columns.asked_at < selected.before.timestamp())
+    if selected.containing:
+        found.append(columns.question.icontains(_text(selected.containing), autoescape=True))
+    if selected.ids:
+        found.append(columns.id.in_(selected.ids))
+    return found
+
+
+def _row(answer: LoggedAnswer) -> dict[str, Any]:
+    row = {column.name: getattr(answer, column.name) for column in _answers.c}
+    texts = ("book", "book_version", "question", "page", "reader", "mode", "confidence", "rating")
+    return row | {
+        **{name: _text(row[name]) for name in (*texts, "reason")},
+        "asked_at": answer.asked_at.timestamp(),
+        "degraded": list(answer.degraded),
+        "stages": dict(answer.stages),
+        "citations": [asdict(one) for one in answer.citations],
+        "sources": [asdict(one) for one in answer.sources],
+    }
+
+
+def _answer(row: Row, marks: Sequence[Mark]) -> LoggedAnswer:
+    return LoggedAnswer(
+        **{
+            **row,
+            "asked_at": datetime.fromtimestamp(row["asked_at"], UTC),
+            "mode": AnswerMode(row["mode"]),
+            "confidence": Confidence(row["confidence"]),
+            "rating": Rating(row["rating"]),
+            "degraded": tuple(row["degraded"]),
+            "citations": tuple(map(_paragraph, row["citations"])),
+            "sources": tuple(map(_paragraph, row["sources"])),
+        },
+        marks=tuple(marks),
+    )
+
+
+def _paragraph(row: Row) -> LoggedParagraph:
+    return LoggedParagraph(
+        row["paragraph_id"],
+        row["url"],
+        tuple(row["heading_path"]),
+        row["score"],
+        row["file"],
+        tuple((start, end) for start, end in row["spans"]),
+    )
+
+
+def _text(text: str) -> str:
+    """Without what PostgreSQL cannot store: NUL and lone surrogates."""
+    return str(text).replace("\0", "").encode(errors="replace").decode()
+
+
+def _shown(url: URL) -> str:
+    return url.render_as_string(hide_password=True)
+
+
+def _cause(error: Exception) -> str:
+    """The driver's message, without SQL and parameters, which hold questions."""
+    lines = str(getattr(error, "orig", None) or error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,85 @@
+"""What readers say of an answer: `POST /v1/feedback`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from app.api.keys import BEARER, books_for
+from app.api.routes import Rag, problems
+from app.domain.errors import AnswerNotFound
+from app.domain.question_log import MAX_REASON_CHARS, Feedback, Mark, MarkKind, Rating
+
+router = APIRouter()
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class CitationFeedback(_Request):
+    """What a reader did with a citation, passage or source of the answer."""
+
+    paragraph_id: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    event: Annotated[
+        MarkKind, Field(description="clicked: opened; unhelpful: it does not help or not fit.")
+    ]
+
+
+class FeedbackRequest(_Request):
+    answer_id: Annotated[
+        str,
+        StringConstraints(min_length=1, max_length=64),
+        Field(description="Of the answer.", examples=["1f0c9d3e5b7a2c44"]),
+    ]
+    rating: Annotated[
+        Rating | None,
+        Field(description="up, down; none takes an earlier one back. The last one counts."),
+    ] = None
+    reason: Annotated[
+        str | None,
+        StringConstraints(max_length=MAX_REASON_CHARS),
+        Field(description="The reader's words; e-mail addresses and phone numbers are masked."),
+    ] = None
+    citation: CitationFeedback | None = None
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"answer_id": "1f0c9d3e5b7a2c44", "rating": "down", "reason": "too long"}],
+            "anyOf": [
+                {"required": ["rating"]},
+                {"required": ["reason"]},
+                {"required": ["citation"]},
+            ],
+        }
+    )
+
+    @model_validator(mode="after")
+    def _require_content(self) -> FeedbackRequest:
+        if self.rating is None and self.reason is None and self.citation is None:
+            message = "feedback needs a rating, a reason or a citation"
+            raise ValueError(message)
+        return self
+
+    def to_feedback(self) -> Feedback:
+        one = self.citation
+        mark = Mark(one.paragraph_id, one.event) if one else None
+        return Feedback(self.answer_id, self.rating, self.reason, mark)
+
+
+@router.post(
+    "/v1/feedback",
+    tags=["answers"],
+    summary="Say whether an answer helped",
+    status_code=204,
+    responses=problems(401, 403, 404, 422, 503),
+    dependencies=[Depends(BEARER)],
+)
+async def feedback(body: FeedbackRequest, request: Request, rag: Rag) -> None:
+    """Store it with the answer in the owner's question log."""
+    if rag.question_log is None:
+        message = "the server keeps no answers, and so takes no feedback (RAG_QUESTION_LOG)"
+        raise AnswerNotFound(message)
+    await rag.question_log.give(body.to_feedback(), books_for(request, None))

@@ -1,0 +1,36 @@
+"""Pseudonyms of readers for the question log: they count readers and name none."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+
+from fastapi import Request
+
+from app.api.limits import client_of, subscriber
+
+
+@dataclass(slots=True)
+class Pseudonyms:
+    """A keyed hash of the address. The key is random, in memory only, and new each day: neither the
+    address nor the reader's next day can be found from a pseudonym.
+
+    Each process has its own key, so a reader who asks two of them counts twice.
+    """
+
+    today: Callable[[], date] = lambda: datetime.now(UTC).date()
+    _day: date | None = field(default=None, init=False)
+    _key: bytes = field(default=b"", init=False)
+
+    def of(self, address: str) -> str:
+        if self._day != self.today():
+            self._day, self._key = self.today(), secrets.token_bytes(32)
+        return hmac.digest(self._key, subscriber(address).encode(), "sha256").hex()[:16]
+
+
+def reader_of(request: Request) -> str:
+    pseudonyms: Pseudonyms = request.app.state.pseudonyms
+    return pseudonyms.of(client_of(request))

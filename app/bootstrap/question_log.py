@@ -1,0 +1,52 @@
+"""The owner's log of questions."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from app.services.ports import BookStore
+from app.services.question_log import QuestionLog
+from app.settings import Settings
+
+if TYPE_CHECKING:
+    from app.adapters.question_store import SqlQuestionStore
+
+
+def question_store(settings: Settings) -> SqlQuestionStore:
+    """The database that the settings name. Raises ConfigError."""
+    # Half a second of start-up, for those who use it.
+    from app.adapters.question_store import SqlQuestionStore, store_url  # noqa: PLC0415
+
+    url = settings.question_log_url
+    text = url.get_secret_value() if url else None
+    return SqlQuestionStore(store_url(text, settings.home / "questions.sqlite"))
+
+
+@asynccontextmanager
+async def question_log(settings: Settings, index: BookStore) -> AsyncIterator[QuestionLog | None]:
+    """Open the log; None if it is off. At the end what waits is written."""
+    if not settings.question_log:
+        yield None
+        return
+    store = question_store(settings)
+    log = QuestionLog(
+        store=store,
+        index=index,
+        keep_days=settings.question_log_days,
+        now=lambda: datetime.now(UTC),
+        new_id=lambda: secrets.token_hex(8),
+    )
+    writer = asyncio.create_task(log.write())
+    try:
+        yield log
+        await log.written()
+    finally:
+        writer.cancel()
+        with suppress(asyncio.CancelledError):
+            await writer
+        store.close()

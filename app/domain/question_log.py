@@ -1,0 +1,136 @@
+"""What the owner's log keeps of an answered question, and what readers say of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from urllib.parse import urlsplit, urlunsplit
+
+from app.domain.answer import Answer, AnswerMode, Confidence
+from app.domain.personal_data import without_personal_data
+
+MAX_REASON_CHARS = 1_000
+
+
+class Rating(StrEnum):
+    UP = "up"
+    DOWN = "down"
+    NONE = "none"
+    """Takes an earlier rating back."""
+
+
+class MarkKind(StrEnum):
+    CLICKED = "clicked"
+    UNHELPFUL = "unhelpful"
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedParagraph:
+    """A paragraph that was cited or, as a source, consulted; in a refusal a nearest section."""
+
+    paragraph_id: str
+    url: str
+    heading_path: tuple[str, ...]
+    score: float = 0.0
+    file: str = ""
+    """This and `spans` of a cited paragraph only."""
+    spans: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def section(self) -> str:
+        return " > ".join(self.heading_path)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A reader opened a citation, or found it unhelpful."""
+
+    paragraph_id: str
+    kind: MarkKind
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedAnswer:
+    id: str
+    asked_at: datetime
+    """UTC."""
+    book: str
+    """"" if several books were asked and none is cited."""
+    book_version: str
+    question: str
+    """Without personal data."""
+    page: str
+    """The reader's page, without query and fragment."""
+    reader: str
+    """Pseudonym for a day; "" if unknown."""
+    mode: AnswerMode
+    confidence: Confidence
+    degraded: tuple[str, ...]
+    milliseconds: float
+    """Until the whole answer was made."""
+    stages: Mapping[str, float] = field(default_factory=dict)
+    """Milliseconds by step."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float = 0.0
+    """Price of all calls to providers."""
+    citations: tuple[LoggedParagraph, ...] = ()
+    """Each paragraph once."""
+    sources: tuple[LoggedParagraph, ...] = ()
+    """Best first."""
+    rating: Rating = Rating.NONE
+    reason: str = ""
+    """The reader's words, without personal data."""
+    marks: tuple[Mark, ...] = ()
+
+    @property
+    def refused(self) -> bool:
+        return self.confidence is Confidence.NOT_IN_BOOK
+
+    @property
+    def paragraphs(self) -> tuple[LoggedParagraph, ...]:
+        """The cited ones, then the consulted ones."""
+        return self.citations + self.sources
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What a reader says of an answer; fields that are None leave what was said before."""
+
+    answer_id: str
+    rating: Rating | None = None
+    reason: str | None = None
+    mark: Mark | None = None
+
+
+def cited_paragraphs(answer: Answer) -> tuple[LoggedParagraph, ...]:
+    """The cited paragraphs and those of the passages shown, each once."""
+    found = {
+        one.paragraph_id: LoggedParagraph(
+            one.paragraph_id, one.url, one.heading_path, file=one.file, spans=one.spans
+        )
+        for one in answer.citations
+    }
+    for passage in answer.passages:
+        place = LoggedParagraph(passage.paragraph_id, passage.url, passage.heading_path)
+        found.setdefault(passage.paragraph_id, place)
+    return tuple(found.values())
+
+
+def source_paragraphs(answer: Answer) -> tuple[LoggedParagraph, ...]:
+    return tuple(
+        LoggedParagraph(one.paragraph_id, one.url, one.heading_path, one.score)
+        for one in answer.sources
+    )
+
+
+def page_address(url: str) -> str:
+    """The address without user, query and fragment, which may name a person."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    host = parts.netloc.rpartition("@")[2]
+    return without_personal_data(urlunsplit((parts.scheme, host, parts.path, "", "")))

@@ -1,0 +1,200 @@
+"""The owner's log of questions: opt-in, without personal data, never in the way of an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from app.domain.answer import Answer, AnswerEvent, AnswerMode, Finished
+from app.domain.answering.request import AskRequest
+from app.domain.errors import AnswerNotFound, InputError, RagError, StorageError
+from app.domain.personal_data import without_personal_data
+from app.domain.question_log import (
+    MAX_REASON_CHARS,
+    Feedback,
+    LoggedAnswer,
+    cited_paragraphs,
+    page_address,
+    source_paragraphs,
+)
+from app.services.ports import BookManifest, BookStore
+from app.services.recording import Recording, current
+
+_log = logging.getLogger(__name__)
+
+MOST_WAITING = 1_000
+"""Answers that wait to be written; while there are more, new ones are not logged."""
+CLEANED_EVERY = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """Which answers; fields that are None or empty select all."""
+
+    book: str | None = None
+    since: datetime | None = None
+    before: datetime | None = None
+    containing: str = ""
+    """Text of the question, in any case."""
+    ids: tuple[str, ...] = ()
+
+
+class QuestionStore(Protocol):
+    """Logged answers, shared by processes. Raises StorageError."""
+
+    async def add(self, answers: Sequence[LoggedAnswer]) -> None: ...
+
+    async def find(self, selected: Selected) -> list[LoggedAnswer]:
+        """Return them in the order in which they were asked."""
+        ...
+
+    async def give(self, feedback: Feedback) -> None:
+        """Store feedback on a logged answer, in place of what was said of the same."""
+        ...
+
+    async def delete(self, selected: Selected) -> int:
+        """Delete answers with all feedback on them; return their number."""
+        ...
+
+
+@dataclass(slots=True)
+class QuestionLog:
+    """Writes answers in a task of its own, so that no reader waits for the store."""
+
+    store: QuestionStore
+    index: BookStore
+    keep_days: int
+    """0: until somebody deletes them."""
+    now: Callable[[], datetime]
+    """UTC."""
+    new_id: Callable[[], str]
+    _waiting: asyncio.Queue[LoggedAnswer] = field(
+        default_factory=lambda: asyncio.Queue(MOST_WAITING), init=False
+    )
+    _cleaned: datetime | None = field(default=None, init=False)
+
+    async def recorded(
+        self, request: AskRequest, events: AsyncIterator[AnswerEvent]
+    ) -> AsyncGenerator[AnswerEvent, None]:
+        """Yield the events, the last with the `answer_id`, and log the answer."""
+        record = current() or Recording()
+        try:
+            async for event in events:
+                if isinstance(event, Finished):
+                    answer = replace(event.answer, answer_id=self.new_id())
+                    await self._enqueue(request, answer, record)
+                    yield Finished(answer)
+                else:
+                    yield event
+        finally:
+            if isinstance(events, AsyncGenerator):
+                await events.aclose()
+
+    async def give(self, feedback: Feedback, books: Sequence[str] = ()) -> None:
+        """Store what a reader says. AnswerNotFound unless the answer is logged and of one of these
+        books (empty: of any); InputError for a paragraph that the answer does not have.
+        """
+        await self.written()
+        found = await self.store.find(Selected(ids=(feedback.answer_id,)))
+        if not found or (books and found[0].book not in books):
+            message = f"no answer {feedback.answer_id!r} is in the log"
+            raise AnswerNotFound(message)
+        known = {one.paragraph_id for one in found[0].paragraphs}
+        if feedback.mark and feedback.mark.paragraph_id not in known:
+            message = f"the answer has no paragraph {feedback.mark.paragraph_id!r}"
+            raise InputError(message)
+        if feedback.reason is not None:
+            reason = without_personal_data(feedback.reason)[:MAX_REASON_CHARS]
+            feedback = replace(feedback, reason=reason)
+        await self.store.give(feedback)
+
+    async def written(self) -> None:
+        """Wait until the answers so far are stored, or known not to be."""
+        await self._waiting.join()
+
+    async def write(self) -> None:
+        """Store answers as they come and delete old ones, until cancelled."""
+        while True:
+            batch = [await self._waiting.get()]
+            while not self._waiting.empty():
+                batch.append(self._waiting.get_nowait())
+            try:
+                await self.store.add(batch)
+                await self._clean()
+            except StorageError as error:
+                _log.error("question_log.failed", extra={"reason": str(error)})
+            finally:
+                for _ in batch:
+                    self._waiting.task_done()
+
+    async def _clean(self) -> None:
+        now = self.now()
+        if not self.keep_days or (self._cleaned and now - self._cleaned < CLEANED_EVERY):
+            return
+        await self.store.delete(Selected(before=now - timedelta(days=self.keep_days)))
+        self._cleaned = now
+
+    async def _enqueue(self, request: AskRequest, answer: Answer, record: Recording) -> None:
+        try:
+            logged = self._entry(request, answer, record, await self.index.books())
+            self._waiting.put_nowait(logged)
+        except (asyncio.QueueFull, RagError) as error:
+            _log.error("question_log.failed", extra={"reason": str(error) or "too many waiting"})
+
+    def _entry(
+        self,
+        request: AskRequest,
+        answer: Answer,
+        record: Recording,
+        books: Sequence[BookManifest],
+    ) -> LoggedAnswer:
+        book = _book_of(request, answer, books)
+        versions: dict[str, str] = {one.book: one.book_version for one in books}
+        said_nothing = answer.mode is AnswerMode.SMALL_TALK
+        return LoggedAnswer(
+            id=answer.answer_id,
+            asked_at=self.now(),
+            book=book,
+            book_version=versions.get(book, ""),
+            # What is no question may be a name, a greeting, a thank-you: it is not kept.
+            question="" if said_nothing else without_personal_data(request.question),
+            page=page_address(request.page_url),
+            reader=request.reader,
+            mode=answer.mode,
+            confidence=answer.confidence,
+            degraded=answer.degraded,
+            milliseconds=record.ms,
+            stages=record.stages,
+            usd=record.usd,
+            input_tokens=answer.usage.input_tokens,
+            output_tokens=answer.usage.output_tokens,
+            citations=cited_paragraphs(answer),
+            sources=source_paragraphs(answer),
+        )
+
+
+def _book_of(request: AskRequest, answer: Answer, books: Sequence[BookManifest]) -> str:
+    """The cited book, else the only one that was asked, else that of the nearest section."""
+    if answer.citations:
+        return answer.citations[0].book
+    asked = request.filter.books or tuple(one.book for one in books)
+    if len(asked) == 1:
+        return asked[0]
+    url = answer.sources[0].url if answer.sources else request.page_url
+    nearest = [one for one in books if one.base_url and url.startswith(one.base_url)]
+    return max(nearest, key=lambda one: len(one.base_url)).book if nearest else ""
+
+
+async def whole_answer(events: AsyncGenerator[AnswerEvent, None]) -> Answer:
+    """Return the answer that the events end with."""
+    async with aclosing(events):
+        async for event in events:
+            if isinstance(event, Finished):
+                return event.answer
+    message = "the answer's stream ended without an end"
+    raise RuntimeError(message)

@@ -1,0 +1,199 @@
+"""Answers are logged for the owner, and readers say whether they helped."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import sqlalchemy as sql
+
+from app.domain.answer import AnswerMode
+from app.domain.question_log import LoggedAnswer, Mark, MarkKind, Rating
+from app.services.question_log import Selected
+from app.settings import Settings
+from tests.command_line import Run
+from tests.logged_answers import deleted, found
+from tests.owl_server import ORIGIN, QUESTION, assert_problem, events_of
+from tests.serving import ScriptedGenerator, offline_settings, serving
+
+POSTGRES = os.environ.get("RAG_TEST_POSTGRES_URL", "")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def settings(request: pytest.FixtureRequest, owl_home: Path, home: Path) -> Iterator[Settings]:
+    """Settings with a new, empty log."""
+    state = Path(shutil.copytree(owl_home, home / "state"))
+    if request.param == "sqlite":
+        yield offline_settings(state, question_log=True)
+        return
+    if not POSTGRES:
+        pytest.skip("RAG_TEST_POSTGRES_URL names no server")
+    schema = f"test_{uuid.uuid4().hex}"
+    engine = sql.create_engine(sql.make_url(POSTGRES).set(drivername="postgresql+psycopg"))
+    with engine.begin() as connection:
+        connection.execute(sql.schema.CreateSchema(schema))
+    url = f"{POSTGRES}{'&' if '?' in POSTGRES else '?'}options=-csearch_path%3D{schema}"
+    yield offline_settings(state, question_log=True, question_log_url=url)
+    with engine.begin() as connection:
+        connection.execute(sql.schema.DropSchema(schema, cascade=True))
+    engine.dispose()
+
+
+@pytest.fixture
+def logging_client(settings: Settings) -> Iterator[httpx.Client]:
+    with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as client:
+        yield client
+
+
+def ask(client: httpx.Client, question: str = QUESTION, **fields: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = client.post("/v1/chat", json={"question": question, **fields}).json()
+    return answer
+
+
+def say(client: httpx.Client, answer_id: str, **fields: object) -> httpx.Response:
+    return client.post("/v1/feedback", json={"answer_id": answer_id, **fields})
+
+
+def logged(settings: Settings, client: httpx.Client) -> list[LoggedAnswer]:
+    # Feedback is taken after the answers so far are stored.
+    assert_problem(say(client, "0" * 16, rating="up"), 404, "answer_not_found")
+    return found(settings)
+
+
+def only(settings: Settings, client: httpx.Client) -> LoggedAnswer:
+    (answer,) = logged(settings, client)
+    return answer
+
+
+def test_an_answer_is_logged_with_what_readers_say(
+    settings: Settings, logging_client: httpx.Client
+) -> None:
+    told = ask(logging_client, page_url=f"{ORIGIN}/owls?session=7#top")
+    paragraph = told["citations"][0]["paragraph_id"]
+    assert logging_client.get("/v1/books").json()["feedback"] is True
+    for fields in (
+        {"rating": "up"},
+        {"rating": "down", "reason": "\0 too short, mail ann@example.org"},
+        {"citation": {"paragraph_id": paragraph, "event": "clicked"}},
+        {"citation": {"paragraph_id": paragraph, "event": "clicked"}},
+        {"citation": {"paragraph_id": paragraph, "event": "unhelpful"}},
+    ):
+        assert say(logging_client, told["answer_id"], **fields).status_code == 204
+    entry = only(settings, logging_client)
+    assert (entry.id, entry.book, entry.question) == (told["answer_id"], "owls", QUESTION)
+    assert entry.page == f"{ORIGIN}/owls"
+    assert entry.book_version
+    assert entry.mode is AnswerMode.EXTRACTIVE
+    assert paragraph in [one.paragraph_id for one in entry.citations]
+    assert entry.citations[0].spans
+    assert [one.paragraph_id for one in entry.sources] == [
+        one["paragraph_id"] for one in told["sources"]
+    ]
+    assert (entry.rating, entry.reason) == (Rating.DOWN, " too short, mail <email>")
+    assert set(entry.marks) == {Mark(paragraph, kind) for kind in MarkKind}
+    assert 0 < entry.milliseconds < 60_000
+
+
+def test_no_personal_data_is_logged(settings: Settings, logging_client: httpx.Client) -> None:
+    ask(logging_client, f"{QUESTION} I am ann@example.org, +49 170 1234567")
+    ask(logging_client, "hello, I am Ann")
+    kept = logged(settings, logging_client)
+    assert kept[0].question == f"{QUESTION} I am <email>, <phone>"
+    assert all("127.0.0.1" not in str(one) for one in kept)
+    readers = {one.reader for one in kept}
+    assert len(readers) == 1
+    assert readers != {""}
+
+
+def test_small_talk_is_counted_without_its_words(
+    settings: Settings, logging_client: httpx.Client
+) -> None:
+    assert ask(logging_client, "thank you")["mode"] == "small_talk"
+    assert only(settings, logging_client).question == ""
+
+
+def test_a_streamed_answer_has_the_id_at_its_end(
+    settings: Settings, logging_client: httpx.Client
+) -> None:
+    response = logging_client.post("/v1/chat", json={"question": QUESTION, "stream": True})
+    name, end = events_of(response)[-1]
+    assert name == "end"
+    assert say(logging_client, end["answer_id"], rating="up").status_code == 204
+    assert only(settings, logging_client).rating is Rating.UP
+
+
+def test_feedback_needs_a_logged_answer_and_content(logging_client: httpx.Client) -> None:
+    known = ask(logging_client)["answer_id"]
+    assert_problem(say(logging_client, "0" * 16, rating="up"), 404, "answer_not_found")
+    for fields in (
+        {},
+        {"rating": "maybe"},
+        {"rating": "up", "user": "ann"},
+        {"reason": "x" * 1001},
+    ):
+        assert_problem(say(logging_client, known, **fields), 422, "invalid_request")
+    foreign = {"paragraph_id": "p-other", "event": "clicked"}
+    assert_problem(say(logging_client, known, citation=foreign), 422, "invalid_input")
+
+
+def test_feedback_needs_a_key_for_the_answers_book(
+    settings: Settings, logging_client: httpx.Client, run: Run
+) -> None:
+    known = ask(logging_client)["answer_id"]
+    keys = {
+        book: run("keys", "add", "--secret", "--book", book, "--json").json()["key"]
+        for book in ("owls", "bats")
+    }
+    body = {"answer_id": known, "rating": "up"}
+    for book, status in (("owls", 204), ("bats", 404)):
+        headers = {"Authorization": f"Bearer {keys[book]}"}
+        response = logging_client.post("/v1/feedback", json=body, headers=headers)
+        assert response.status_code == status
+    assert_problem(logging_client.post("/v1/feedback", json=body), 401, "key_required")
+
+
+def test_without_a_log_answers_have_no_id(client: httpx.Client) -> None:
+    assert ask(client)["answer_id"] == ""
+    assert client.get("/v1/books").json()["feedback"] is False
+    assert_problem(say(client, "0" * 16, rating="up"), 404, "answer_not_found")
+
+
+def test_deleted_answers_are_gone_with_their_feedback(
+    settings: Settings, logging_client: httpx.Client
+) -> None:
+    known = ask(logging_client)["answer_id"]
+    say(logging_client, known, rating="up")
+    ask(logging_client, "What is 100% of a_fringe?")
+    assert deleted(settings, Selected(containing="0% OF A_f")) == 1
+    assert deleted(settings, Selected(containing="%")) == 0
+    assert only(settings, logging_client).id == known
+    assert deleted(settings, Selected(book="owls")) == 1
+    assert_problem(say(logging_client, known, rating="up"), 404, "answer_not_found")
+
+
+def test_a_log_that_cannot_be_written_delays_no_answer(owl_home: Path, home: Path) -> None:
+    state = Path(shutil.copytree(owl_home, home / "state"))
+    (state / "questions.sqlite").write_bytes(b"no database" * 100)
+    settings = offline_settings(state, question_log=True)
+    with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as client:
+        told = ask(client)
+        assert told["citations"]
+        assert_problem(say(client, told["answer_id"], rating="up"), 503, "storage_failed")
+
+
+def test_a_models_price_is_logged(owl_home: Path, home: Path, generator: ScriptedGenerator) -> None:
+    settings = offline_settings(Path(shutil.copytree(owl_home, home / "state")), question_log=True)
+    generator.play("The feathers of an owl end in a soft fringe [1].")
+    with (
+        serving(settings, generator.open) as address,
+        httpx.Client(base_url=address, timeout=30) as client,
+    ):
+        ask(client)
+    (entry,) = found(settings)
+    assert (entry.input_tokens, entry.output_tokens) == (3, 2)

@@ -1,0 +1,52 @@
+"""Personal data in readers' texts."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.domain.personal_data import without_personal_data
+from app.domain.question_log import page_address
+
+MASKED = [
+    ("write to Ann.Lee+x@mail.uni-bonn.de please", "write to <email> please"),
+    ("call +49 170 1234567 now", "call <phone> now"),
+    ("call +1 (415) 555-0132", "call <phone>"),
+    ("0044 20 7946 0958?", "<phone>?"),
+    ("(020) 7946 0958", "<phone>"),
+    ("ring 0170/1234567.", "ring <phone>."),
+    ("415-555-0132 or 415.555.0132", "<phone> or <phone>"),
+    ("my number is 01701234567, 4155550132", "my number is <phone>, <phone>"),
+    ("I am at 192.168.10.7", "I am at <ip>"),
+    ("from 2001:db8:85a3:0:0:8a2e:370:7334", "from <ip>"),
+]
+KEPT = [
+    "Was it 1939-1945 or 1914–1918?",
+    "What is 3.14159265358 rounded?",
+    "Why is 6.02214076e23 used, and 299 792 458 m/s?",
+    "In fn main() { let x: u64 = 1_000_000; } what is @derive?",
+    "What does 0.1 + 0.2 give? 12:30:45, 2026-11-23",
+    "the sequence 1 2 3 4 5 6 7 8 9",
+    "pip install torch==2.1.0 and use std::vec::Vec",
+    "chromosomes 23, 46 and 3,200,000,000 bases",
+]
+
+
+@pytest.mark.parametrize(("text", "masked"), MASKED)
+def test_addresses_and_numbers_of_people_are_masked(text: str, masked: str) -> None:
+    assert without_personal_data(text) == masked
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_other_numbers_stay(text: str) -> None:
+    assert without_personal_data(text) == text
+
+
+def test_a_pages_address_has_no_user_query_or_fragment() -> None:
+    assert page_address("https://ann:pw@book.example/p?user=ann#x") == "https://book.example/p"
+    assert page_address("/docs/page?x=1") == "/docs/page"
+    assert page_address("https://[broken") == ""
+
+
+@pytest.mark.parametrize("part", ["+1", "0", "(020) 1", "a@", "1:", "1.", "+1(2)"])
+def test_long_runs_are_read_in_linear_time(part: str) -> None:
+    assert without_personal_data((part + "1" * 40 + "x ") * 20_000)
