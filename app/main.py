@@ -19,8 +19,7 @@ from typing import Any, TypeAlias
 from fastapi import FastAPI
 from starlette.routing import BaseRoute
 
-from app.api import metrics, problems, routes, security
-from app.api import feedback, problems, routes, security
+from app.api import admin_pages, feedback, metrics, problems, routes, security
 from app.api.answer_runs import AnswerRuns
 from app.api.doors import mount
 from app.api.limits import Capacity, RateLimit, Shares, daily
@@ -90,6 +89,7 @@ def create_app(
     app.state.open_doors = mount.doors(app, settings)
     app.include_router(metrics.router)
     app.include_router(feedback.router)
+    app.include_router(admin_pages.router)
     app.router.routes.extend(widget_routes())
     app.router.routes.extend(site)
     _extend_description(app)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -27,6 +28,7 @@ from app.domain.question_log import (
 from app.services.question_log import Selected
 
 CONNECT_SECONDS = 5
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _CREATION_LOCK = 7_236_114_905
 """Any number that no other program locks."""
 
@@ -88,7 +90,18 @@ class SqlQuestionStore:
 
     async def add(self, answers: Sequence[LoggedAnswer]) -> None:
         rows = [_row(answer) for answer in answers]
-        await self._run(lambda connection: connection.execute(sql.insert(_answers), rows))
+        marks = [
+            {"answer_id": answer.id, "paragraph_id": mark.paragraph_id, "kind": mark.kind}
+            for answer in answers
+            for mark in answer.marks
+        ]
+
+        def work(connection: sql.Connection) -> None:
+            connection.execute(sql.insert(_answers), rows)
+            if marks:
+                connection.execute(sql.insert(_marks), marks)
+
+        await self._run(work)
 
     async def find(self, selected: Selected) -> list[LoggedAnswer]:
         where = _where(selected)
@@ -240,8 +253,8 @@ def _paragraph(row: Row) -> LoggedParagraph:
 
 
 def _text(text: str) -> str:
-    """Without what PostgreSQL cannot store: NUL and lone surrogates."""
-    return str(text).replace("\0", "").encode(errors="replace").decode()
+    """Without control characters, which PostgreSQL (NUL) and terminals (ESC) cannot take."""
+    return _CONTROLS.sub("", text).encode(errors="replace").decode()
 
 
 def _shown(url: URL) -> str:

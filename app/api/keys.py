@@ -24,8 +24,8 @@ API_PREFIX = "/v1/"
 WITHOUT_KEY = ("/v1/docs", "/v1/openapi.json")
 """Paths below the prefix that describe the API and tell nothing of a book."""
 _FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"})
-_LONGEST_KEY = 200
 _PREFIXES = tuple(f"{kind}_" for kind in KeyKind)
+LONGEST_KEY = 200
 
 BEARER = HTTPBearer(
     scheme_name="SiteKey",
@@ -84,7 +84,7 @@ class KeyRequired:
         if not scheme:
             return 401, "key_required", "send a key: `Authorization: Bearer pk_...`"
         found = None
-        if scheme.lower() == "bearer" and len(key) <= _LONGEST_KEY:
+        if scheme.lower() == "bearer" and len(key) <= LONGEST_KEY:
             found = find_key(key.strip(), known)
         if found is None:
             return 401, "key_unknown", "the server does not know this key, or it was revoked"

@@ -6,8 +6,7 @@ import asyncio
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -36,7 +35,7 @@ from app.bootstrap.providers import (
     pick_writer,
     tariff_of,
 )
-from app.bootstrap.question_log import question_log
+from app.bootstrap.question_log import question_log, question_reports
 from app.domain.answer import Answer, AnswerEvent
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest
@@ -64,6 +63,7 @@ from app.services.ports import BookStore, Embedder
 from app.services.question_log import QuestionLog, whole_answer
 from app.services.quote_links import LinkQuotes
 from app.services.read_paragraph import ReadParagraph
+from app.services.report_questions import ReportQuestions
 from app.services.resilience import GUARDED, CircuitBreaker
 from app.services.retrieve import Retrieve
 from app.services.similarity import SimilarityEncoder
@@ -95,6 +95,8 @@ class Application:
     check_model: Callable[[], Awaitable[None]] | None = None
     """Checks the connection to the model's server; None if there is none to check."""
     question_log: QuestionLog | None = None
+    """None if it is off; so are `reports`."""
+    reports: ReportQuestions | None = None
 
     def asked_by_reader(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
         """The events of `answer.stream`, logged for the owner if the log is on."""
@@ -197,6 +199,7 @@ async def application(
                 part: one.breaker for part, one in breakers.items() if isinstance(one, GUARDED)
             },
             question_log=log,
+            reports=question_reports(log.store, index) if log else None,
         )
 
 

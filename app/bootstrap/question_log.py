@@ -9,8 +9,13 @@ from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from app.adapters.clusters import cluster
+from app.bootstrap.providers import local_embedder
+from app.domain.languages import FUNCTION_WORDS
 from app.services.ports import BookStore
-from app.services.question_log import QuestionLog
+from app.services.question_log import QuestionLog, QuestionStore
+from app.services.report_questions import ReportQuestions
+from app.services.similarity import SimilarityEncoder
 from app.settings import Settings
 
 if TYPE_CHECKING:
@@ -25,6 +30,16 @@ def question_store(settings: Settings) -> SqlQuestionStore:
     url = settings.question_log_url
     text = url.get_secret_value() if url else None
     return SqlQuestionStore(store_url(text, settings.home / "questions.sqlite"))
+
+
+def question_reports(store: QuestionStore, index: BookStore) -> ReportQuestions:
+    return ReportQuestions(
+        store=store,
+        index=index,
+        similarity=SimilarityEncoder(local_embedder, FUNCTION_WORDS),
+        cluster=cluster,
+        now=lambda: datetime.now(UTC),
+    )
 
 
 @asynccontextmanager

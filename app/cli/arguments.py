@@ -31,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
     _llms(commands)
     _ledger(commands)
     _keys(commands)
+    _question_log(commands)
     _serving(commands)
     return root
 
@@ -259,6 +260,42 @@ def _keys(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     revoke = actions.add_parser("revoke", help="make a key invalid")
     revoke.add_argument("id", metavar="ID", help="of the list")
     revoke.set_defaults(run="key_commands.revoke")
+
+
+def _question_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    report = commands.add_parser("report", help="what readers ask a book, from the question log")
+    report.add_argument("book", type=BookId, metavar="BOOK")
+    report.add_argument(
+        "--since", default="30d", metavar="TIME", help="30d, 12h, 4w or a date (30d)"
+    )
+    report.add_argument("--html", type=Path, metavar="FILE", help="write the report as a page")
+    report.add_argument("--csv", type=Path, metavar="FILE", help="write the questions as a table")
+    report.add_argument(
+        "--gaps", type=Path, metavar="FILE.md", help="write what was not answered as issues"
+    )
+    report.add_argument("--json", action="store_true", help="print the report as JSON")
+    report.add_argument(
+        "--to-eval", action="store_true", help="print the questions as those of `eval` instead"
+    )
+    report.add_argument(
+        "--answer",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="with --to-eval: of this answer only; repeatable",
+    )
+    report.set_defaults(run="owner_commands.report")
+
+    forget = commands.add_parser("forget", help="delete questions from the question log")
+    forget.add_argument("--book", type=BookId, metavar="ID", help="of this book only")
+    forget.add_argument("--before", default="", metavar="TIME", help="asked before: 30d or a date")
+    forget.add_argument("--containing", default="", metavar="TEXT", help="with this text, any case")
+    forget.add_argument(
+        "--answer", action="append", default=[], metavar="ID", help="by answer_id; repeatable"
+    )
+    forget.add_argument("--all", action="store_true", help="all questions")
+    forget.add_argument("--json", action="store_true", help="print the number as JSON")
+    forget.set_defaults(run="owner_commands.forget")
 
 
 def _source(command: argparse.ArgumentParser, name: str) -> None:

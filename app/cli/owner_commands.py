@@ -1,0 +1,150 @@
+"""Commands on the owner's question log: report, forget."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+
+from app.api.owner_pages import gap_issues, report_csv, report_html, report_json
+from app.bootstrap.reports import reports
+from app.cli.output import print_json, remark, require_folder, write_text
+from app.domain.errors import AnswerNotFound, InputError
+from app.domain.owner_report import OwnerReport
+from app.services.question_log import Selected
+from app.services.report_questions import ReportQuestions, evaluation_question
+from app.settings import Settings
+
+_AGO = re.compile(r"(\d{1,5})([hdw])")
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+_SHOWN = 10
+"""Lines of each list."""
+
+
+def moment(text: str) -> datetime:
+    """Parse `30d`, `12h`, `4w` ago, or a date or time in ISO 8601, UTC if it names no zone."""
+    if ago := _AGO.fullmatch(text.strip()):
+        try:
+            return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        except OverflowError:
+            return datetime.fromtimestamp(0, UTC)
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        message = f"{text!r} is no time: write 30d, 12h, 4w or 2026-01-31"
+        raise InputError(message) from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+async def report(arguments: argparse.Namespace, settings: Settings) -> None:
+    since = moment(arguments.since)
+    files = (
+        (arguments.html, report_html),
+        (arguments.csv, report_csv),
+        (arguments.gaps, gap_issues),
+    )
+    for path, _ in files:
+        if path:
+            require_folder(path)
+    async with reports(settings) as made:
+        if arguments.to_eval:
+            await _print_questions(arguments, made, since)
+            return
+        found = await made.run(arguments.book, since)
+    for path, render in files:
+        if path:
+            write_text(path, render(found))
+    if arguments.json:
+        print(report_json(found))
+    else:
+        print("\n".join(_lines(found)))
+
+
+async def _print_questions(
+    arguments: argparse.Namespace, made: ReportQuestions, since: datetime
+) -> None:
+    wanted = set(arguments.answer)
+    answers = [
+        one
+        for one in await made.answers(arguments.book, since)
+        if one.question and (not wanted or one.id in wanted)
+    ]
+    if missing := wanted - {one.id for one in answers}:
+        message = f"no answer {min(missing)!r} of book {arguments.book!r} is in the log"
+        raise AnswerNotFound(message)
+    language = await made.language(arguments.book)
+    for one in answers:
+        record = asdict(evaluation_question(one, language))
+        record["lang"] = record.pop("language")
+        json.dump(
+            {name: value for name, value in record.items() if value not in ("", ())},
+            sys.stdout,
+            ensure_ascii=False,
+        )
+        print()
+
+
+def _lines(found: OwnerReport) -> Iterator[str]:
+    confidence = ", ".join(f"{count} {name}" for name, count in found.by_confidence.items())
+    yield f"{found.book}: {found.questions} questions since {found.since:%Y-%m-%d} ({confidence})"
+    yield f"{found.up} helped, {found.down} did not; {found.usd:.4f} US dollars"
+    yield from _listed(
+        "Gaps: times asked, not answered, rated down",
+        (
+            f"{one.asked:4} {one.not_answered:4} {one.down:4}  {one.question}\n"
+            f"{'':19}nearest: {one.nearest.section if one.nearest else '-'}"
+            for one in found.gaps
+        ),
+    )
+    yield from _listed("Asked most", (f"{one.asked:4}  {one.question}" for one in found.most_asked))
+    for title, uses in (("Cited most", found.most_cited), ("Unhappy readers", found.unhappy)):
+        yield from _listed(
+            f"{title}: times cited, opened, unhelpful, rated down",
+            (
+                f"{one.cited:4} {one.clicked:4} {one.unhelpful:4} {one.down:4}  "
+                f"{one.paragraph.section} ({one.paragraph.paragraph_id})"
+                for one in uses
+            ),
+        )
+    yield from _listed(
+        "Chapters: questions a reader, questions",
+        (f"{one.per_reader:6.1f} {one.questions:4}  {one.chapter}" for one in found.chapters),
+    )
+    days = (
+        f"{one.day} {one.questions:5} {one.median_ms:8.0f} {one.p95_ms:8.0f} {one.usd:9.4f}"
+        for one in reversed(found.days)
+        if one.questions
+    )
+    yield from _listed("Last days: questions, median and p95 milliseconds, US dollars", days)
+
+
+def _listed(title: str, lines: Iterable[str]) -> Iterator[str]:
+    shown = list(islice(lines, _SHOWN))
+    if shown:
+        yield f"\n{title}"
+        yield from (f"  {line}" for line in shown)
+
+
+async def forget(arguments: argparse.Namespace, settings: Settings) -> None:
+    """Delete logged answers and all that readers said of them."""
+    chosen = (arguments.book, arguments.before, arguments.containing, arguments.answer)
+    if not arguments.all and not any(chosen):
+        message = "say what to forget: --book, --before, --containing, --answer, or --all"
+        raise InputError(message)
+    selected = Selected(
+        book=arguments.book or None,
+        before=moment(arguments.before) if arguments.before else None,
+        containing=arguments.containing,
+        ids=tuple(arguments.answer),
+    )
+    async with reports(settings) as made:
+        count = await made.store.delete(selected)
+    if arguments.json:
+        print_json({"deleted": count})
+    else:
+        remark(f"{count} logged questions were deleted")

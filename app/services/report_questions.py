@@ -1,0 +1,96 @@
+"""Make the owner's report of a book from the question log."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.domain.answer import Confidence
+from app.domain.book_id import BookId
+from app.domain.errors import BookNotFound
+from app.domain.evaluation.gold_question import GoldSpan, Question
+from app.domain.languages import FUNCTION_WORDS, without_words
+from app.domain.owner_report import OwnerReport, is_question, owner_report
+from app.domain.question_log import LoggedAnswer, Rating
+from app.domain.retrieval.query import Vector
+from app.services.ports import BookStore
+from app.services.question_log import QuestionStore, Selected
+from app.services.similarity import LEARNT, SimilarityEncoder
+
+SAME_MEANING = 0.7
+"""Least cosine of a question and the mean of its cluster, both without function words. At 0.7 the
+clusters of `tests/data/student_questions.jsonl` hold paraphrases only, at 0.65 other questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportQuestions:
+    store: QuestionStore
+    index: BookStore
+    similarity: SimilarityEncoder
+    cluster: Callable[[Sequence[Vector], float], list[int]]
+    """Number of each vector's cluster, for the least cosine."""
+    now: Callable[[], datetime]
+    """UTC."""
+
+    async def run(self, book: str, since: datetime) -> OwnerReport:
+        """Report on a book, "" for all. Raises BookNotFound, StorageError."""
+        answers = await self.answers(book, since)
+        asked = [one for one in answers if is_question(one) and one.question.strip()]
+        clusters = await self._clusters(asked, await self.language(book))
+        until = self.now()
+        return await asyncio.to_thread(owner_report, book, since, until, answers, clusters)
+
+    async def answers(self, book: str, since: datetime) -> list[LoggedAnswer]:
+        """The log's entries. BookNotFound if there are none and no such book is indexed."""
+        answers = await self.store.find(Selected(book=book or None, since=since))
+        if not answers and book and book not in {one.book for one in await self.index.books()}:
+            message = f"no book {book!r} in the index or in the question log"
+            raise BookNotFound(message)
+        return answers
+
+    async def language(self, book: str) -> str:
+        """The book's language, as an ISO 639-1 code."""
+        languages = [one.language for one in await self.index.books() if one.book == book]
+        return languages[0] if languages else LEARNT
+
+    async def _clusters(
+        self, answers: Sequence[LoggedAnswer], language: str
+    ) -> list[list[LoggedAnswer]]:
+        """Divide the answers by the meaning of their questions, the most frequent ones first."""
+        by_text: dict[str, list[LoggedAnswer]] = {}
+        for one in answers:
+            by_text.setdefault(" ".join(one.question.casefold().split()), []).append(one)
+        texts = [text for text, _ in Counter({t: len(a) for t, a in by_text.items()}).most_common()]
+        said = [without_words(text, FUNCTION_WORDS.get(language, ())) or text for text in texts]
+        vectors = await self.similarity.texts(said, language)
+        numbers = await asyncio.to_thread(self.cluster, vectors, SAME_MEANING)
+        clusters: dict[int, list[LoggedAnswer]] = {}
+        for text, number in zip(texts, numbers, strict=True):
+            clusters.setdefault(number, []).extend(by_text[text])
+        return list(clusters.values())
+
+
+def evaluation_question(answer: LoggedAnswer, language: str = LEARNT) -> Question:
+    """A question for `eval`, for a person to check: an answered one has the cited paragraphs as
+    gold, one without citations counts as not in the book. Its kind is "doubtful" if the answer was
+    uncertain or rated down, else "logged".
+    """
+    gold = tuple(
+        GoldSpan(one.file, start, end)
+        for one in answer.citations
+        for start, end in one.spans
+        if one.file
+    )
+    doubtful = answer.confidence is Confidence.UNCERTAIN or answer.rating is Rating.DOWN
+    return Question(
+        id=f"log-{answer.id}",
+        question=answer.question,
+        kind="doubtful" if doubtful else "logged",
+        answerable=bool(gold),
+        gold=gold,
+        language=language,
+        book=BookId(answer.book) if answer.book else None,
+    )

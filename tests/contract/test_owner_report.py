@@ -1,0 +1,234 @@
+"""What the owner learns: the report by command and at /admin, what is forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from markupsafe import escape
+
+from app.adapters.question_file import read_questions
+from app.api.owner_pages import page_policy
+from app.bootstrap.question_log import question_store
+from app.domain.answer import AnswerMode, Confidence
+from app.domain.question_log import LoggedAnswer, LoggedParagraph, Mark, MarkKind, Rating
+from app.settings import Settings
+from tests.command_line import Run
+from tests.html_page import Page
+from tests.logged_answers import found
+from tests.owl_server import ORIGIN, assert_problem
+from tests.serving import offline_settings, serving
+
+NOW = datetime.now(UTC)
+NIGHT = LoggedParagraph("p-night", f"{ORIGIN}/owls#night", ("Owls", "Night vision"), 0.9)
+SILENT = LoggedParagraph(
+    "p-silent", f"{ORIGIN}/owls#silent", ("Owls", "Silent flight"), 0.8, "owls.md", ((10, 20),)
+)
+EAT = "What do owls eat?"
+HOSTILE = "=HYPERLINK(1) <script>alert(1)</script> @owner `x` [a](javascript:x)"
+
+
+def logged(number: int, question: str, **fields: object) -> LoggedAnswer:
+    values: dict[str, object] = {
+        "id": f"{number:016x}",
+        "asked_at": NOW - timedelta(minutes=number),
+        "book": "owls",
+        "book_version": "v1",
+        "question": question,
+        "page": "",
+        "reader": f"r{number % 3}",
+        "mode": AnswerMode.EXTRACTIVE,
+        "confidence": Confidence.ANSWERED,
+        "degraded": (),
+        "milliseconds": 10.0 * number,
+        "usd": 0.25,
+        "citations": (SILENT,),
+        "sources": (NIGHT,),
+    }
+    return LoggedAnswer(**{**values, **fields})  # type: ignore[arg-type]
+
+
+REFUSED = {
+    "mode": AnswerMode.REFUSED,
+    "confidence": Confidence.NOT_IN_BOOK,
+    "citations": (),
+}
+ENTRIES = [
+    logged(1, "why is the flight of an owl silent?"),
+    logged(2, "Why is an owl's flight silent?", rating=Rating.UP),
+    logged(3, EAT, **REFUSED),
+    logged(4, "What do  owls eat?", **REFUSED, degraded=("embedding",)),
+    logged(5, HOSTILE, confidence=Confidence.UNCERTAIN, rating=Rating.DOWN, reason=HOSTILE),
+    logged(6, "", mode=AnswerMode.SMALL_TALK, citations=(), sources=()),
+    logged(7, "Who wrote this?", asked_at=NOW - timedelta(days=40)),
+    logged(8, "a question to bats", book="bats"),
+    logged(9, "How sharp is a talon?", marks=(Mark("p-night", MarkKind.UNHELPFUL),)),
+]
+
+
+@pytest.fixture
+def settings(owl_home: Path, home: Path) -> Settings:
+    """Settings of the command line's state folder, with a filled log."""
+    state = Path(shutil.copytree(owl_home, home / "state"))
+    settings = offline_settings(state, question_log=True)
+    fill(settings, ENTRIES)
+    return settings
+
+
+def fill(settings: Settings, answers: Sequence[LoggedAnswer]) -> None:
+    store = question_store(settings)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, store.add(answers)).result()
+    store.close()
+
+
+@pytest.fixture
+def owner(settings: Settings) -> Iterator[httpx.Client]:
+    with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as client:
+        yield client
+
+
+def secret(run: Run, *options: str) -> tuple[str, str]:
+    key: str = run("keys", "add", "--secret", *options, "--json").json()["key"]
+    return ("owner", key)
+
+
+@pytest.mark.usefixtures("settings")
+def test_the_report_counts_what_was_asked_and_not_answered(run: Run) -> None:
+    report = run("report", "owls", "--json").json()
+    assert report["questions"] == 6
+    assert report["by_confidence"] == {"answered": 3, "not_in_book": 2, "uncertain": 1}
+    assert (report["up"], report["down"], report["usd"]) == (1, 1, 1.75)
+    most = report["most_asked"][0]
+    assert (most["asked"], most["readers"]) == (2, 2)
+    gap = next(one for one in report["gaps"] if one["question"] == EAT)
+    assert (gap["asked"], gap["refused"], gap["gaps"]) == (2, 2, 2)
+    assert gap["nearest"]["paragraph_id"] == "p-night"
+    assert gap["why"][0].startswith("refused")
+    assert any("degraded: embedding" in why for why in gap["why"])
+    cited = {one["paragraph"]["paragraph_id"]: one for one in report["most_cited"]}
+    assert (cited["p-silent"]["cited"], cited["p-silent"]["down"]) == (4, 1)
+    unhappy = {one["paragraph"]["paragraph_id"]: one for one in report["unhappy"]}
+    assert (unhappy["p-night"]["unhelpful"], unhappy["p-silent"]["unhelpful"]) == (1, 0)
+    (chapter,) = report["chapters"]
+    assert (chapter["chapter"], chapter["questions"], chapter["not_answered"]) == ("Owls", 6, 3)
+    today = report["days"][-1]
+    assert len(report["days"]) == 31
+    assert sum(day["questions"] for day in report["days"]) == 6
+    assert today["p95_ms"] == pytest.approx(90)
+
+
+@pytest.mark.usefixtures("settings")
+def test_since_selects_the_time(run: Run) -> None:
+    assert run("report", "owls", "--since", "60d", "--json").json()["questions"] == 7
+    assert run("report", "owls", "--since", "2020-01-01", "--json").json()["questions"] == 7
+    assert run("report", "owls", "--since", "99999w", "--json").json()["questions"] == 7
+    assert run("report", "owls", "--since", "soon").code == 2
+    assert run("report", "wolves").code == 2
+
+
+@pytest.mark.usefixtures("settings")
+def test_readers_texts_are_harmless_in_every_form(run: Run, tmp_path: Path) -> None:
+    html, table, gaps = (tmp_path / name for name in ("r.html", "r.csv", "gaps.md"))
+    told = run("report", "owls", "--html", html, "--csv", table, "--gaps", gaps)
+    assert told.code == 0
+    assert EAT in told.out
+    page = Page(html.read_text("utf-8"))
+    assert not page.all("script")
+    assert escape(HOSTILE) in html.read_text("utf-8")
+    assert all(link.attributes["href"].startswith(ORIGIN) for link in page.all("a"))
+    cells = [cell for row in csv.reader(io.StringIO(table.read_text("utf-8"))) for cell in row]
+    assert f"'{HOSTILE}" in cells
+    assert not [cell for cell in cells if cell.startswith("=")]
+    issues = gaps.read_text("utf-8")
+    assert f"Readers ask: `{EAT}`" in issues
+    assert "`=HYPERLINK(1) <script>alert(1)</script> @owner 'x' [a](javascript:x)`" in issues
+    assert f"<{NIGHT.url}>" in issues
+
+
+@pytest.mark.usefixtures("settings")
+def test_a_logged_question_becomes_one_of_an_evaluation(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "questions.jsonl"
+    file.write_text(run("report", "owls", "--to-eval").out, "utf-8")
+    questions = {one.id: one for one in read_questions(file)}
+    assert len(questions) == 6
+    answered, refused = (questions[f"log-{number:016x}"] for number in (1, 3))
+    assert (answered.answerable, answered.gold[0].file, answered.kind) == (
+        True,
+        "owls.md",
+        "logged",
+    )
+    assert (refused.answerable, refused.gold) == (False, ())
+    assert questions[f"log-{5:016x}"].kind == "doubtful"
+    one = run("report", "owls", "--to-eval", "--answer", f"{1:016x}").lines()
+    assert [line["id"] for line in one] == [answered.id]
+    assert run("report", "owls", "--to-eval", "--answer", "0").code == 2
+
+
+def test_forget_deletes_what_is_chosen(run: Run, settings: Settings) -> None:
+    assert run("forget").code == 2
+    assert run("forget", "--answer", f"{1:016x}", "--json").json() == {"deleted": 1}
+    assert run("forget", "--containing", "OWLS EAT", "--json").json() == {"deleted": 2}
+    assert run("forget", "--before", "30d", "--json").json() == {"deleted": 1}
+    assert run("forget", "--book", "bats", "--json").json() == {"deleted": 1}
+    assert len(found(settings)) == 4
+    assert run("forget", "--all", "--json").json() == {"deleted": 4}
+    assert found(settings) == []
+
+
+def test_old_answers_are_deleted_when_one_is_logged(settings: Settings) -> None:
+    short = settings.model_copy(update={"question_log_days": 30})
+    with serving(short) as address, httpx.Client(base_url=address, timeout=30) as client:
+        client.post("/v1/chat", json={"question": "What is a talon?"})
+    assert f"{7:016x}" not in [one.id for one in found(settings)]
+    assert len(found(settings)) == len(ENTRIES)
+
+
+def test_admin_shows_the_report_to_a_secret_key_only(owner: httpx.Client, run: Run) -> None:
+    paths = ("/admin", "/admin/report.csv", "/admin/report.json", "/admin/gaps.md")
+    for path in paths:
+        refused = owner.get(path)
+        assert_problem(refused, 401, "unauthorized")
+        assert refused.headers["www-authenticate"].startswith("Basic")
+    auth = secret(run)
+    public = run("keys", "add", "--origin", ORIGIN, "--json").json()["key"]
+    assert_problem(owner.get("/admin", auth=("", public)), 403, "forbidden")
+    for wrong in (("owner", auth[1][:-1]), ("owner", ""), (auth[1], "")):
+        assert_problem(owner.get("/admin", auth=wrong), 401, "unauthorized")
+    for broken in ("Basic %%%", "Basic", "Basic gICA", "Digest x"):
+        response = owner.get("/admin", headers={"Authorization": broken})
+        assert_problem(response, 401, "unauthorized")
+    page = owner.get("/admin", auth=auth)
+    assert page.status_code == 200
+    assert page.headers["content-security-policy"] == page_policy()
+    assert page.headers["cache-control"] == "no-store"
+    assert EAT in page.text
+    assert not Page(page.text).all("script")
+    assert owner.get("/admin/report.csv", auth=auth).text.startswith("question,asked")
+    assert owner.get("/admin/report.json", auth=auth).json()["questions"] == 6
+    assert json.loads(owner.get("/admin/report.json?days=60", auth=auth).text)["questions"] == 7
+    assert EAT in owner.get("/admin/gaps.md", auth=auth).text
+    assert_problem(owner.get("/admin?days=0", auth=auth), 422, "invalid_request")
+    assert_problem(owner.get("/admin?book=wolves", auth=auth), 404, "book_not_found")
+
+
+def test_a_key_of_other_books_sees_no_report(owner: httpx.Client, run: Run) -> None:
+    auth = secret(run, "--book", "bats")
+    assert_problem(owner.get("/admin?book=owls", auth=auth), 403, "book_not_allowed")
+    assert_problem(owner.get("/admin", auth=auth), 404, "book_not_found")
+
+
+def test_without_a_log_there_is_no_report(owl_home: Path, home: Path, run: Run) -> None:
+    state = Path(shutil.copytree(owl_home, home / "state"))
+    auth = secret(run)
+    with serving(offline_settings(state)) as address:
+        assert_problem(httpx.get(f"{address}/admin", auth=auth), 404, "answer_not_found")
