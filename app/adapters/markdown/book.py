@@ -212,6 +212,7 @@ def _context(library: Library, layout: Layout) -> FileContext:
         settings.site_root,
         settings.include_bases,
         settings.references,
+        settings.cross_references,
         partials=set(settings.reference_files),
     )
 

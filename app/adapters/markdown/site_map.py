@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.parser.anchors import SlugStyle
-from app.adapters.markdown.parser.dialect import Dialect
+from app.adapters.markdown.parser.dialect import CrossReferences, Dialect
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError, InputError
 from app.domain.urls import checked_base_url, encoded_path, encoded_url
@@ -54,6 +54,8 @@ class TocEntry:
     title: str
     depth: int
     line: int = 0
+    numbered: bool = False
+    """Whether the site numbers it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,8 @@ class SiteSettings:
     """Link targets that every page may use, as markdown-it keeps them."""
     reference_files: frozenset[str] = frozenset()
     """The files in which they stand."""
+    cross_references: CrossReferences | None = None
+    """What roles such as `{numref}` show, if the dialect has them."""
 
 
 def files_beside(path: str, folder: str, root: str) -> Sequence[str]:  # noqa: ARG001

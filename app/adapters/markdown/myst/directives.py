@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -19,6 +19,7 @@ from app.adapters.markdown.parser.drafts import (
     RawDirective,
     ReadLines,
 )
+from app.adapters.markdown.parser.running_text import Text
 from app.adapters.markdown.source import UNREADABLE, load_yaml
 from app.domain.document import RUN_BOUNDARY, BlockKind
 from app.domain.reading_budget import BUDGET
@@ -201,8 +202,10 @@ _BUILDERS = (
 
 _SHOWN_ARGUMENT = {"figure": "alt", "image": "alt"}
 """Containers whose argument is a file, and the option whose text is shown."""
-_NO_TITLE = frozenset("code tab-item grid grid-item tab-set div solution solution-start".split())
-"""Containers whose argument is a number or a navigation label: no title."""
+_NO_TITLE = frozenset(
+    "code tab-item grid grid-item tab-set div solution solution-start glue:figure glue:math".split()
+)
+"""Containers whose argument is a number, a key or a navigation label: no title."""
 
 
 def _container(state: StateBlock, directive: Directive, start: int, position: int) -> None:
@@ -274,7 +277,9 @@ class Directive:
     stop: int
     """The line after the directive."""
 
-    def read_glossary(self, source: str, lines: Sequence[int]) -> list[BlockDraft]:
+    def read_glossary(
+        self, source: str, lines: Sequence[int], read_text: Callable[[str], Text]
+    ) -> list[BlockDraft]:
         """Return an entry for each definition of a `{glossary}`; `lines` are line starts.
 
         Terms are at the margin. Definitions are indented below them or begin with `:`.
@@ -286,19 +291,22 @@ class Directive:
             raw = source[lines[number] : lines[number + 1]].rstrip()
             text = raw.strip()
             if not text:
+                entry.paragraphs.append([])
                 continue
             indent = len(raw) - len(raw.lstrip())
             margin = indent if margin < 0 else margin
             is_term = indent <= margin and not text.startswith((": ", "~ "))
-            if is_term and entry.body:
-                drafts.append(entry.draft())
+            if is_term and any(entry.paragraphs):
+                drafts.append(entry.draft(read_text))
                 entry = _Entry()
             entry.add(text, is_term, lines[number] + indent, lines[number] + len(raw))
         if entry.end >= 0:
-            drafts.append(entry.draft())
+            drafts.append(entry.draft(read_text))
         return drafts
 
-    def read_csv_table(self, source: str, lines: Sequence[int]) -> list[BlockDraft]:
+    def read_csv_table(
+        self, source: str, lines: Sequence[int], _read_text: Callable[[str], Text]
+    ) -> list[BlockDraft]:
         """Return the table of a `{csv-table}`; `lines` are line starts."""
         start, stop = lines[self.first], lines[self.last]
         body = source[start:stop]
@@ -328,7 +336,8 @@ class _Entry:
     start: int = -1
     end: int = -1
     terms: list[str] = field(default_factory=list)
-    body: list[str] = field(default_factory=list)
+    paragraphs: list[list[str]] = field(default_factory=lambda: [[]])
+    """The lines of each paragraph of the definition."""
 
     def add(self, text: str, is_term: bool, start: int, end: int) -> None:
         """Add a line, which stands at `start:end`."""
@@ -338,19 +347,19 @@ class _Entry:
         if is_term:
             self.terms.append(text)
         else:
-            self.body.append(text.removeprefix(": ").strip())
+            self.paragraphs[-1].append(text.removeprefix(": ").strip())
 
-    def draft(self) -> BlockDraft:
-        names = [term.split(" : ")[0].strip() for term in self.terms]
-        text = "\n".join([*names, " ".join(self.body)])
+    def draft(self, read_text: Callable[[str], Text]) -> BlockDraft:
+        names = [read_text(term.split(" : ")[0].strip()) for term in self.terms]
+        body = [read_text(" ".join(lines)) for lines in self.paragraphs if lines]
         return BlockDraft(
             BlockKind.GLOSSARY_ENTRY,
-            text,
-            text,
+            "\n".join([*(name.text for name in names), " ".join(part.text for part in body)]),
+            "\n".join([*(name.id_text for name in names), " ".join(part.id_text for part in body)]),
             self.start,
             self.end,
-            runs=RUN_BOUNDARY.join([*names, *self.body]),
-            terms=tuple(names),
+            runs=RUN_BOUNDARY.join(part.runs for part in (*names, *body)),
+            terms=tuple(name.text for name in names),
         )
 
 

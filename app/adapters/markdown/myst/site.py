@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from app.adapters.markdown.includes import Library, folder_of
+from app.adapters.markdown.myst.cross_references import CrossReferences
 from app.adapters.markdown.myst.syntax import DIALECT, STYLE
 from app.adapters.markdown.site_map import (
     MARKDOWN_SUFFIXES,
@@ -22,6 +23,7 @@ from app.adapters.markdown.site_map import (
     markdown_files,
     table,
     under,
+    walk,
 )
 from app.adapters.markdown.source import load_settings
 from app.domain.document import Site, SourceWarning
@@ -34,6 +36,7 @@ _DOTTED = re.compile(
 )
 _TITLED = re.compile(r"^(?P<title>.+?)\s*<(?P<target>[^<>]+)>$")
 _GLOB = re.compile(r"^[ \t]*:glob:", re.M)
+_NUMBERED = re.compile(r"^[ \t]*:numbered:", re.M)
 _WILDCARD = re.compile(r"[*?\[]")
 _PAGES = (*MARKDOWN_SUFFIXES, ".rst", ".ipynb")
 
@@ -43,18 +46,29 @@ CONFIG_NAMES = (
     "myst.yml",
     "conf.py",
     "docs/_toc.yml",
+    "book/_toc.yml",
     "docs/conf.py",
     "source/conf.py",
 )
 _SUFFIXES = (".md", ".myst.md", ".markdown")
+_TOCS = ("_toc.yml", "myst.yml")
+_NUMFIG = re.compile(r"^numfig\s*=\s*True\b", re.M)
+_BIBLIOGRAPHIES = re.compile(r"^bibtex_bibfiles\s*=\s*\[(?P<files>[^\]]*)\]", re.M)
+_QUOTED = re.compile(r"[\"']([^\"'\n]+)[\"']")
 _CONF_VALUE = re.compile(
     r"^(?P<key>project|html_title|language|html_baseurl)\s*=\s*[\"']([^\"']*)", re.M
 )
 
 
 def find_config(library: Library) -> str:
-    """Return the path of the file that makes the folder a MyST site; "" if there is none."""
-    return next((name for name in CONFIG_NAMES if library.locate("", name)), "")
+    """Return the path of the file that makes the folder a MyST site; "" if there is none.
+
+    In a repository the book may stand in a folder of its own: then it is the topmost table of
+    contents.
+    """
+    found = next((name for name in CONFIG_NAMES if library.locate("", name)), "")
+    below = found or [file for file in walk(library) if file.rpartition("/")[2] in _TOCS]
+    return found or min(below, key=lambda file: (file.count("/"), file), default="")
 
 
 def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
@@ -67,9 +81,9 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         settings, entries = _jupyter_book(library, config, base_url, warnings)
     else:
         settings, entries = _sphinx(library, config, base_url, warnings)
+    found = [_with_suffix(library, config.folder, entry) for entry in entries]
     contents = None
-    if entries:
-        found = [_with_suffix(library, config.folder, entry) for entry in entries]
+    if found:
         contents = TableOfContents(found, under(config.folder, "toc"), shown=file)
     return replace(
         settings,
@@ -77,7 +91,24 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         language=re.split("[-_]", settings.language)[0],
         folder=config.folder,
         contents=contents,
+        cross_references=CrossReferences(
+            library, config.folder, found, *_numbered_and_cited(library, config)
+        ),
     )
+
+
+def _numbered_and_cited(library: Library, config: _Config) -> tuple[bool, list[str]]:
+    """Return whether figures are numbered, and the bibliographies; Jupyter Book numbers them."""
+    if config.file.endswith(".py"):
+        listed = _BIBLIOGRAPHIES.search(config.text)
+        names = _QUOTED.findall(listed["files"]) if listed else []
+        return _NUMFIG.search(config.text) is not None, [under(config.folder, n) for n in names]
+    if not config.file.endswith("_toc.yml"):
+        return False, []
+    book = under(config.folder, "_config.yml")
+    files = _load(library.text(book) or "", book).get("bibtex_bibfiles")
+    names = [str(name) for name in (files if isinstance(files, list) else [files]) if name]
+    return True, [under(config.folder, name) for name in names]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,20 +201,23 @@ def _with_suffix(library: Library, folder: str, entry: TocEntry) -> TocEntry:
         return entry
     for suffix in _SUFFIXES:
         if library.locate(folder, entry.target + suffix):
-            return TocEntry(entry.target + suffix, entry.title, entry.depth, entry.line)
+            return replace(entry, target=entry.target + suffix)
     return entry
 
 
 def _jupyter_entries(config: dict[str, object], text: str) -> Iterator[TocEntry]:
     root = config.get("root") or config.get("master")
+    every = bool(table(config, "defaults").get("numbered"))
     if isinstance(root, str):
         yield TocEntry(root, "", 0, line_of(text, root))
     for part in [config, *_dicts(config.get("parts")), *_dicts(config.get("subtrees"))]:
         caption = part.get("caption")
         if caption:
             yield TocEntry("", str(caption), 0)
+        numbered = bool(part.get("numbered") or table(part, "options").get("numbered"))
         for key in ("chapters", "entries"):
-            yield from _file_entries(part.get(key), 1, text)
+            for entry in _file_entries(part.get(key), 1, text):
+                yield replace(entry, numbered=numbered or every)
 
 
 def _dicts(value: object) -> list[dict[str, object]]:
@@ -230,21 +264,22 @@ class _Reader:
     warnings: list[SourceWarning]
     seen: set[str] = field(default_factory=set)
 
-    def entries(self, file: str, depth: int) -> Iterator[TocEntry]:
+    def entries(self, file: str, depth: int, numbered: bool = False) -> Iterator[TocEntry]:
         text = self.library.text(file)
         if text is None or file in self.seen or depth > MAX_DEPTH:
             return
         self.seen.add(file)
         if file.endswith(MARKDOWN_SUFFIXES):
-            yield TocEntry(inside(self.folder, file), "", depth)
+            yield TocEntry(inside(self.folder, file), "", depth, numbered=numbered)
         dotted = file.endswith(".rst") or "{toctree}" not in text
         line, counted = 1, 0
         for start, body in _dotted(text) if dotted else _fenced(text):
             line, counted = line + text.count("\n", counted, start), start
             globs = _GLOB.search(body) is not None
+            below = numbered or _NUMBERED.search(body) is not None
             for number, raw in enumerate(body.split("\n"), line):
                 for found in self._files(raw.strip(), file, number, globs):
-                    yield from self.entries(found, depth + 1)
+                    yield from self.entries(found, depth + 1, below)
 
     def _files(self, entry: str, file: str, line: int, globs: bool) -> list[str]:
         """Return the files that a line of a toctree names; a warning if there is none."""

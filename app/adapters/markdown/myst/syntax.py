@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
 
 from markdown_it.rules_block import StateBlock
-from markdown_it.rules_inline import StateInline
-from markdown_it.token import Token
 
 from app.adapters.markdown.myst.directives import SILENT, directive
+from app.adapters.markdown.myst.roles import ROLES, name_targets
 from app.adapters.markdown.parser.anchors import SlugStyle
 from app.adapters.markdown.parser.block_rules import emit, environment, mark_rule
-from app.adapters.markdown.parser.dialect import BlockRule, Dialect, InlineRule
+from app.adapters.markdown.parser.dialect import BlockRule, Dialect
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 from app.adapters.markdown.parser.open_containers import ADMONITIONS
 
@@ -23,10 +21,6 @@ _DOTTED = re.compile(
 )
 _COMMENT = re.compile(r"%[^\n]*$", re.M)
 _CELL_BREAK = re.compile(r"\+{3,}[^\n]*$|\^{3,}[ \t]*$", re.M)
-_ROLE = re.compile(r"\{([A-Za-z][\w:+-]*)\}(`+)([^`]|[^`].*?[^`])\2(?!`)", re.DOTALL)
-_TERM_ROLES = frozenset({"term", "dfn", "index"})
-_TARGET_NAME = re.compile(r"([^/#:?]+?)(?:\.md)?$")
-"""What a link without text shows: its target's title is not known here."""
 
 
 def _label(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
@@ -76,47 +70,6 @@ _BLOCK_RULES: dict[str, BlockRule] = {
 }
 
 
-def _role(state: StateInline, silent: bool) -> bool:
-    match = _ROLE.match(state.src, state.pos)
-    if match is None:
-        return False
-    if not silent:
-        name = match.group(1)
-        content = _shown(name, match.group(3).strip())
-        token = state.push("span", "", 0)
-        token.content = token.markup = f"${content}$" if name == "math" else content
-        if name in ("math", "eq") or name.startswith("cite"):
-            token.type = "unquoted"
-        elif name in _TERM_ROLES:
-            token.info = "term"
-    state.pos = match.end()
-    return True
-
-
-def _shown(role: str, content: str) -> str:
-    """Return what a role shows: of `title <target>` the title, of an abbreviation its letters."""
-    at = content.rfind("<")
-    title = content[:at].rstrip() if at >= 0 and content.find(">", at) == len(content) - 1 else ""
-    if title:
-        return title
-    return content.partition(" (")[0] if role == "abbr" else content
-
-
-def _name_targets(content: str, tokens: Sequence[Token]) -> Sequence[Token]:
-    """Give each link without text its target's name."""
-    if "[](" not in content:
-        return tokens
-    named: list[Token] = []
-    for index, token in enumerate(tokens):
-        named.append(token)
-        following = tokens[index + 1].type if index + 1 < len(tokens) else ""
-        if token.type == "link_open" and following == "link_close":
-            name = _TARGET_NAME.search(str(token.attrs.get("href", "")))
-            if name:
-                named.append(Token("text", "", 0, content=name.group(1)))
-    return named
-
-
 _DIGRAPHS = {0xDF: "sz", 0xE6: "ae", 0x153: "oe", 0x238: "db", 0x239: "qp"}
 _STROKED = dict(
     zip(
@@ -150,7 +103,7 @@ DIALECT = Dialect(
     math=True,
     definition_lists=True,
     block_rules=tuple(_BLOCK_RULES.items()),
-    inline_rules=(InlineRule("role", "{", _role),),
-    adapt_tokens=_name_targets,
+    inline_rules=(ROLES,),
+    adapt_tokens=name_targets,
 )
 STYLE = SlugStyle(docutils_slug, _unique_docutils)

@@ -136,7 +136,7 @@ class BlockReader:
         header = MarkupClass.DIRECTIVE, lines[directive.opening], lines[directive.first]
         footer = MarkupClass.DIRECTIVE, lines[directive.last], lines[directive.stop]
         self._marks += (header, footer)
-        return directive.read(self._leaf_blocks.source, lines)
+        return directive.read(self._leaf_blocks.source, lines, self._leaf_blocks.text)
 
     def _nested(self, token: Token) -> list[BlockDraft]:
         return self._nested_mark(token.meta["found"])

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 from markdown_it.parser_inline import RuleFuncInlineType
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
+from markdown_it.utils import EnvType
 
 from app.adapters.markdown.includes import NO_DIRECTIVES, IncludeStyle, Library, Warn
 from app.adapters.markdown.source import SourceFile
@@ -39,6 +40,14 @@ class Imports(Protocol):
 
     def read(self, tokens: Sequence[Token]) -> None:
         """Note the imports among these block tokens."""
+        ...
+
+
+class CrossReferences(Protocol):
+    """What a page shows for its references to other places of the book; see `myst`."""
+
+    def shown(self, role: str, target: str, file: str, template: str) -> str:
+        """Return what a reference of this role, written in `file`, shows; "" if not known."""
         ...
 
 
@@ -72,8 +81,8 @@ class Dialect:
     inline_rules: tuple[InlineRule, ...] = ()
     rewrite_code_spans: Callable[[str], str] | None = None
     """Applied to running text that has code spans, before it is parsed."""
-    adapt_tokens: Callable[[str, Sequence[Token]], Sequence[Token]] | None = None
-    """`adapt(inline source, its tokens)` -> the tokens to show."""
+    adapt_tokens: Callable[[str, Sequence[Token], EnvType], Sequence[Token]] | None = None
+    """`adapt(inline source, its tokens, environment)` -> the tokens to show."""
     visible_code: Callable[[str, str], str] | None = None
     """`visible(text, language)` -> the lines of a code block that the page shows."""
     includes: IncludeStyle = NO_DIRECTIVES

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
+from app.adapters.markdown.parser.running_text import Text
 from app.adapters.markdown.parser.tags import HtmlTag
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
 
@@ -55,8 +56,8 @@ class BlockDraft:
             yield part, inside
 
 
-ReadLines: TypeAlias = Callable[[str, Sequence[int]], list[BlockDraft]]
-"""`read(source, line starts)` -> the blocks of a directive."""
+ReadLines: TypeAlias = Callable[[str, Sequence[int], Callable[[str], Text]], list[BlockDraft]]
+"""`read(source, line starts, reader of running text)` -> the blocks of a directive."""
 
 
 class RawDirective(NamedTuple):

@@ -197,6 +197,7 @@ class FileReader:
         env: EnvType = {
             "footnotes": labels,
             "references": dict(context.references),
+            "cross_references": context.cross_references,
             "file": source.file,
             "lines": array("Q"),
             "steps": BUDGET.steps_of(flat),

@@ -58,7 +58,7 @@ class InlineReader:
                 return quick.finish(dialect.marked_terms)
         tokens: Sequence[Token] = self.parse(content, env)
         if dialect.adapt_tokens is not None:
-            tokens = dialect.adapt_tokens(content, tokens)
+            tokens = dialect.adapt_tokens(content, tokens, env)
         return render(tokens, dialect.marked_terms)
 
     def _is_code_alone(self, content: str) -> bool:

@@ -19,7 +19,7 @@ from app.adapters.markdown.includes import (
     folder_of,
     not_included,
 )
-from app.adapters.markdown.parser.dialect import Dialect, Imports
+from app.adapters.markdown.parser.dialect import CrossReferences, Dialect, Imports
 from app.adapters.markdown.parser.drafts import BlockDraft, Markup, MarkupClass
 from app.adapters.markdown.source import SourceFile, line_breaks, make_source
 from app.domain.document import RUN_BOUNDARY, BlockKind, SourceWarning
@@ -35,6 +35,7 @@ class FileContext:
     include_bases: tuple[str, ...] = ()
     references: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Link targets that every page may use, as markdown-it keeps them."""
+    cross_references: CrossReferences | None = None
     warnings: list[SourceWarning] = field(default_factory=list)
     partials: set[str] = field(default_factory=set)
     """Included files: they are no orphans."""

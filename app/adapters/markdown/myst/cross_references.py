@@ -1,0 +1,212 @@
+"""What MyST's cross-references show: titles and numbers of other pages, authors of cited works.
+
+Numbers are Sphinx's with `numfig`: pages and sections by the numbered table of contents; figures,
+tables, listings, formulas and proofs each from 1 in every chapter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from posixpath import normpath
+from urllib.parse import unquote
+
+from app.adapters.markdown.includes import Library, folder_of
+from app.adapters.markdown.myst.bibliography import CitedWork, read_bibliography
+from app.adapters.markdown.myst.page_targets import (
+    EQUATION,
+    FIGURE,
+    LISTING,
+    SECTION,
+    TABLE,
+    Target,
+    targets_of,
+)
+from app.adapters.markdown.site_map import TocEntry, markdown_files, under
+from app.domain.errors import BookError
+
+_FORMATS = {FIGURE: "Fig. %s", TABLE: "Table %s", LISTING: "Listing %s", EQUATION: "(%s)"}
+_SUFFIX = re.compile(r"(?:\.myst)?\.(?:md|markdown|mdown|mdx|ipynb|rst)$")
+_KEYS = re.compile(r"[\s,;]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A target with its number; () if it has none."""
+
+    target: Target
+    number: tuple[int, ...]
+
+    @property
+    def numbered(self) -> str:
+        """What the page shows for it: "Fig. 1.2"; "" without a number."""
+        if not self.number:
+            return ""
+        shown = _FORMATS.get(self.target.kind, f"{self.target.kind.capitalize()} %s")
+        return shown.replace("%s", _dotted(self.number))
+
+    def filled(self, template: str) -> str:
+        """Fill in the number and the title; the title alone if there is no number."""
+        title, number = self.target.title, _dotted(self.number)
+        if not number:
+            return title
+        return template.replace("%s", number).replace("{number}", number).replace("{name}", title)
+
+
+def _dotted(number: Iterable[int]) -> str:
+    return ".".join(map(str, number))
+
+
+@dataclass(slots=True)
+class CrossReferences:
+    """The labels and titles of a book. Its pages are scanned when the first one is asked for."""
+
+    library: Library
+    folder: str
+    """The folder of the pages, relative to the book's."""
+    entries: Sequence[TocEntry]
+    """The table of contents; targets are relative to that folder."""
+    numbers_figures: bool = False
+    """Whether figures and the like are numbered (`numfig`)."""
+    bibliographies: Sequence[str] = ()
+    """The BibTeX files, relative to the book's folder."""
+    _labels: dict[str, _Known] | None = None
+    _titles: dict[str, str] = field(default_factory=dict)
+    """A page's path without suffix -> its title."""
+    _works: dict[str, CitedWork] | None = None
+
+    def label(self, name: str) -> _Known | None:
+        """Return what a label names; None if no page has it."""
+        return self._scanned().get(_normal(name))
+
+    def page_title(self, target: str, file: str) -> str:
+        """Return the title of the page that `target`, written in `file`, names; "" if none."""
+        self._scanned()
+        base = self.folder if target.startswith("/") else folder_of(file)
+        path = normpath(under(base, target.lstrip("/")))
+        return self._titles.get(_page(path), "")
+
+    def shown(self, role: str, target: str, file: str, template: str) -> str:
+        """Return what a role, or a link without text ("link"), shows; "" if that is not known.
+
+        The template of a `{numref}` is such as `Chapter %s` or `Figure {number}: {name}`.
+        """
+        if role.startswith("cite"):
+            return self._citation(role, target)
+        path, _, anchor = unquote(target).partition("#")
+        if role == "doc" or (role == "link" and not anchor):
+            title = self.page_title(path, file)
+            if title or role == "doc":
+                return title
+        known = self.label(anchor or target)
+        if known is None:
+            return ""
+        if template:
+            return known.filled(template)
+        first, second = known.target.title, known.numbered
+        return (first or second) if role in ("ref", "link") else (second or first)
+
+    def _citation(self, role: str, keys: str) -> str:
+        """Return "[Cover and Hart, 1967]", or "Cover and Hart [1967]" in running text."""
+        if self._works is None:
+            self._works = {}
+            for file in self.bibliographies:
+                self._works |= read_bibliography(_text(self.library, file))
+        works = [self._works.get(key) for key in _KEYS.split(keys.strip())]
+        found = [work for work in works if work is not None]
+        if not found or len(found) < len(works):
+            return ""
+        if role.startswith(("cite:author", "cite:year")):
+            return ", ".join(w.authors if "author" in role else w.year for w in found)
+        if role.startswith("cite:t"):
+            return ", ".join(f"{work.authors} [{work.year or 'n.d.'}]" for work in found)
+        return f"[{'; '.join(', '.join(filter(None, (w.authors, w.year))) for w in found)}]"
+
+    def _scanned(self) -> dict[str, _Known]:
+        if self._labels is None:
+            self._labels = {}
+            numbers = _Numbers(self.numbers_figures)
+            for file, depth, numbered in self._files():
+                targets = targets_of(_text(self.library, file))
+                title = next((one.title for one in targets if one.kind == SECTION), "")
+                self._titles[_page(file)] = title
+                for known in numbers.page(depth, targets, numbered):
+                    for name in known.target.names:
+                        self._labels.setdefault(_normal(name), known)
+        return self._labels
+
+    def _files(self) -> Iterator[tuple[str, int, bool]]:
+        """Yield each page with its depth in the table of contents and whether it has a number.
+
+        They are in the order of the table of contents; pages that it does not list come last.
+        """
+        files = {_page(file): file for file in markdown_files(self.library, self.folder)}
+        for entry in self.entries:
+            file = files.pop(_page(normpath(under(self.folder, entry.target))), "")
+            if file:
+                yield file, entry.depth, entry.numbered
+        yield from ((file, 0, False) for file in files.values())
+
+
+class _Numbers:
+    """Numbers pages and their targets, in the order of the table of contents."""
+
+    def __init__(self, figures: bool) -> None:
+        self._figures = figures
+        self._above: list[tuple[int, tuple[int, ...]]] = []
+        """Depth and number of the pages that the next one may stand below."""
+        self._children: Counter[tuple[int, ...]] = Counter()
+        """How many sections and pages of each number have theirs."""
+        self._counted: Counter[tuple[str, tuple[int, ...]]] = Counter()
+
+    def page(self, depth: int, targets: Sequence[Target], numbered: bool) -> Iterator[_Known]:
+        """Yield the targets of the next page with their numbers."""
+        while self._above and self._above[-1][0] >= depth:
+            self._above.pop()
+        own: tuple[int, ...] = ()
+        if numbered:
+            own = self._next(self._above[-1][1] if self._above else ())
+        self._above.append((depth, own))
+        levels: list[tuple[int, tuple[int, ...]]] = []
+        for target in targets:
+            if target.kind != SECTION:
+                yield _Known(target, self._number(target, own))
+                continue
+            while levels and levels[-1][0] >= target.level:
+                levels.pop()
+            number = own
+            if levels and own:
+                number = self._next(levels[-1][1])
+            levels.append((target.level, number))
+            yield _Known(target, number)
+
+    def _next(self, above: tuple[int, ...]) -> tuple[int, ...]:
+        self._children[above] += 1
+        return (*above, self._children[above])
+
+    def _number(self, target: Target, page: tuple[int, ...]) -> tuple[int, ...]:
+        if not target.counted or not self._figures:
+            return ()
+        chapter = page[:1]
+        self._counted[target.kind, chapter] += 1
+        return (*chapter, self._counted[target.kind, chapter])
+
+
+def _page(path: str) -> str:
+    """Return a page's path without its suffix."""
+    return _SUFFIX.sub("", path)
+
+
+def _normal(name: str) -> str:
+    """Docutils's `fully_normalize_name`."""
+    return " ".join(name.lower().split())
+
+
+def _text(library: Library, file: str) -> str:
+    """Return a file's text, which is not kept; "" if it is not read, which is reported later."""
+    try:
+        return library.require(file)
+    except BookError:
+        return ""

@@ -1,0 +1,164 @@
+"""What cross-references may name on a page: sections, figures, tables, listings, formulas, proofs.
+
+A page is scanned by lines, before it is parsed: what a role shows may be the title of a later page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from app.adapters.markdown.myst.directives import CODE
+from app.domain.chunking.inline_markup import reader_text
+
+_OPENING = re.compile(
+    r"(?P<fence>`{3,}|~{3,}|:{3,})[ \t]*(?:\{(?P<name>[A-Za-z][\w:+-]*)\}[ \t]*(?P<argument>.*))?"
+)
+_OPTION = re.compile(r":?(?P<key>[\w-]+):(?:[ \t]+(?P<value>.*))?$")
+_LABEL = re.compile(r"\((?P<label>[^()]+)\)=$")
+_HEADING = re.compile(r"(?P<marks>#{1,6})[ \t]+(?P<title>.*)")
+_FORMULA_LABEL = re.compile(r"\$\$[ \t]*\((?P<label>[^()\s]+)\)$")
+_ROLE = re.compile(r"\{[A-Za-z][\w:+-]*\}(?=`)")
+
+SECTION, FIGURE, TABLE, LISTING, EQUATION = "section", "figure", "table", "listing", "equation"
+_CAPTIONED = {"figure": FIGURE, "glue:figure": FIGURE, "code-cell": FIGURE}
+_TITLED = {"table": TABLE, "list-table": TABLE, "csv-table": TABLE}
+_LISTED = {"code-block": LISTING, "code": LISTING, "sourcecode": LISTING, "literalinclude": LISTING}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A section, or an object that the page numbers."""
+
+    kind: str
+    """One of the constants above, or a directive's name: "theorem", "exercise"."""
+    names: tuple[str, ...]
+    title: str = ""
+    level: int = 0
+    """1 to 6 for a section, else 0."""
+    counted: bool = True
+    """Whether Sphinx counts it: a figure or a table without a caption has no number."""
+
+
+def targets_of(text: str) -> list[Target]:
+    """Return a page's targets in order; time is linear in the length of the text."""
+    return list(_Scanner(text.splitlines()).targets())
+
+
+@dataclass(slots=True)
+class _Scanner:
+    lines: Sequence[str]
+    at: int = 0
+    """The next line."""
+    label: str = ""
+    """A label that waits for its target."""
+    options: dict[str, str] = field(default_factory=dict)
+    open: list[str] = field(default_factory=list)
+    """The fences of the directives that the next line is in."""
+
+    def targets(self) -> Iterator[Target]:
+        while self.at < len(self.lines):
+            line = self.lines[self.at].strip().lstrip("> ")
+            self.at += 1
+            if not line:
+                continue
+            if label := _LABEL.match(line):
+                self.label = label["label"]
+                continue
+            if self._closes(line):
+                continue
+            if opening := _OPENING.match(line):
+                yield from self._block(opening)
+            elif heading := _HEADING.match(line):
+                level = len(heading["marks"])
+                yield Target(
+                    SECTION, self._names(), plain_title(heading["title"].rstrip("# \t")), level
+                )
+            elif formula := _FORMULA_LABEL.search(line):
+                yield Target(EQUATION, (formula["label"],))
+            self.label = ""
+
+    def _names(self) -> tuple[str, ...]:
+        options = (self.options.get("name"), self.options.get("label"))
+        return tuple(dict.fromkeys(filter(None, (self.label, *options))))
+
+    def _block(self, opening: re.Match[str]) -> Iterator[Target]:
+        """Yield the target that a fence opens, if it is one; skip what is no Markdown."""
+        name = (opening["name"] or "").lower()
+        self.options = self._read_options() if name else {}
+        yield from self._target(name, (opening["argument"] or "").strip())
+        self.options = {}
+        is_plain = not name and opening["fence"][0] != ":"
+        if is_plain or name in CODE or name == "math":
+            self._skip_to_end(opening["fence"])
+        elif name:
+            self.open.append(opening["fence"])
+
+    def _closes(self, line: str) -> bool:
+        """Close the innermost directive if this line is its end."""
+        closes = bool(self.open) and line.startswith(self.open[-1])
+        if closes and not line.strip(line[0]):
+            self.open.pop()
+            return True
+        return False
+
+    def _target(self, name: str, argument: str) -> Iterator[Target]:
+        bare = name.removeprefix("prf:")
+        names, caption = self._names(), self.options.get("caption", "")
+        if name in _CAPTIONED:
+            caption = caption or ("" if name == "code-cell" else self._first_paragraph())
+            if caption or names:
+                yield Target(_CAPTIONED[name], names, plain_title(caption), counted=bool(caption))
+        elif name in _TITLED:
+            yield Target(TABLE, names, plain_title(argument), counted=bool(argument))
+        elif name in _LISTED:
+            yield Target(LISTING, names, plain_title(caption), counted=bool(caption))
+        elif name == "math":
+            yield Target(EQUATION, names, counted=bool(names))
+        elif bare != name or bare == "exercise":
+            yield Target(bare, names, plain_title(argument), counted="nonumber" not in self.options)
+
+    def _read_options(self) -> dict[str, str]:
+        """Read `:key: value` lines, or `key: value` between dashes; nested keys count as well."""
+        options: dict[str, str] = {}
+        dashed = self._line(self.at) == "---"
+        at = self.at + dashed
+        while at < len(self.lines):
+            option = _OPTION.match(self._line(at))
+            if option is not None and dashed != self._line(at).startswith(":"):
+                options[option["key"]] = (option["value"] or "").strip("\"' ")
+            elif not dashed:
+                break
+            elif self._line(at) == "---":
+                at += 1
+                break
+            elif not self._line(at):
+                return {}
+            at += 1
+        self.at = at
+        return options
+
+    def _first_paragraph(self) -> str:
+        at = self.at
+        while at < len(self.lines) and not self._line(at):
+            at += 1
+        first = at
+        while at < len(self.lines) and self._line(at) and not _OPENING.match(self._line(at)):
+            at += 1
+        return " ".join(self._line(each) for each in range(first, at))
+
+    def _skip_to_end(self, fence: str) -> None:
+        while self.at < len(self.lines):
+            line = self._line(self.at)
+            self.at += 1
+            if line.startswith(fence) and not line.strip(fence[0]):
+                return
+
+    def _line(self, at: int) -> str:
+        return self.lines[at].strip() if at < len(self.lines) else ""
+
+
+def plain_title(source: str) -> str:
+    """Return what a reader sees of a title's inline source."""
+    return reader_text(_ROLE.sub("", source))

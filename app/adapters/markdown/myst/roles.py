@@ -1,0 +1,106 @@
+"""MyST's roles, and what each shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+from markdown_it.utils import EnvType
+
+from app.adapters.markdown.parser.dialect import CrossReferences, InlineRule
+
+_ROLE = re.compile(r"\{([A-Za-z][\w:+-]*)\}(`+)([^`]|[^`].*?[^`])\2(?!`)", re.DOTALL)
+_TERM_ROLES = frozenset({"term", "dfn", "index"})
+_REFERENCES = frozenset({"ref", "doc", "numref", "eq", "prf:ref", "math:numref"})
+_COMPUTED = "\N{HORIZONTAL ELLIPSIS}"
+"""In place of a value that only a run of the book's code has."""
+_ICONS = re.compile(r"(?:fa[srlbd]?|octicon|material-\w+|bdg-?\w*)$")
+_KINDS = {"fig": "figure", "tab": "table", "tbl": "table", "sec": "section", "eq": "equation"}
+"""What the prefix of a label says, where its target is not known: `fig:knn`."""
+_TARGET_NAME = re.compile(r"([^/#:?]+?)(?:\.md)?$")
+
+
+def role(state: StateInline, silent: bool) -> bool:
+    """Read a role. What is not written here, such as a number, is part of no id."""
+    match = _ROLE.match(state.src, state.pos)
+    if match is None:
+        return False
+    if not silent:
+        _push(state, match.group(1), match.group(3).strip())
+    state.pos = match.end()
+    return True
+
+
+def _push(state: StateInline, name: str, content: str) -> None:
+    title, target = _titled(content)
+    token = state.push("span", "", 0)
+    if name == "math":
+        token.type, token.content = "unquoted", f"${content}$"
+    elif name in _REFERENCES or name.startswith("cite"):
+        if title and name != "numref":
+            token.content = title
+        else:
+            token.type, token.content = "unquoted", _referred(state.env, name, title, target)
+    elif name.startswith("glue"):
+        token.type, token.content = "unquoted", _COMPUTED
+    elif name.startswith("footcite") or _ICONS.match(name):
+        token.type = "boundary"
+    else:
+        token.content = _shown(name, title or target)
+        token.info = "term" if name in _TERM_ROLES else ""
+    token.markup = token.content
+
+
+def _titled(content: str) -> tuple[str, str]:
+    """Split `title <target>`; the title is "" if there is none."""
+    at = content.rfind("<")
+    if at >= 0 and content.find(">", at) == len(content) - 1 and content[:at].strip():
+        return content[:at].rstrip(), content[at + 1 : -1].strip()
+    return "", content
+
+
+def _referred(env: EnvType, name: str, template: str, target: str) -> str:
+    """Return what a cross-reference shows; if its target is not known, what can be said of it."""
+    references: CrossReferences | None = env.get("cross_references")
+    found = references.shown(name, target, env["file"], template) if references else ""
+    if found or name.startswith("cite"):
+        return found or target
+    if template:
+        return " ".join(re.sub(r"%s|\{number\}|\{name\}", "", template).split())
+    return _KINDS.get(re.split("[:_-]", target)[0], target) if name == "numref" else target
+
+
+def _shown(name: str, content: str) -> str:
+    """Return what is shown of a role's own text: of an abbreviation its letters."""
+    if name == "abbr":
+        return content.partition(" (")[0]
+    if name.startswith(("py:", "c:", "cpp:", "js:")):
+        return content.rpartition(".")[2] if content.startswith("~") else content.lstrip("!")
+    return content
+
+
+def name_targets(content: str, tokens: Sequence[Token], env: EnvType) -> Sequence[Token]:
+    """Give each link without text its target's title, or its name if that is not known."""
+    if "[](" not in content:
+        return tokens
+    named: list[Token] = []
+    for index, token in enumerate(tokens):
+        named.append(token)
+        following = tokens[index + 1].type if index + 1 < len(tokens) else ""
+        if token.type == "link_open" and following == "link_close":
+            named.extend(_link_text(str(token.attrs.get("href", "")), env))
+    return named
+
+
+def _link_text(target: str, env: EnvType) -> list[Token]:
+    references: CrossReferences | None = env.get("cross_references")
+    title = references.shown("link", target, env["file"], "") if references else ""
+    if title:
+        return [Token("unquoted", "", 0, content=title, markup=title)]
+    name = _TARGET_NAME.search(target)
+    return [Token("text", "", 0, content=name.group(1))] if name else []
+
+
+ROLES = InlineRule("role", "{", role)
