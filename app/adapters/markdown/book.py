@@ -65,9 +65,7 @@ def read_book(
         folder = folder.resolve()  # a link stands for its target
     library, layout = _opened(folder, site, base_url)
     context = _context(library, layout)
-    pages = _Pages(
-        library, FileReader(context, layout.style), context.warnings, skip_refused, advance
-    )
+    pages = _Pages(library, layout, context, skip_refused, advance)
     drafts = list(pages.read(layout.pages))
     left_out = [page for page in layout.orphans if page.file not in context.partials]
     if include_orphans:
@@ -111,21 +109,26 @@ class _Pages:
     """Reads a book's pages one after the other."""
 
     library: Library
-    reader: FileReader
-    warnings: list[SourceWarning]
+    layout: Layout
+    context: FileContext
     skip_refused: bool
     advance: Callable[[int], None] | None
 
     def read(self, pages: Iterable[Page]) -> Iterator[PageDraft]:
-        """Yield the drafts of each page; a refused one is left out or raises FileRefused."""
+        """Yield the drafts of each page; a refused one is left out or raises FileRefused.
+
+        Pages that are kept out of the site's search are left out.
+        """
+        reader = FileReader(self.context, self.layout.style)
         for page in pages:
             try:
                 source = make_source(self.library.require(page.file), page.file)
-                yield draft_page(page, source, self.reader)
+                if not self.layout.generator.is_unsearchable(source.front_matter):
+                    yield draft_page(page, source, reader)
             except FileRefused as error:
                 if not self.skip_refused:
                     raise
-                self.warnings.append(_left_out(page, error))
+                self.context.warnings.append(_left_out(page, error))
             if self.advance is not None:
                 self.advance(1)
 

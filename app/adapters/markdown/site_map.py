@@ -122,6 +122,8 @@ class SiteGenerator:
     """`link_files(path, folder, pages' folder)` -> the source files that a link may mean."""
     links_by_label: bool = False
     """Whether a link may name a label of another page without naming the page."""
+    is_unsearchable: Callable[[dict[str, object]], bool] = lambda _: False
+    """Whether a page's front matter keeps it out of the site's search: then it is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +178,12 @@ def markdown_files(library: Library, folder: str = "") -> list[str]:
     return sorted(
         file for file in walk(library, folder) if file.lower().endswith(MARKDOWN_SUFFIXES)
     )
+
+
+def content_folder(library: Library) -> str:
+    """Return the folder of a site's pages if Next.js or Astro finds them there; else ""."""
+    folders = ("src/content/docs", "src/content")
+    return next((folder for folder in folders if markdown_files(library, folder)), "")
 
 
 def walk(library: Library, folder: str = "") -> Iterator[str]:

@@ -23,6 +23,7 @@ from app.adapters.markdown.site_map import (
     SiteGenerator,
     SiteSettings,
     configured_base,
+    content_folder,
     files_beside,
     inside,
     join_url,
@@ -119,6 +120,9 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
 def read_config(library: Library, path: str | None) -> SiteConfig:
     """Read `site.json` or the literals of `docusaurus.config.*`; defaults where there is none."""
     if path is None:
+        content = content_folder(library)
+        if content:
+            return SiteConfig("", docs_path=content, route="")
         return SiteConfig("", docs_path="docs" if library.has_folder("docs") else ".")
     folder = folder_of(path)
     text = library.settings(path)

@@ -165,4 +165,5 @@ GENERATOR = SiteGenerator(
     STYLE,
     lambda library: bool(find_config(library)),
     read_settings,
+    is_unsearchable=lambda front: table(front, "search").get("exclude") is True,
 )

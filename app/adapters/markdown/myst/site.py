@@ -344,4 +344,5 @@ GENERATOR = SiteGenerator(
     lambda library: bool(find_config(library)),
     read_settings,
     links_by_label=True,
+    is_unsearchable=lambda front: "nosearch" in front,
 )

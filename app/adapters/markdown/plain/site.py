@@ -19,6 +19,7 @@ from app.adapters.markdown.site_map import (
     SiteSettings,
     TableOfContents,
     TocEntry,
+    content_folder,
     join_url,
     markdown_files,
     summary_entries,
@@ -76,13 +77,15 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     contents = None
     if summary:
         contents = TableOfContents(summary_entries(library.settings(summary)), summary)
+    folder = "" if summary else content_folder(library)
     pretty = "pretty" in str(config.get("permalink"))
     return SiteSettings(
         base_url.rstrip("/"),
         title,
         _language(config),
-        path_of=partial(_path, pretty=pretty),
-        contents=contents,
+        folder,
+        _content_path if folder else partial(_path, pretty=pretty),
+        contents,
     )
 
 
@@ -106,6 +109,12 @@ def _path(file: str, pretty: bool) -> str:
         return f"{folder}/" if folder else ""
     stem = str(path.with_suffix(""))
     return f"{stem}/" if pretty else f"{stem}.html"
+
+
+def _content_path(file: str) -> str:
+    """Return a page's path in a site that a JavaScript framework builds: no suffix."""
+    path = PurePosixPath(file)
+    return folder_of(file) if path.stem == "index" else str(path.with_suffix(""))
 
 
 def _by_toctree(
