@@ -21,7 +21,7 @@ from app.domain.answering.extractive import ExtractiveAnswer
 from app.domain.answering.passage_text import quoted_text
 from app.domain.answering.question_analysis import Asked
 from app.domain.answering.relevance import Relevance
-from app.domain.answering.units import MAX_UNIT_WORDS, list_items, units
+from app.domain.answering.units import MAX_UNIT_WORDS, Unit, list_items, units
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import ChunkTerms, chunk_terms
@@ -355,6 +355,25 @@ def test_fence_is_longer_than_any_in_the_code() -> None:
 def test_table_is_whole_and_made_to_show_as_a_table() -> None:
     found = extracted("Compare the speed of BM25 and dense", TABLE)
     assert found.text == "Method | Speed\n--- | ---\nBM25 | fast\nDense | slow"
+
+
+@pytest.mark.parametrize(
+    ("table", "shown"),
+    [
+        ("Animals\nName | Speed\nHare | 70", "Animals\n\nName | Speed\n--- | ---\nHare | 70"),
+        ("Of all\nFast\na | b\n1 | 2", "Of all\n\nFast\n\na | b\n--- | ---\n1 | 2"),
+        ("Only\none", "| Only |\n| --- |\n| one |"),
+        (" | Speed\nHare | 70", "|  | Speed |\n--- | ---\nHare | 70"),
+        ("a | b\n1 | 2 | 3", "| a | b |  |\n--- | --- | ---\n1 | 2 | 3"),
+        ("a | b\nx||y | z", "a | b\n--- | ---\nx\\|\\|y | z"),
+    ],
+    ids=["caption", "caption and title", "one column", "empty cell", "short head", "pipe"],
+)
+def test_a_table_is_one_in_markdown_whatever_stands_above_or_in_it(table: str, shown: str) -> None:
+    context = context_of(*in_order(passage(table, "p-table", BlockKind.TABLE)))
+    unit = Unit(0, 0, len(table), BlockKind.TABLE, table)
+    text, ((span, _),) = quoted_text([unit], context)
+    assert text == shown == text[slice(*span)]
 
 
 def test_same_sentence_twice_is_quoted_once() -> None:

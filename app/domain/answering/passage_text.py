@@ -112,8 +112,24 @@ def framed_block(passage: Passage) -> tuple[str, str, str]:
 
 
 def _with_rule(table: str) -> Iterator[str]:
-    """Lines of a table, "a | b", with the rule that makes Markdown show them as a table."""
-    head, *body = table.split("\n")
-    yield head
-    yield " | ".join("---" for _ in head.split(" | "))
-    yield from body
+    """Lines of a table, "a | b", with the rule that makes Markdown show them as a table.
+
+    Lines before the first one with all columns, such as a caption, are paragraphs above it.
+    """
+    rows = [line.split(" | ") for line in table.split("\n") if line.strip()]
+    width = max(map(len, rows))
+    first = next((at for at, row in enumerate(rows) if width == 1 or len(row) > 1), 0)
+    for row in rows[:first]:
+        yield f"{row[0]}\n"
+    yield _row(rows[first] + [""] * (width - len(rows[first])))
+    yield " | ".join(["---"] * width) if width > 1 else "| --- |"
+    yield from map(_row, rows[first + 1 :])
+
+
+def _row(cells: Sequence[str]) -> str:
+    """A row of a Markdown table.
+
+    An empty cell at an edge, or a cell alone, is none without a pipe outside.
+    """
+    line = " | ".join(cell.replace("|", "\\|") for cell in cells)
+    return line if len(cells) > 1 and cells[0].strip() and cells[-1].strip() else f"| {line} |"

@@ -22,7 +22,7 @@ from app.adapters.markdown.parser.drafts import (
 from app.adapters.markdown.parser.html_blocks import component_draft, literal_draft
 from app.adapters.markdown.parser.leaf_blocks import LeafBlockReader
 from app.adapters.markdown.parser.open_containers import container_of, titled_kind
-from app.adapters.markdown.parser.running_text import Text
+from app.adapters.markdown.parser.running_text import Text, on_one_line
 from app.adapters.markdown.parser.tags import BLOCK_NAMES, VOID_NAMES, HtmlTag
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
 from app.domain.errors import FileRefused
@@ -273,9 +273,8 @@ class BlockReader:
         everything: list[Text] = []
         for opening, cells, header in self._rows(self._tokens[index + 1 : close]):
             span = self._leaf_blocks.span(opening) if opening.map else (start, end)
-            rows.append(
-                Part(BlockKind.TABLE, *span, " | ".join(cell.text for cell in cells), header)
-            )
+            row = " | ".join(on_one_line(cell.text) for cell in cells)
+            rows.append(Part(BlockKind.TABLE, *span, row, header))
             everything.extend(cells)
         text = "\n".join(row.text for row in rows)
         return [

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from app.adapters.markdown.parser.drafts import BlockDraft, Markup, merge, split_list
 from app.adapters.markdown.parser.open_containers import SOLUTION_TITLE, Container, container_of
-from app.adapters.markdown.parser.running_text import Text
+from app.adapters.markdown.parser.running_text import Text, on_one_line
 from app.adapters.markdown.parser.tags import HtmlTag
 from app.domain.document import BlockKind, Part
 
@@ -290,7 +290,9 @@ def _table_of_list(draft: BlockDraft) -> BlockDraft:
         nested = [child for child in inside if child.kind is BlockKind.LIST]
         if not nested:
             return draft
-        cells = [cell.text.removeprefix("- ") for child in nested for cell in child.parts]
+        cells = [
+            on_one_line(cell.text.removeprefix("- ")) for child in nested for cell in child.parts
+        ]
         rows.append(Part(BlockKind.TABLE, part.start, part.end, " | ".join(cells), index == 0))
     draft.kind, draft.parts = BlockKind.TABLE, tuple(rows)
     draft.text = "\n".join(row.text for row in rows)
