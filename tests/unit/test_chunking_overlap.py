@@ -65,6 +65,26 @@ def test_a_section_begins_with_the_end_of_the_previous_one() -> None:
         assert after.overlap_start <= after.token_count / 4
 
 
+@pytest.mark.parametrize(
+    ("source", "seen"),
+    [
+        ("The error is a `Box<dyn Error>` here.", "The error is a Box<dyn Error> here."),
+        ("Its [x*<sup>w</sup>*](#a) stays.", "Its xw stays."),
+        ("Not `<b>` {odd}[[ stays.", None),
+    ],
+    ids=["code", "emphasis in a word", "not certain"],
+)
+def test_what_is_repeated_is_what_a_reader_sees_or_nothing(source: str, seen: str | None) -> None:
+    before = paragraph(Random(3), 24)
+    text = f"{before} {seen or 'Something else.'}"
+    document = place(
+        [Made(BlockKind.PARAGRAPH, f"{before} {source}", text), heading("Next"), prose(40, 5)]
+    )
+    repeated = [p for each in chunk(document)[1:2] for p in each.passages[:1]]
+    assert not any(passage.verbatim for each in chunk(document) for passage in each.passages)
+    assert any(passage.text.endswith(str(seen)) for passage in repeated) == (seen is not None)
+
+
 def test_text_repeated_from_another_section_keeps_its_heading_and_gives_none() -> None:
     _, second, _ = chunk(sections())
     assert second.heading_path == ("Part 1",)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.sentences import split_sentences
-from app.domain.chunking.inline_markup import reader_text, sentence_spans
+from app.domain.chunking.inline_markup import matching_texts, reader_text, sentence_spans
 
 
 @pytest.mark.parametrize(
@@ -57,6 +57,21 @@ def test_no_sentence_ends_inside_inline_markup(unit: str) -> None:
 def test_a_piece_of_source_reads_as_a_reader_sees_it() -> None:
     source = r'A **bold** [link](a.md), `code`, *x*{: class="y"} &amp; a \* star.'
     assert reader_text(source) == "A bold link, code, x & a * star."
+
+
+@pytest.mark.parametrize(
+    ("source", "seen"),
+    [
+        ("A `Box<dyn Error>` and `*x*`.", "A Box<dyn Error> and *x*."),
+        ("Red-eyed (X*<sup>W</sup>*Y) males.", "Red-eyed (XWY) males."),
+        (r"The table [\[link\]](#fig), here.", "The table [link], here."),
+        (r"A \*star\*, 2 * 3.", "A *star*, 2 * 3."),
+        ('](../a.jpg "The title.") Then.', "The title. Then."),
+        ("![A long description. Of", "A long description. Of"),
+    ],
+)
+def test_what_a_reader_sees_is_one_of_the_texts_to_be_matched(source: str, seen: str) -> None:
+    assert seen in matching_texts(source)
 
 
 @given(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from app.domain.chunking.cut_points import CUT_PART, GLUE, Segment, code_segments, prose_segments
-from app.domain.chunking.inline_markup import collapse_blanks, reader_text
+from app.domain.chunking.inline_markup import collapse_blanks, matching_texts
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Document, Part, Span
 from app.domain.fast_dataclass import fast_dataclass
@@ -213,13 +213,14 @@ class _ReaderText:
     def of(self, source: str) -> str | None:
         """Return the reader's text of the next piece of source; None if it is not found."""
         self.text = self.text or collapse_blanks(self.block.text)
-        piece = reader_text(source)
-        found = self.text.find(piece, self.at, self.at + _LOOK_AHEAD + len(piece))
-        if found < 0:
-            self.at += len(piece) // 2
-            return None
-        self.at = found + len(piece)
-        return piece
+        piece = ""
+        for piece in matching_texts(source):
+            found = self.text.find(piece, self.at, self.at + _LOOK_AHEAD + len(piece))
+            if found >= 0:
+                self.at = found + len(piece)
+                return piece
+        self.at += len(piece) // 2
+        return None
 
 
 def _split_included(

@@ -20,6 +20,12 @@ _LINK = re.compile(
 )
 _TAG = re.compile(r"<[^<>]{0,400}>|\{:[^{}\n]{0,300}\}")
 _EMPHASIS = re.compile(r"(?<![\\\w])[*_]{1,3}(?=\S)|(?<=[^\s\\])[*_]{1,3}(?!\w)|`+")
+_STARS = re.compile(r"(?<=\w)\*{1,3}(?=\w)")
+_CODE_SPAN = re.compile(r"(?<!`)(`{1,3})(?!`)([^`]{1,400})\1(?!`)")
+_IMAGE_EDGES = re.compile(r"!?\[(?!\[)|\]\([^()\s\]]{0,300}(?:\s{1,3}\"|\))|\"\)")
+"""What surrounds the texts of images that a long description cuts in two."""
+_CODE = "\x1a"
+"""In place of a code span."""
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
@@ -110,6 +116,26 @@ def reader_text(source: str) -> str:
     if "*" in text or "_" in text or "`" in text:
         text = _EMPHASIS.sub("", text)
     return collapse_blanks(html.unescape(_ESCAPE.sub(r"\1", text)))
+
+
+def matching_texts(source: str) -> Iterator[str]:
+    """Yield approximations of what a reader sees, the usual one first, to be matched with it."""
+    yield reader_text(source)
+    if "`" in source or "*" in source or "<" in source or "\\" in source:
+        yield collapse_blanks("".join(_careful_parts(source)))
+    if "![" in source or "](" in source:
+        yield reader_text(_IMAGE_EDGES.sub("", source))
+    yield collapse_blanks(source)
+
+
+def _careful_parts(source: str) -> Iterator[str]:
+    """Yield code as it is, and the text round it without emphasis within words and escapes."""
+    text = _LINK.sub(r"\1", _CODE_SPAN.sub(_CODE, source))
+    text = _ESCAPE.sub(lambda escape: f"&#{ord(escape[1])};", _TAG.sub("", text))
+    codes = (code[2] for code in _CODE_SPAN.finditer(source))
+    for part in html.unescape(_EMPHASIS.sub("", _STARS.sub("", text))).split(_CODE):
+        yield part
+        yield next(codes, "")
 
 
 def collapse_blanks(text: str) -> str:

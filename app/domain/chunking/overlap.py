@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.domain.chunking.chunk_pieces import PROSE_KINDS, ChunkPiece
-from app.domain.chunking.inline_markup import collapse_blanks, reader_text, sentence_spans
+from app.domain.chunking.inline_markup import collapse_blanks, matching_texts, sentence_spans
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import BlockKind
 from app.domain.long_text import Text
@@ -74,9 +74,13 @@ def _last_sentences(
             break
     if not size:
         return []
-    text = raw[begin:end]
-    seen = reader_text(text)
-    verbatim = seen not in collapse_blanks(piece.block.text)
-    shown = text if verbatim else seen
+    shown = _shown(raw[begin:end], collapse_blanks(piece.block.text))
+    if not shown:
+        return []
     start = piece.start + begin
-    return [ChunkPiece(piece.block, start, piece.start + end, shown, size, False, verbatim, " ")]
+    return [ChunkPiece(piece.block, start, piece.start + end, shown, size, False, False, " ")]
+
+
+def _shown(source: str, text: str) -> str:
+    """Return what a reader sees of a part of a block's source; "" if that is not certain."""
+    return next((part for part in matching_texts(source) if part in text), "")
