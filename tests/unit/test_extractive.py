@@ -21,7 +21,7 @@ from app.domain.answering.extractive import ExtractiveAnswer
 from app.domain.answering.passage_text import quoted_text
 from app.domain.answering.question_analysis import Asked
 from app.domain.answering.relevance import Relevance
-from app.domain.answering.units import MAX_UNIT_WORDS, Unit, list_items, units
+from app.domain.answering.units import MAX_UNIT_WORDS, Unit, has_blanks, list_items, tells, units
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import ChunkTerms, chunk_terms
@@ -345,6 +345,28 @@ def test_code_that_is_asked_for_is_whole_and_fenced_with_its_language(
 ) -> None:
     found = extracted(question, passage("To tokenize is to split.", "p-prose"), code)
     assert f"```{code.language}\n{code.text}\n```" in found.text
+
+
+@pytest.mark.parametrize(
+    ("code", "language", "blanks"),
+    [
+        ("action =\nprint(action)", "python", True),
+        ("for x in y:\n    action =   # draw one\n\nprint(action)", "py", True),
+        ("state, reward =", "python", True),
+        ("print(____)", "python", True),
+        ("def f():\n    # YOUR CODE HERE", "python", True),
+        ("let x =\n    compute();", "rust", False),
+        ("type A =\n  | 'b'", "ts", False),
+        ("CFLAGS =\nall:", "makefile", False),
+        ("Layer\n_________________________\nDense", "python", False),
+        ("def __init__(self, __x):\n    self.___y = '____'", "python", False),
+        ("x = 1\ny == 2", "python", False),
+    ],
+)
+def test_code_with_blanks_to_fill_in_is_no_example(code: str, language: str, blanks: bool) -> None:
+    assert has_blanks(code, language) == blanks
+    shown = passage(code, "p-code", BlockKind.CODE, language=language)
+    assert tells(shown) != blanks
 
 
 def test_fence_is_longer_than_any_in_the_code() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 from app.domain.answering.definitions import only_refers
@@ -37,6 +38,17 @@ _PROSE = re.compile(
 _TITLE_WORDS = 12
 _GAP = 80  # characters of mark-up between a sentence that introduces a block and the block
 _INCLUDE = re.compile(r"\s*\{\{#\w*include\b[^}]*\}\}\s*$")
+_UNASSIGNED = re.compile(
+    r"[ \t]*[A-Za-z_][\w.]*(?:\[[^\]\n]*\])?(?:, [A-Za-z_]\w*)*[ \t]=[ \t]*(?:#.*)?"
+)
+_GAP_TO_FILL = re.compile(
+    r"(?<![\w\"'`/.-])_{3,20}(?![\w\"'`])|\byour (?:code|answer|solution) here\b", re.I
+)
+_MAY_ASSIGN_NOTHING = frozenset(
+    "ini toml cfg conf properties env dotenv yaml make makefile sh bash shell zsh console "
+    "text txt diff haskell hs ocaml fsharp elm".split()
+)
+"""Languages in which an assignment may be empty, or its value begin on the next line."""
 _JOINT = re.compile(r"(?<=[;.!?])(?<!\b[^\W\d_]\.)[ \t]+|\s*\n\s*")
 """Not behind the dot of an initial."""
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?P<marker>[-*+\u2022]|\d{1,3}[.)])[ \t]+")
@@ -77,13 +89,32 @@ def units(
 
 def tells(passage: Passage) -> bool:
     """Whether the paragraph may be shown: no heading, no task, no list of links, no reference to
-    another entry, no listing that is only named.
+    another entry, no listing that is only named, no code with blanks to fill in.
     """
     if passage.kind in NEVER_QUOTED or only_refers(passage):
         return False
     if passage.kind is BlockKind.LIST:
         return len(passage.text) >= LEAST_TEXT * (passage.end - passage.start)
-    return passage.kind is not BlockKind.CODE or not _INCLUDE.match(passage.text)
+    if passage.kind is not BlockKind.CODE:
+        return True
+    return not (_INCLUDE.match(passage.text) or has_blanks(passage.text, passage.language))
+
+
+def has_blanks(code: str, language: str) -> bool:
+    """Whether the code is a task: the reader is to write what an assignment or a gap leaves out."""
+    if language.lower() in _MAY_ASSIGN_NOTHING:
+        return False
+    if _GAP_TO_FILL.search(code):
+        return True
+    lines = [line for line in code.split("\n") if line.strip()]
+    return any(
+        _UNASSIGNED.fullmatch(line) and _indent(after) <= _indent(line)
+        for line, after in pairwise([*lines, ""])
+    )
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def begins_entry(unit: Unit, passage: Passage) -> bool:
