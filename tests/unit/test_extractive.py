@@ -369,6 +369,32 @@ def test_code_with_blanks_to_fill_in_is_no_example(code: str, language: str, bla
     assert tells(shown) != blanks
 
 
+@pytest.mark.parametrize(
+    ("text", "kind", "names_works"),
+    [
+        ("Altmann, R. (1890). Die Elementarorganismen.", BlockKind.PARAGRAPH, True),
+        ("- Sutton, R. S., 2018.\n- Barto, A. G., 1983.", BlockKind.LIST, True),
+        (
+            "- Altmann, R. saw it in 1890.\n- It makes ATP.\n- It is a cell's.",
+            BlockKind.LIST,
+            False,
+        ),
+        ("In 1890 Altmann, R. saw the mitochondrion.", BlockKind.PARAGRAPH, False),
+        ("The cell, 4th edition, pp. 12.", BlockKind.REFERENCE, True),
+        ("Read the chapter on cells before this one.", BlockKind.REFERENCE, False),
+    ],
+)
+def test_entries_of_a_bibliography_are_no_answer(
+    text: str, kind: BlockKind, names_works: bool
+) -> None:
+    assert tells(passage(text, "p-entry", kind)) != names_works
+
+
+def test_a_link_to_a_work_is_no_answer() -> None:
+    linked = replace(passage("The cell", "p-entry", BlockKind.REFERENCE), start=0, end=60)
+    assert not tells(linked)
+
+
 def test_fence_is_longer_than_any_in_the_code() -> None:
     code = passage("print('```` tokenize')", "p-code", BlockKind.CODE)
     assert "`````\nprint" in extracted("Show the code to tokenize", code).text

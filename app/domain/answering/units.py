@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
+from app.domain.answering.bibliography import is_bibliographic
 from app.domain.answering.definitions import only_refers
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind, Span
@@ -88,10 +89,10 @@ def units(
 
 
 def tells(passage: Passage) -> bool:
-    """Whether the paragraph may be shown: no heading, no task, no list of links, no reference to
-    another entry, no listing that is only named, no code with blanks to fill in.
+    """Whether the paragraph may be shown: no heading, no task, no list of links or works, no
+    reference to another entry, no listing that is only named, no code with blanks to fill in.
     """
-    if passage.kind in NEVER_QUOTED or only_refers(passage):
+    if passage.kind in NEVER_QUOTED or only_refers(passage) or is_bibliographic(passage):
         return False
     if passage.kind is BlockKind.LIST:
         return len(passage.text) >= LEAST_TEXT * (passage.end - passage.start)

@@ -1,0 +1,35 @@
+"""Bibliographies: entries that name a work, which answer no question."""
+
+from __future__ import annotations
+
+import re
+
+from app.domain.chunking.chunk import Passage
+from app.domain.document import BlockKind
+
+_NAMES_WORK = re.compile(
+    r"\b(?:1[5-9]|20)\d\d\b|https?://|\bdoi\b|\bisbn\b|\barxiv\b|\bpp?\.\s?\d|\bet al\b", re.I
+)
+_BEGINS_ENTRY = re.compile(
+    r"[\s*\u2022-]*(?:\[?\d{0,4}[\].)]?\s+)?[^\W\d_][\w'\u2019-]+, (?:[^\W\d_]\.[ -]?){1,4}"
+)
+"""A surname and initials: "12. Sutton, R. S."."""
+_YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d[a-z]?\b")
+_LEAST_SHARE = 0.5
+_LINKED = 0.6
+"""A reference with a lower share of text in its source, in characters, is a link to a work."""
+
+
+def is_bibliographic(passage: Passage) -> bool:
+    """Whether the paragraph names works: by its section, or because its entries begin with authors.
+
+    The prose of a section of references, such as what to read first, is none.
+    """
+    if passage.kind is BlockKind.REFERENCE:
+        linked = len(passage.text) < _LINKED * (passage.end - passage.start)
+        return linked or _NAMES_WORK.search(passage.text) is not None
+    if passage.kind not in (BlockKind.PARAGRAPH, BlockKind.LIST):
+        return False
+    lines = passage.text.split("\n")
+    entries = [line for line in lines if _BEGINS_ENTRY.match(line) and _YEAR.search(line)]
+    return len(entries) > _LEAST_SHARE * len(lines)
