@@ -186,8 +186,13 @@ def _links(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     links.add_argument("book", metavar="BOOK", help="an indexed book, or a book's folder")
     links.add_argument("--site", type=Site, choices=Site)
     links.add_argument("--base-url", type=checked_base_url, default="", metavar="URL")
-    links.add_argument("--json", action="store_true", help="accepted; the output always is JSON")
-    links.set_defaults(run="index_commands.links")
+    links.add_argument(
+        "--check",
+        metavar="SITE",
+        help="a site's URL or folder: print the links that do not land there, and end with 1",
+    )
+    links.add_argument("--json", action="store_true", help="without --check the output always is")
+    links.set_defaults(run="link_commands.links")
 
 
 def _llms(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from app.bootstrap.application import application, index_only, ledger_store, migration, verifying
-from app.bootstrap.books import read_identified
 from app.cli.output import (
     TerminalProgress,
     duration,
@@ -21,13 +20,10 @@ from app.cli.output import (
     write_text,
 )
 from app.cli.reading_commands import ingest_request
-from app.domain.book_id import BookId
-from app.domain.document import Book
 from app.domain.errors import BookNotFound, InputError
 from app.domain.ledger import from_lines, to_lines
-from app.domain.links import page_links
 from app.services.book_text import DescribeBook
-from app.services.ingest import IngestReport, IngestRequest
+from app.services.ingest import IngestReport
 from app.services.phases import Phases
 from app.services.ports import VectorIndex
 from app.services.verify import Verified
@@ -228,53 +224,8 @@ def _read(path: Path) -> str:
         raise InputError(message) from error
 
 
-async def links(arguments: argparse.Namespace, settings: Settings) -> None:
-    """Print the links of an indexed book as it was ingested, or of a folder as it is now."""
-    if Path(arguments.book).exists():
-        request = IngestRequest(
-            Path(arguments.book), site=arguments.site, base_url=arguments.base_url
-        )
-        for link in _links_of_source(await read_identified(request, settings)):
-            print_json(asdict(link))
-    else:
-        async with index_only(settings) as index, naming_the_books(index):
-            for link in await _links_of_index(index, BookId(arguments.book)):
-                print_json(asdict(link))
-
-
 async def llms(arguments: argparse.Namespace, settings: Settings) -> None:
     async with index_only(settings) as index, naming_the_books(index):
         describe = DescribeBook(index)
         text = describe.full_text if arguments.full else describe.short_text
         sys.stdout.write(await text(arguments.book))
-
-
-@dataclass(frozen=True, slots=True)
-class _Link:
-    paragraph_id: str
-    url: str
-    kind: str
-    file: str
-    start: int
-
-
-def _links_of_source(book: Book) -> Iterator[_Link]:
-    for document in book.documents:
-        for block, url in zip(document.blocks, page_links(document), strict=True):
-            if block.paragraph_id:
-                yield _Link(block.paragraph_id, url, block.kind.value, block.file, block.start)
-
-
-async def _links_of_index(index: VectorIndex, book: BookId) -> list[_Link]:
-    """In reading order; a paragraph of several chunks appears once."""
-    chunks = await index.fetch(book, list(await index.chunks(book)))
-    chunks.sort(key=lambda chunk: (chunk.position, chunk.file, chunk.chunk_index))
-    found = {
-        passage.paragraph_id: _Link(
-            passage.paragraph_id, passage.url, passage.kind.value, chunk.file, passage.start
-        )
-        for chunk in reversed(chunks)
-        for passage in reversed(chunk.passages)
-        if passage.paragraph_id
-    }
-    return list(reversed(found.values()))

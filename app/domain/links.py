@@ -28,6 +28,8 @@ from app.domain.fast_dataclass import fast_dataclass
 from app.domain.repeated_words import least_unique_sizes
 from app.domain.urls import with_anchor
 
+TEXT_DIRECTIVE = ":~:text="
+
 _MARKS = (
     "\u00ad\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     "\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff\u1ab0-\u1aff"
@@ -58,7 +60,7 @@ def deep_link(url: str, text: str, suffix: str = "") -> str:
     if not text:
         return url
     directive = encode_fragment(text) + (f",-{encode_fragment(suffix)}" if suffix else "")
-    return f"{url}{'' if '#' in url else '#'}:~:text={directive}"
+    return f"{url}{'' if '#' in url else '#'}{TEXT_DIRECTIVE}{directive}"
 
 
 def page_key(url: str) -> str:
@@ -313,7 +315,7 @@ def _are_adjacent(text: str, run: _Run, after: _Run, inside: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """The folded words of an indexed page, for links to quotes."""
+    """The folded words of a page, for links to quotes."""
 
     words: str
     """Each word has its own blanks; " | " separates blocks, which no text fragment may cross."""
@@ -322,13 +324,24 @@ class PageText:
     def of(cls, blocks: Iterable[str]) -> PageText:
         return cls(" | ".join(_folded_words(block) for block in blocks))
 
+    def count(self, quote: str, suffix: str = "") -> int:
+        """Return how often these words are on the page, followed by the suffix.
+
+        Only the boundary of quote and suffix may be that of two blocks.
+        """
+        wanted = _folded_words(quote)
+        if not suffix:
+            return self.words.count(wanted)
+        behind = _folded_words(suffix)
+        return self.words.count(wanted + behind) + self.words.count(f"{wanted} | {behind}")
+
     def link(self, url: str, quote: str) -> str:
         """Return a deep link to words of the quote that are unique on the page; else `url`.
 
         The words are between two punctuation marks, since the page may show more at a mark, such as
         a footnote's number.
         """
-        address, _, own = url.partition(":~:text=")
+        address, _, own = url.partition(TEXT_DIRECTIVE)
         if own and "&" not in own and _folded_words(unquote(own)) in _folded_words(quote):
             return url
         found = self._unique_run(quote)

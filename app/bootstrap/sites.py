@@ -1,0 +1,29 @@
+"""Opens a built site, whose links are checked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+
+from app.adapters.built_site import FolderSite, WebSite
+from app.domain.errors import InputError
+from app.domain.urls import checked_base_url
+from app.services.check_links import BuiltSite
+
+
+@asynccontextmanager
+async def built_site(place: str, base_url: str) -> AsyncIterator[BuiltSite]:
+    """Open a site at a URL or in a folder. InputError if it is neither."""
+    folder = Path(place)
+    if "://" in place:
+        async with httpx.AsyncClient() as client:
+            yield WebSite(client, checked_base_url(place), base_url)
+    elif await asyncio.to_thread(folder.is_dir):
+        yield FolderSite(folder, base_url)
+    else:
+        message = f"{place}: neither a folder nor an http or https URL"
+        raise InputError(message)

@@ -1,0 +1,84 @@
+"""The command `links`: prints every paragraph's deep link, or checks them on the built site."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from app.bootstrap.application import index_only
+from app.bootstrap.books import read_identified
+from app.bootstrap.sites import built_site
+from app.cli.index_commands import naming_the_books
+from app.cli.output import print_json, remark
+from app.domain.book_id import BookId
+from app.domain.document import Book
+from app.domain.links import page_links
+from app.services.check_links import Link, Miss, check_links
+from app.services.ingest import IngestRequest
+from app.services.ports import VectorIndex
+from app.settings import Settings
+
+
+async def links(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Take the links of an indexed book as it was ingested, or of a folder as it is now.
+
+    With `--check` the exit code is 1 if one of them does not land.
+    """
+    base_url, found = await _links(arguments, settings)
+    if arguments.check is None:
+        for link in found:
+            print_json(asdict(link))
+        return 0
+    async with built_site(arguments.check, base_url) as site:
+        checked = await check_links(found, site)
+    for miss in checked.misses:
+        if arguments.json:
+            print_json(asdict(miss))
+        else:
+            print(_line(miss))
+    remark(f"{checked.links:,} links on {checked.pages:,} pages, {len(checked.misses):,} misses")
+    return 1 if checked.misses else 0
+
+
+def _line(miss: Miss) -> str:
+    where = f"{miss.file} {miss.paragraph_id}".strip()
+    return f"{where}: {miss.fault}: {miss.url}"
+
+
+async def _links(arguments: argparse.Namespace, settings: Settings) -> tuple[str, list[Link]]:
+    """Return the URL of the site's root and the links in reading order."""
+    if Path(arguments.book).exists():
+        request = IngestRequest(
+            Path(arguments.book), site=arguments.site, base_url=arguments.base_url
+        )
+        book = await read_identified(request, settings)
+        return book.base_url, list(_links_of_source(book))
+    async with index_only(settings) as index, naming_the_books(index):
+        name = BookId(arguments.book)
+        found = await _links_of_index(index, name)
+        (manifest,) = [one for one in await index.books() if one.book == name]
+        return manifest.base_url, found
+
+
+def _links_of_source(book: Book) -> Iterator[Link]:
+    for document in book.documents:
+        for block, url in zip(document.blocks, page_links(document), strict=True):
+            if block.paragraph_id:
+                yield Link(block.paragraph_id, url, block.kind.value, block.file, block.start)
+
+
+async def _links_of_index(index: VectorIndex, book: BookId) -> list[Link]:
+    """A paragraph of several chunks appears once."""
+    chunks = await index.fetch(book, list(await index.chunks(book)))
+    chunks.sort(key=lambda chunk: (chunk.position, chunk.file, chunk.chunk_index))
+    found = {
+        passage.paragraph_id: Link(
+            passage.paragraph_id, passage.url, passage.kind.value, chunk.file, passage.start
+        )
+        for chunk in reversed(chunks)
+        for passage in reversed(chunk.passages)
+        if passage.paragraph_id
+    }
+    return list(reversed(found.values()))

@@ -1,0 +1,105 @@
+"""`links BOOK --check SITE`: every page, anchor and quote is looked up on the built site."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from app.adapters.built_site import read_page
+from scripts.site_test.landing import static_site
+from tests.command_line import Run, runner
+
+BOOK = "# Owls\n\nOwls hunt small animals at night.\n\n## Ears\n\nTheir ears sit at two heights.\n"
+PAGE = """<html><head><title>Their ears sit at two heights.</title></head><body>
+<h1 id="owls">Owls</h1><p>Owls hunt <em>small</em> animals at night.</p>
+<h2 id="ears">Ears</h2><p>Their ears sit at two heights.</p>
+<script>"Their ears sit at two heights."</script></body></html>"""
+BASE = "https://birds.example/guide"
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    folder = tmp_path / "birds"
+    folder.mkdir()
+    (folder / "mkdocs.yml").write_text(f"site_name: Birds\nsite_url: {BASE}/\n")
+    (folder / "docs").mkdir()
+    (folder / "docs" / "owls.md").write_text(BOOK)
+    return folder
+
+
+def built(folder: Path, html: str, page: str = "owls/index.html") -> Path:
+    file = folder / "site" / page
+    file.parent.mkdir(parents=True)
+    file.write_text(html)
+    return folder / "site"
+
+
+@pytest.mark.parametrize("page", ["owls/index.html", "owls.html"])
+def test_a_site_on_which_every_link_lands_has_no_miss(
+    run: Run, book: Path, tmp_path: Path, page: str
+) -> None:
+    result = run("links", book, "--check", built(tmp_path, PAGE, page))
+    assert (result.code, result.out) == (0, "")
+    assert result.err == "4 links on 1 pages, 0 misses\n"
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "fault"),
+    [
+        ('id="ears"', 'id="hearing"', "no element has the id 'ears'"),
+        ("two heights.</p>", "one height.</p>", "no quote 'Their ears sit at'"),
+        ("<p>Their", "<p>Their<br>", "no quote 'Their ears sit at'"),
+        ("</body>", "<p>Their ears sit at last.</p></body>", "there 2 times: 'Their ears sit at'"),
+    ],
+)
+def test_each_miss_is_a_line_and_the_exit_code_is_one(
+    run: Run, book: Path, tmp_path: Path, was: str, now: str, fault: str
+) -> None:
+    changed = PAGE.replace(was, now)
+    if "height" in was:
+        changed = changed.replace("<p>Their ears sit at", "<p>Their ears")
+    result = run("links", book, "--check", built(tmp_path, changed))
+    assert result.code == 1
+    assert fault in result.out
+    assert all("docs/owls.md p-" in line for line in result.out.splitlines())
+
+
+def test_a_missing_page_is_one_line(run: Run, book: Path, tmp_path: Path) -> None:
+    result = run("links", book, "--check", built(tmp_path, PAGE, "index.html"), "--json")
+    assert result.code == 1
+    assert result.json() == {
+        "file": "docs/owls.md",
+        "url": f"{BASE}/owls/",
+        "fault": "no such page, 4 links",
+        "paragraph_id": "",
+    }
+
+
+def test_an_indexed_book_is_checked_against_a_served_site(
+    run: Run, book: Path, tmp_path: Path
+) -> None:
+    run("ingest", book, "--quiet", "--base-url", f"{BASE}/")
+    with static_site(built(tmp_path, PAGE)) as address:
+        assert run("links", "birds", "--check", address).code == 0
+    refused = run("links", "birds", "--check", address)
+    assert refused.code == 2
+    assert urlsplit(address).netloc in refused.err
+
+
+def test_a_site_that_is_not_there_is_refused(run: Run, book: Path) -> None:
+    result = run("links", book, "--check", "nowhere")
+    assert result.code == 2
+    assert "nowhere: neither a folder nor an http or https URL" in result.err
+
+
+def test_a_quote_may_cross_inline_elements_but_not_blocks() -> None:
+    text = read_page("<p>a <b>b</b><i>c</i> d</p><ul><li>e<li>f</ul>").text
+    assert [text.count(one) for one in ("a bc d", "b c", "e f", "d e")] == [1, 0, 0, 0]
+    assert text.count("d", "e") == 1
