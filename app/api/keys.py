@@ -103,7 +103,7 @@ def operator_refusal(request: Request) -> tuple[int, str, str] | None:
             return None
         return 401, "key_required", "send a secret key: `Authorization: Bearer sk_...`"
     found = None
-    if scheme.lower() == "bearer" and len(sent) <= _LONGEST_KEY:
+    if scheme.lower() == "bearer" and len(sent) <= LONGEST_KEY:
         found = find_key(sent.strip(), keys.all())
     if found is None:
         return 401, "key_unknown", "the server does not know this key, or it was revoked"
