@@ -211,3 +211,9 @@ class Settings(BaseSettings):
     def rerank_price(self, model: str) -> float | None:
         """US dollars per thousand searches; None if not known."""
         return {**RERANK_PRICES, **self.rerank_prices}.get(model)
+
+
+def variable(field: str) -> str:
+    """Return the environment variable of a setting; an alias, which is one, as it is."""
+    known = Settings.model_fields.get(field)
+    return f"RAG_{field.upper()}" if known and known.validation_alias is None else field

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from importlib import import_module
@@ -12,13 +13,14 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
 from app.bootstrap.logs import logging_to
 from app.cli.arguments import parser
 from app.domain.errors import ConfigError, InputError, RagError
 from app.domain.long_text import is_well_formed
 from app.services.book_folder import shown_name
-from app.settings import Settings
+from app.settings import Settings, variable
 
 Command: TypeAlias = Callable[[argparse.Namespace, Settings], Coroutine[None, None, int | None]]
 
@@ -71,6 +73,12 @@ def _settings() -> Settings:
         return Settings()
     except ValidationError as error:
         first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        message = f"setting {name}: {first['msg']} (see .env.example)"
+        setting, *rest = (str(part) for part in first["loc"])
+        name = ".".join([variable(setting), *rest])
+        message = f"{name}: {first['msg']} (see .env.example)"
+        raise ConfigError(message) from None
+    except SettingsError as error:
+        found = re.search(r'field "(\w+)"', str(error))
+        name = variable(found[1]) if found else "a setting"
+        message = f"{name}: not the JSON that .env.example shows"
         raise ConfigError(message) from None

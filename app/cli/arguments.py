@@ -6,12 +6,24 @@ import argparse
 from importlib import metadata
 from pathlib import Path
 
+from app.cli.options import (
+    exclude_kinds_option,
+    json_option,
+    mode_option,
+    port,
+    positive,
+    question_arguments,
+    source_arguments,
+)
+from app.domain.answering.exercises import Solutions
+from app.domain.answering.request import Scope
 from app.domain.book_id import BookId
 from app.domain.chunking import StrategyName
-from app.domain.document import BlockKind, Site
-from app.domain.retrieval.query import SearchMode
+from app.domain.document import Site
 from app.domain.urls import checked_base_url
 
+_BOOK = "its name in the index"
+_QUESTIONS = "questions with known answers, a JSON object a line"
 _COMPARED = ("fixed", "recursive", "sentence", "auto", "semantic", "structure", "late")
 
 
@@ -33,17 +45,26 @@ def parser() -> argparse.ArgumentParser:
     _keys(commands)
     _question_log(commands)
     _serving(commands)
+    _completion(commands)
     return root
+
+
+def _completion(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    completion = commands.add_parser("completion", help="print a script that completes commands")
+    completion.add_argument(
+        "shell", metavar="SHELL", choices=("bash", "zsh", "tcsh"), help="bash, zsh or tcsh"
+    )
+    completion.set_defaults(run="completing.completion")
 
 
 def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     ingest = commands.add_parser("ingest", help="bring the index up to date with a book's folder")
-    _source(ingest, "BOOK_DIR")
+    source_arguments(ingest, "BOOK_DIR")
     ingest.add_argument(
         "--book", type=BookId, metavar="ID", help="the book's name in the index (folder's name)"
     )
     ingest.add_argument("--strategy", metavar="NAME", help="chunking strategy (structure)")
-    ingest.add_argument("--exclude-kinds", type=_kinds, default=frozenset(), metavar="KIND,...")
+    exclude_kinds_option(ingest)
     ingest.add_argument(
         "--dry-run", action="store_true", help="print what would change and what it costs"
     )
@@ -54,35 +75,64 @@ def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     ingest.set_defaults(run="index_commands.ingest")
 
     blocks = commands.add_parser("blocks", help="print a book's blocks, one JSON object a line")
-    _source(blocks, "PATH")
+    source_arguments(blocks, "PATH")
     blocks.add_argument(
         "--coverage", action="store_true", help="last line: share of source covered"
     )
     blocks.set_defaults(run="reading_commands.blocks")
 
     chunks = commands.add_parser("chunks", help="print a book's chunks, one JSON object a line")
-    _source(chunks, "PATH")
-    chunks.add_argument("--strategy", metavar="NAME")
-    chunks.add_argument("--exclude-kinds", type=_kinds, default=frozenset(), metavar="KIND,...")
+    source_arguments(chunks, "PATH")
+    chunks.add_argument("--strategy", metavar="NAME", help="chunking strategy (structure)")
+    exclude_kinds_option(chunks)
     chunks.add_argument("--report", action="store_true", help="print the guarantee report instead")
     chunks.set_defaults(run="reading_commands.chunks")
 
 
 def _asking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     search = commands.add_parser("search", help="find passages")
-    _question(search)
-    search.add_argument("--mode", type=SearchMode, default=SearchMode.HYBRID, choices=SearchMode)
+    question_arguments(search)
+    mode_option(search)
     search.set_defaults(run="questions.search")
 
     ask = commands.add_parser("ask", help="answer a question with citations")
-    _question(ask)
+    question_arguments(ask)
+    ask.add_argument(
+        "--page", default="", metavar="URL", help="the page that the reader is on, as URL or path"
+    )
+    ask.add_argument(
+        "--scope",
+        type=Scope,
+        choices=Scope,
+        help="what may answer; page, chapter and so_far are counted from --page",
+    )
+    ask.add_argument(
+        "--selection",
+        default="",
+        metavar="TEXT",
+        help="text of the page that the question is about",
+    )
+    ask.add_argument(
+        "--solutions",
+        type=Solutions,
+        choices=Solutions,
+        help="what is shown of an exercise of the book (RAG_SOLUTIONS)",
+    )
+    ask.add_argument(
+        "--history",
+        type=Path,
+        metavar="FILE.json",
+        help='the conversation so far, oldest turn first: [{"role": "user", "content": "..."}]',
+    )
     ask.set_defaults(k=8)  # refusal and extraction are calibrated with 8
     ask.set_defaults(run="questions.ask")
 
 
 def _measuring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser("eval", help="measure on questions with known answers")
-    command.add_argument("questions", type=Path, nargs="?", metavar="QUESTIONS.jsonl")
+    command.add_argument(
+        "questions", type=Path, nargs="?", metavar="QUESTIONS.jsonl", help=_QUESTIONS
+    )
     command.add_argument("--book", type=BookId, metavar="ID", help="ask this book only")
     command.add_argument(
         "--answers", action="store_true", help="measure citations and refusals, not retrieval"
@@ -118,8 +168,8 @@ def _measuring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def _search_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--k", type=_positive, help="chunks to retrieve (5; for answers 8)")
-    command.add_argument("--mode", type=SearchMode, default=SearchMode.HYBRID, choices=SearchMode)
+    command.add_argument("--k", type=positive, help="chunks to retrieve (5; for answers 8)")
+    mode_option(command)
     command.add_argument("--rerank", action="store_true", help="by Cohere, when a key is set")
     command.add_argument(
         "--rewrite",
@@ -130,8 +180,8 @@ def _search_options(command: argparse.ArgumentParser) -> None:
 
 def _compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser("compare", help="compare chunking strategies on a book")
-    _source(command, "BOOK_DIR")
-    command.add_argument("questions", type=Path, metavar="QUESTIONS.jsonl")
+    source_arguments(command, "BOOK_DIR")
+    command.add_argument("questions", type=Path, metavar="QUESTIONS.jsonl", help=_QUESTIONS)
     command.add_argument(
         "--strategies",
         nargs="+",
@@ -139,7 +189,7 @@ def _compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         default=[name for name in _COMPARED if name != StrategyName.LATE],
         help=f"of {', '.join(_COMPARED)}; by default all but late, which needs RAG_EMBEDDER=minilm",
     )
-    command.add_argument("--exclude-kinds", type=_kinds, default=frozenset(), metavar="KIND,...")
+    exclude_kinds_option(command)
     command.add_argument("--output", type=Path, metavar="FILE", help="write the rows as JSON")
     command.add_argument("--svg", type=Path, metavar="FILE", help="draw the rows")
     command.set_defaults(run="comparing.compare")
@@ -147,17 +197,18 @@ def _compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _index(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     listing = commands.add_parser("books", help="list the indexed books")
-    listing.add_argument("--json", action="store_true")
+    json_option(listing)
     listing.set_defaults(run="index_commands.listing")
 
     remove = commands.add_parser("remove", help="remove a book from the index")
-    remove.add_argument("book", type=BookId, metavar="BOOK")
-    remove.add_argument("--json", action="store_true")
+    remove.add_argument("book", type=BookId, metavar="BOOK", help=_BOOK)
+    json_option(remove)
+    remove.add_argument("--yes", action="store_true", help="do not ask on a terminal")
     remove.set_defaults(run="index_commands.remove")
 
     rollback = commands.add_parser("rollback", help="go back to a book's previous generation")
-    rollback.add_argument("book", type=BookId, metavar="BOOK")
-    rollback.add_argument("--json", action="store_true")
+    rollback.add_argument("book", type=BookId, metavar="BOOK", help=_BOOK)
+    json_option(rollback)
     rollback.set_defaults(run="index_commands.rollback")
 
     verify = commands.add_parser("verify", help="check the index, the ledgers and the cache")
@@ -169,7 +220,7 @@ def _index(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         action="store_true",
         help="switch readers from a damaged generation to the previous one",
     )
-    verify.add_argument("--json", action="store_true")
+    json_option(verify)
     verify.set_defaults(run="index_commands.verify")
 
     migrate = commands.add_parser("migrate", help="copy the embedded index to QDRANT_URL's server")
@@ -177,15 +228,21 @@ def _index(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "books", type=BookId, metavar="BOOK", nargs="*", help="all when none is named"
     )
     migrate.add_argument("--quiet", action="store_true", help="no progress on stderr")
-    migrate.add_argument("--json", action="store_true")
+    json_option(migrate)
     migrate.set_defaults(run="index_commands.migrate")
 
 
 def _links(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     links = commands.add_parser("links", help="print every paragraph's deep link, a JSON line each")
     links.add_argument("book", metavar="BOOK", help="an indexed book, or a book's folder")
-    links.add_argument("--site", type=Site, choices=Site)
-    links.add_argument("--base-url", type=checked_base_url, default="", metavar="URL")
+    links.add_argument("--site", type=Site, choices=Site, help="of a folder; detected")
+    links.add_argument(
+        "--base-url",
+        type=checked_base_url,
+        default="",
+        metavar="URL",
+        help="of a folder: where the site is served",
+    )
     links.add_argument(
         "--check",
         metavar="SITE",
@@ -197,7 +254,7 @@ def _links(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _llms(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     llms = commands.add_parser("llms", help="print a book's llms.txt, for the root of its site")
-    llms.add_argument("book", type=BookId, metavar="BOOK")
+    llms.add_argument("book", type=BookId, metavar="BOOK", help=_BOOK)
     llms.add_argument(
         "--full", action="store_true", help="print llms-full.txt instead: all of the book's text"
     )
@@ -206,8 +263,8 @@ def _llms(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def _serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     serve = commands.add_parser("serve", help="serve the API and a page that lists the books")
-    serve.add_argument("--host")
-    serve.add_argument("--port", type=int)
+    serve.add_argument("--host", help="address to listen on (RAG_HOST)")
+    serve.add_argument("--port", type=port, help="port to listen on (RAG_PORT)")
     serve.add_argument(
         "--open", action="store_true", help="let everybody ask without a key (RAG_OPEN)"
     )
@@ -219,7 +276,7 @@ def _serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     mcp.set_defaults(run="serving.mcp")
 
     demo = commands.add_parser("demo", help="ingest the sample book, then serve it")
-    demo.add_argument("--no-serve", action="store_true")
+    demo.add_argument("--no-serve", action="store_true", help="only ingest the sample book")
     demo.set_defaults(run="serving.demo")
 
 
@@ -227,12 +284,12 @@ def _ledger(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     ledger = commands.add_parser("ledger", help="export or import a book's paragraph ids")
     actions = ledger.add_subparsers(metavar="ACTION", required=True)
     export = actions.add_parser("export", help="write the ids as JSON lines")
-    export.add_argument("book", type=BookId, metavar="BOOK")
+    export.add_argument("book", type=BookId, metavar="BOOK", help=_BOOK)
     export.add_argument("file", metavar="FILE", nargs="?", type=Path, help="stdout when left out")
     export.set_defaults(run="index_commands.export_ledger")
     load = actions.add_parser("import", help="import exported ids")
-    load.add_argument("book", type=BookId, metavar="BOOK")
-    load.add_argument("file", metavar="FILE", type=Path)
+    load.add_argument("book", type=BookId, metavar="BOOK", help=_BOOK)
+    load.add_argument("file", metavar="FILE", type=Path, help="as `ledger export` writes it")
     load.set_defaults(run="index_commands.import_ledger")
 
 
@@ -269,7 +326,7 @@ def _keys(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def _question_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     report = commands.add_parser("report", help="what readers ask a book, from the question log")
-    report.add_argument("book", type=BookId, metavar="BOOK")
+    report.add_argument("book", type=BookId, metavar="BOOK", help=_BOOK)
     report.add_argument(
         "--since", default="30d", metavar="TIME", help="30d, 12h, 4w or a date (30d)"
     )
@@ -301,57 +358,3 @@ def _question_log(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     forget.add_argument("--all", action="store_true", help="all questions")
     forget.add_argument("--json", action="store_true", help="print the number as JSON")
     forget.set_defaults(run="owner_commands.forget")
-
-
-def _source(command: argparse.ArgumentParser, name: str) -> None:
-    command.add_argument("path", type=Path, metavar=name)
-    command.add_argument("--site", type=Site, choices=Site, help="detected from the folder")
-    command.add_argument(
-        "--base-url",
-        type=checked_base_url,
-        default="",
-        metavar="URL",
-        help="where the site is served",
-    )
-    command.add_argument("--include-orphans", action="store_true")
-    command.add_argument(
-        "--skip-refused",
-        action="store_true",
-        help="leave out a file that holds more than the reading budget, with a warning; else stop",
-    )
-    command.add_argument("--json", action="store_true")
-
-
-def _question(command: argparse.ArgumentParser) -> None:
-    command.add_argument("question")
-    command.add_argument(
-        "--book",
-        type=BookId,
-        metavar="ID",
-        action="append",
-        default=[],
-        help="ask this book only; repeatable",
-    )
-    command.add_argument("--k", type=_positive, default=5, help="chunks to retrieve")
-    command.add_argument("--json", action="store_true")
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if not 1 <= value <= 100:
-        message = "must be between 1 and 100"
-        raise argparse.ArgumentTypeError(message)
-    return value
-
-
-def _kinds(text: str) -> frozenset[BlockKind]:
-    try:
-        # Short names of the specification are accepted too.
-        return frozenset(
-            BlockKind.GLOSSARY_ENTRY if name == "glossary" else BlockKind(name)
-            for name in (part.strip() for part in text.split(","))
-            if name
-        )
-    except ValueError:
-        message = f"unknown kind in {text!r}; kinds are {', '.join(BlockKind)}"
-        raise argparse.ArgumentTypeError(message) from None

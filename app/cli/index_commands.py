@@ -20,6 +20,7 @@ from app.cli.output import (
     write_text,
 )
 from app.cli.reading_commands import ingest_request
+from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, InputError
 from app.domain.ledger import from_lines, to_lines
 from app.services.book_text import DescribeBook
@@ -30,6 +31,10 @@ from app.services.verify import Verified
 from app.settings import Settings
 
 _NAMED_FAULTS = 5
+_NO_BASE_URL = (
+    "warning: no --base-url, and the book's site names none: links are paths, which open nothing "
+    "outside the site"
+)
 
 
 async def ingest(arguments: argparse.Namespace, settings: Settings) -> None:
@@ -42,6 +47,8 @@ async def ingest(arguments: argparse.Namespace, settings: Settings) -> None:
     if not arguments.quiet:
         remark_each("damaged, written anew", report.faults)
         remark_each("warning", report.warnings)
+        if not report.base_url:
+            remark(_NO_BASE_URL)
         remark_each("not in the table of contents, left out", report.orphans)
     if arguments.json:
         print_json(asdict(report))
@@ -119,26 +126,40 @@ async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
         manifests, damaged = await index.books(), await index.damaged()
     for book, damage in damaged.items():
         remark(f"{book} is damaged: {damage.reason}")
+    if arguments.json:
+        print_json([asdict(manifest) for manifest in manifests])
+        return
     for manifest in manifests:
-        if arguments.json:
-            print_json(asdict(manifest))
-        else:
-            print(
-                f"{manifest.book}  {manifest.title}  version {manifest.book_version}  "
-                f"{manifest.chunks} chunks  {manifest.model} ({manifest.dimension})  "
-                f"{manifest.created_at}  {manifest.size_bytes / 1e6:.1f} MB"
-            )
+        print(
+            f"{manifest.book}  {manifest.title}  version {manifest.book_version}  "
+            f"{manifest.chunks} chunks  {manifest.model} ({manifest.dimension})  "
+            f"{manifest.created_at}  {manifest.size_bytes / 1e6:.1f} MB"
+        )
     if not manifests and not damaged:
         remark("no books yet: textbook-rag ingest BOOK_DIR")
 
 
-async def remove(arguments: argparse.Namespace, settings: Settings) -> None:
+async def remove(arguments: argparse.Namespace, settings: Settings) -> int:
+    if sys.stdin.isatty() and not arguments.yes and not _confirmed(arguments.book):
+        remark("nothing removed")
+        return 1
     async with index_only(settings) as index, naming_the_books(index):
         await index.remove(arguments.book)
     if arguments.json:
         print_json({"removed": arguments.book})
     else:
         print(f"removed {arguments.book}")
+    return 0
+
+
+def _confirmed(book: BookId) -> bool:
+    print(
+        f"Remove {book} from the index? Its paragraph ids are kept. [y/N] ",
+        end="",
+        file=sys.stderr,
+        flush=True,
+    )
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 async def rollback(arguments: argparse.Namespace, settings: Settings) -> None:

@@ -34,8 +34,8 @@ _LISTED = 20
 _EVERY_SECONDS = 10.0
 
 
-def print_json(value: Mapping[str, object]) -> None:
-    """Print one object as one line on stdout."""
+def print_json(value: Mapping[str, object] | Sequence[object]) -> None:
+    """Print one object or array as one line on stdout."""
     print(json.dumps(value, ensure_ascii=False))
 
 

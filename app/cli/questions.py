@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
+from pydantic import ValidationError
+
+from app.api.requests import ChatRequest
 from app.api.responses import answer_json, hit_json
 from app.bootstrap.application import application
 from app.cli.output import print_json, remark
 from app.domain.answer import Answer, AnswerPassage, Citation
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import AskRequest
+from app.domain.errors import InputError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.settings import Settings
 
@@ -38,11 +44,16 @@ async def search(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 async def ask(arguments: argparse.Namespace, settings: Settings) -> None:
+    body = _checked(arguments)
     request = AskRequest(
-        arguments.question,
+        body.question,
         filter=_filter(arguments),
+        history=tuple(turn.to_turn() for turn in body.history),
         k=arguments.k,
-        solutions=Solutions(settings.solutions),
+        page_url=body.page_url,
+        scope=body.scope,
+        selection=body.selection.to_selection() if body.selection else None,
+        solutions=body.solutions or Solutions(settings.solutions),
     )
     async with application(settings) as app:
         answer = await app.answer.answer(request)
@@ -50,6 +61,35 @@ async def ask(arguments: argparse.Namespace, settings: Settings) -> None:
         print_json(answer_json(answer, settings.public_url))
     else:
         _print_answer(answer)
+
+
+def _checked(arguments: argparse.Namespace) -> ChatRequest:
+    """The question as the API checks it. Raises InputError."""
+    fields = {
+        "question": arguments.question,
+        "page_url": arguments.page,
+        "scope": arguments.scope,
+        "selection": {"text": arguments.selection} if arguments.selection else None,
+        "solutions": arguments.solutions,
+        "history": _history(arguments.history) if arguments.history else [],
+    }
+    try:
+        return ChatRequest.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        message = f"{where}: {first['msg']}" if where else first["msg"]
+        raise InputError(
+            message.replace("Value error, ", "").replace("page_url", "--page")
+        ) from None
+
+
+def _history(path: Path) -> object:
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        message = f"{path}: no JSON can be read ({error})"
+        raise InputError(message) from None
 
 
 def _print_answer(answer: Answer) -> None:

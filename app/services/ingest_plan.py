@@ -79,6 +79,8 @@ class IngestReport:
     warnings: list[str] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
     dry_run: bool = False
+    base_url: str = ""
+    """Address of the book's site; "" if links are paths."""
 
     def of_the_next_run(self) -> IngestReport:
         """Return the report of a next run that finds nothing changed."""
@@ -93,6 +95,7 @@ class IngestReport:
             excluded=self.excluded,
             warnings=self.warnings,
             orphans=self.orphans,
+            base_url=self.base_url,
         )
 
 
@@ -154,6 +157,7 @@ class IngestPlan:
         return IngestReport(
             book=book.id,
             book_version=book.version,
+            base_url=book.base_url,
             files=len(book.documents),
             blocks={kind.value: count for kind, count in sorted(kinds.items())},
             chunks=len(self.chunks),

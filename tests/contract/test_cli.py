@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import socket
 import subprocess
 import sys
 from argparse import ArgumentParser
@@ -61,11 +63,11 @@ def test_ingest_reports_what_it_did(run: Run, tiny: Path) -> None:
 
 def test_an_unchanged_book_is_neither_embedded_nor_written(run: Run, tiny: Path) -> None:
     ingest(run, tiny)
-    (before,) = run("books", "--json").lines()
+    before = run("books", "--json").json()
     again = ingest(run, tiny)
     changes = {key: again[key] for key in ("added", "changed", "removed", "embedded", "tokens")}
     assert set(changes.values()) == {0}
-    assert run("books", "--json").lines() == [before]
+    assert run("books", "--json").json() == before
 
 
 def test_an_edited_paragraph_changes_its_chunk_and_keeps_its_id(run: Run, tiny: Path) -> None:
@@ -83,7 +85,7 @@ def test_an_edited_paragraph_changes_its_chunk_and_keeps_its_id(run: Run, tiny: 
 def test_a_dry_run_tells_the_cost_and_changes_nothing(run: Run, tiny: Path) -> None:
     report = ingest(run, tiny, "--dry-run")
     assert report["added"] == report["chunks"]
-    assert run("books", "--json").out == ""
+    assert run("books", "--json").out == "[]\n"
     real = ingest(run, tiny)
     assert (real["tokens"], real["embedded"]) == (report["tokens"], report["embedded"])
 
@@ -148,7 +150,7 @@ def test_blocks_and_chunks_are_json_lines_with_exact_spans(run: Run, tiny: Path)
 def test_remove_takes_a_book_out_of_the_index(run: Run, tiny: Path) -> None:
     ingest(run, tiny)
     assert run("remove", "tiny", "--json").json() == {"removed": "tiny"}
-    assert run("books", "--json").out == ""
+    assert run("books", "--json").out == "[]\n"
     assert run("search", "lamp").code == 2
 
 
@@ -204,7 +206,7 @@ def test_wrong_input_is_one_clear_line(name: str, run: Run, tiny: Path) -> None:
     message = result.err.strip().splitlines()[-1]
     assert named in message
     assert "Traceback" not in result.err
-    assert run("books", "--json").out == ""
+    assert run("books", "--json").out == "[]\n"
 
 
 def test_an_index_of_another_model_is_refused_by_name(run: Run, tiny: Path) -> None:
@@ -295,3 +297,86 @@ def test_reading_a_book_loads_no_provider_and_no_store(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stderr.splitlines()[-1] == "[]"
+
+
+def test_ask_takes_what_the_api_takes(run: Run, tiny: Path, tmp_path: Path) -> None:
+    ingest(run, tiny)
+    history = tmp_path / "history.json"
+    turns = [{"role": "user", "content": "What does the Fresnel lens do?"}]
+    history.write_text(json.dumps(turns), "utf-8")
+    follow_up = run("ask", "And what else does it do?", "--history", history, "--json").json()
+    assert "Fresnel lens" in follow_up["answer"]
+    page = ["--page", "/lamps.html", "--scope", "page", "--solutions", "show"]
+    on_page = run("ask", "What does the Fresnel lens do?", *page, "--json").json()
+    assert {source["url"].split("#")[0] for source in on_page["sources"]} == {
+        "https://tiny.example/lamps.html"
+    }
+    selected = ["--selection", "The Fresnel lens bends the light", "--scope", "selection"]
+    assert "Fresnel" in run("ask", "What is this?", *selected, "--json").json()["answer"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["ask", "Why?", "--scope", "page"], "--page"),
+        (["ask", "Why?", "--scope", "selection"], "selection"),
+        (["ask", "Why?", "--history", "no-such-file.json"], "no-such-file.json"),
+        (["serve", "--port", "99999"], "99999"),
+        (["serve", "--port", "http"], "http"),
+        (["ingest", "no-such-folder", "--quiet"], "no-such-folder"),
+        (["ingest", ".", "--base-url", "notaurl"], "notaurl"),
+    ],
+)
+def test_what_cannot_be_used_is_named_in_one_line(
+    run: Run, arguments: list[str], named: str
+) -> None:
+    result = run(*arguments)
+    (line,) = result.err.splitlines()
+    assert (result.code, line.startswith("textbook-rag: ")) == (2, True)
+    assert named in line
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("RAG_FUSION", "x"), ("RAG_PORT", "0"), ("RAG_EMBED_PRICES", "{"), ("RAG_OPEN", "perhaps")],
+)
+def test_a_wrong_setting_is_named_as_it_is_set(run: Run, name: str, value: str) -> None:
+    result = run("books", **{name: value})
+    (line,) = result.err.splitlines()
+    assert (result.code, line.startswith(f"textbook-rag: {name}: ")) == (2, True)
+
+
+def test_a_taken_port_is_one_line(run: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = run("serve", "--port", str(port))
+    (line,) = result.err.splitlines()
+    assert result.code == 2
+    assert f"127.0.0.1:{port} (Address already in use" in line
+
+
+def test_a_book_without_an_address_is_warned_of(run: Run, tiny: Path) -> None:
+    assert "no --base-url" in run("ingest", tiny).err
+    assert "no --base-url" in run("ingest", tiny).err
+    assert "no --base-url" not in run("ingest", tiny, "--base-url", "https://tiny.example").err
+
+
+@pytest.mark.parametrize(("typed", "kept"), [("n\n", True), ("\n", True), ("y\n", False)])
+def test_remove_asks_on_a_terminal(
+    run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch, typed: str, kept: bool
+) -> None:
+    ingest(run, tiny)
+    terminal = io.StringIO(typed)
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    removed = run("remove", "tiny")
+    assert (removed.code == 1) == kept
+    assert (run("books", "--json").out != "[]\n") == kept
+    if kept:
+        assert run("remove", "tiny", "--yes").code == 0
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion_names_every_command(run: Run, shell: str) -> None:
+    script = run("completion", shell).out
+    assert all(command in script for command in ("ingest", "rollback", "completion"))

@@ -54,7 +54,7 @@ def test_a_refused_key_is_one_line_and_leaves_nothing(run: Run) -> None:
         assert result.code == 2
         assert "CO_API_KEY" in result.err.splitlines()[-1]
         assert "wrong" not in result.err
-        assert run("books", "--json").out == ""
+        assert run("books", "--json").out == "[]\n"
         assert run("ingest", "tiny", **environment(double)).code == 0
 
 

@@ -67,6 +67,7 @@ def test_every_command_explains_itself(command: tuple[str, argparse.ArgumentPars
     assert name in help_text
     for action in its_parser._actions:
         assert all(option in help_text for option in action.option_strings)
+        assert action.help or isinstance(action, argparse._SubParsersAction), action
 
 
 ERROR_CLASSES = [

@@ -1,0 +1,101 @@
+"""Options that several commands have, and the types of their values."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from app.domain.book_id import BookId
+from app.domain.document import BlockKind, Site
+from app.domain.errors import InputError
+from app.domain.retrieval.query import SearchMode
+from app.domain.urls import checked_base_url
+
+
+def source_arguments(command: argparse.ArgumentParser, name: str) -> None:
+    command.add_argument("path", type=Path, metavar=name, help="a book's folder, or one file")
+    command.add_argument("--site", type=Site, choices=Site, help="detected from the folder")
+    command.add_argument(
+        "--base-url",
+        type=checked_base_url,
+        default="",
+        metavar="URL",
+        help="where the site is served",
+    )
+    command.add_argument(
+        "--include-orphans",
+        action="store_true",
+        help="read files outside the table of contents, too",
+    )
+    command.add_argument(
+        "--skip-refused",
+        action="store_true",
+        help="leave out a file that holds more than the reading budget, with a warning; else stop",
+    )
+    json_option(command)
+
+
+def question_arguments(command: argparse.ArgumentParser) -> None:
+    command.add_argument("question", metavar="QUESTION", help="in any language")
+    command.add_argument(
+        "--book",
+        type=BookId,
+        metavar="ID",
+        action="append",
+        default=[],
+        help="ask this book only; repeatable",
+    )
+    command.add_argument("--k", type=positive, default=5, help="chunks to retrieve")
+    json_option(command)
+
+
+def port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:6]) <= 65_535:
+        message = f"{text!r} is no port: a number from 1 to 65535"
+        raise InputError(message)
+    return int(text)
+
+
+def json_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print JSON on stdout")
+
+
+def exclude_kinds_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--exclude-kinds",
+        type=kinds,
+        default=frozenset(),
+        metavar="KIND,...",
+        help="leave out blocks of these kinds, such as exercise",
+    )
+
+
+def mode_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--mode",
+        type=SearchMode,
+        default=SearchMode.HYBRID,
+        choices=SearchMode,
+        help="by vectors (dense), by BM25 (sparse), by both (hybrid)",
+    )
+
+
+def positive(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 100:
+        message = "must be between 1 and 100"
+        raise argparse.ArgumentTypeError(message)
+    return value
+
+
+def kinds(text: str) -> frozenset[BlockKind]:
+    try:
+        # Short names of the specification are accepted too.
+        return frozenset(
+            BlockKind.GLOSSARY_ENTRY if name == "glossary" else BlockKind(name)
+            for name in (part.strip() for part in text.split(","))
+            if name
+        )
+    except ValueError:
+        message = f"unknown kind in {text!r}; kinds are {', '.join(BlockKind)}"
+        raise argparse.ArgumentTypeError(message) from None
