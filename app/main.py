@@ -21,6 +21,7 @@ from starlette.routing import BaseRoute
 
 from app.api import admin_pages, feedback, metrics, problems, routes, security
 from app.api.answer_runs import AnswerRuns
+from app.api.docs import docs_routes
 from app.api.doors import mount
 from app.api.limits import Capacity, RateLimit, Shares, daily
 from app.api.pages import BOOK_LIST_ROUTES
@@ -74,7 +75,7 @@ def create_app(
         version=metadata.version("textbook-rag"),
         description=_DESCRIPTION,
         openapi_tags=_TAGS,
-        docs_url=security.API_DOCS_PATH,
+        docs_url=None,  # `docs_routes` serves it with its files
         redoc_url=None,
         openapi_url="/v1/openapi.json",
         lifespan=lifespan,
@@ -90,6 +91,7 @@ def create_app(
     app.include_router(metrics.router)
     app.include_router(feedback.router)
     app.include_router(admin_pages.router)
+    app.router.routes.extend(docs_routes())
     app.router.routes.extend(widget_routes())
     app.router.routes.extend(site)
     _extend_description(app)

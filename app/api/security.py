@@ -37,11 +37,10 @@ _PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-# FastAPI's documentation page loads Swagger UI from a CDN and has an inline script.
+# Swagger UI sets styles of elements.
 _SWAGGER_POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline' https://cdn.jsdelivr.net; "
-    "style-src 'unsafe-inline' https://cdn.jsdelivr.net; connect-src 'self'; "
-    "img-src 'self' data: https://fastapi.tiangolo.com; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'"
 )
 _FIXED_HEADERS = {
     "Cache-Control": "no-cache",  # the widget's files may change with any restart

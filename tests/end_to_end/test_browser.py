@@ -242,3 +242,14 @@ def test_on_a_narrow_screen_the_box_makes_way_for_the_paragraph(
     expect(page.get_by_role("dialog", name="Ask this book")).to_be_hidden()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     context.close()
+
+
+def test_the_description_of_the_api_needs_no_other_server(page: Page, site: str) -> None:
+    asked: list[str] = []
+    refused: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: refused.append(message.text))
+    page.goto(f"{site}/v1/docs")
+    expect(page.get_by_text("/v1/chat", exact=True).first).to_be_visible()
+    assert [url for url in asked if not url.startswith((site, "data:"))] == []
+    assert [text for text in refused if "Content Security Policy" in text] == []
