@@ -26,15 +26,26 @@ _POINTS_ON = re.compile(
     r"|da seguinte forma|come segue)\.$",
     re.IGNORECASE,
 )
+_NOUNS = (
+    r"reason|way|step|kind|type|part|stage|phase|cause|purpose|advantage|disadvantage|benefit"
+    r"|problem|method|form|case|principle|rule|thing|question|property|condition|categorie|group"
+    r"|factor|point|option|possibilitie|razone|paso|tipo|forma|gründe?|schritte?|arten"
+    r"|raison|étape|façon|motiv[io]|pass[io]|tip[io]"
+)
 _COUNTS = re.compile(
     r"\b(?P<count>two|three|four|five|six|[2-6]|dos|tres|cuatro|zwei|drei|vier|deux|trois|quatre"
     r"|due|tre|quattro|dois|três|quatro)(?: \w+)? "
-    r"(?:reason|way|step|kind|type|part|stage|phase|cause|purpose|advantage|disadvantage|benefit"
-    r"|problem|method|form|case|principle|rule|thing|question|property|condition|categorie|group"
-    r"|factor|point|option|possibilitie|razone|paso|tipo|forma|gründe?|schritte?|arten"
-    r"|raison|étape|façon|motiv[io]|pass[io]|tip[io])s?\.$",
+    rf"(?:{_NOUNS})s?\.$",
     re.IGNORECASE,
 )
+# Most sentences announce nothing, which these tell sooner than the patterns above.
+_STOPS = frozenset(".!?)]\"'")
+"""`_HANGS` finds nothing that ends so."""
+_NOUN = re.compile(rf" (?:{_NOUNS})s?\.$", re.IGNORECASE)
+_LONGEST_NOUN = 20
+"""Characters that `_NOUN` finds, at most."""
+_POINTERS = "follow,shown,like ,in this ,sigue,siguiente,folgt,suit,forma,segue".split(",")
+"""One of them is in every text that `_POINTS_ON` finds."""
 _NUMBERS = {
     word: count
     for count, each in enumerate(
@@ -49,6 +60,21 @@ _NUMBERS = {
     )
     for word in each.split()
 }
+
+
+def _hangs(end: str) -> bool:
+    return end[-1:] not in _STOPS and bool(_HANGS.search(end))
+
+
+def _counted(end: str) -> re.Match[str] | None:
+    return _COUNTS.search(end) if _NOUN.search(end[-_LONGEST_NOUN:]) else None
+
+
+def _points_on(end: str) -> bool:
+    if end[-1:] != ".":
+        return False
+    lower = end.lower()
+    return any(one in lower for one in _POINTERS) and bool(_POINTS_ON.search(end))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +117,13 @@ class Announcements:
         return self._announced_by_sentence(at, text[-_END:])
 
     def _announced_by_sentence(self, at: int, end: str) -> list[int] | None:
-        block = self._list_after(at) or self._passage_after(self.units[at])
-        if _HANGS.search(end):
-            return block or self._sentences_after(at, 1) or None
-        counted = _COUNTS.search(end)
-        if not counted and not _POINTS_ON.search(end):
+        hangs = _hangs(end)
+        counted = None if hangs else _counted(end)
+        if not hangs and not counted and not _points_on(end):
             return []
+        block = self._list_after(at) or self._passage_after(self.units[at])
+        if hangs:
+            return block or self._sentences_after(at, 1) or None
         if block and self.units[block[0]].kind in BLOCKS:
             return block
         count = _NUMBERS.get(counted["count"].lower(), 1) if counted else 1
