@@ -23,7 +23,7 @@ from app.api import admin_pages, feedback, metrics, problems, routes, security
 from app.api.answer_runs import AnswerRuns
 from app.api.docs import docs_routes
 from app.api.doors import mount
-from app.api.limits import Capacity, RateLimit, Shares, daily
+from app.api.limits import Capacity, Pace, RateLimit, Shares, daily
 from app.api.pages import BOOK_LIST_ROUTES
 from app.api.quotas import quotas
 from app.api.readers import Pseudonyms
@@ -67,8 +67,7 @@ def create_app(
             async with open_application(settings) as rag:
                 app.state.application = rag
                 _set_state(app, settings)
-                async with app.state.open_doors():
-                    yield
+                yield
 
     app = FastAPI(
         title="textbook-rag",
@@ -87,7 +86,7 @@ def create_app(
     app.state.metrics = metrics.Metrics()
     security.install(app, settings, app.state.keys, app.state.metrics)
     app.include_router(routes.router)
-    app.state.open_doors = mount.doors(app, settings)
+    mount.doors(app, settings)
     app.include_router(metrics.router)
     app.include_router(feedback.router)
     app.include_router(admin_pages.router)
@@ -105,7 +104,7 @@ def _set_state(app: FastAPI, settings: Settings) -> None:
     app.state.pseudonyms = Pseudonyms()
     app.state.quotas = quotas(settings)
     app.state.capacity = Capacity(
-        Shares(settings.answers_at_once), Shares(settings.searches_at_once)
+        Shares(settings.answers_at_once), Shares(settings.searches_at_once, Pace())
     )
 
 

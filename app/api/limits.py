@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -208,21 +209,63 @@ RETRY_SECONDS = 1.0
 """Retry-After for an overload: a search takes less."""
 
 
+LONGEST_WAIT = 1.5
+"""Seconds of CPU time that may be ahead of a request; beyond that it is refused at once."""
+LEAST_SLOTS = 8
+_LONGEST_SAMPLE = 0.2
+"""Seconds; the first questions load models."""
+_NEW_SAMPLE = 0.05
+"""Share of the newest request in the average."""
+
+
+@dataclass(slots=True)
+class Pace:
+    """How much CPU time a request takes, as a moving average over those that ended.
+
+    Python uses one core, so requests that run at once wait for each other's CPU time, though not
+    for each other's calls to a provider.
+    """
+
+    cpu: Callable[[], float] = time.process_time
+    """Returns the CPU time of the process in seconds."""
+    each: float = field(default=0.0, init=False)
+    """Seconds of CPU time a request; 0 before the first one."""
+    _mark: float = field(default=0.0, init=False)
+
+    @property
+    def slots(self) -> int:
+        """As many requests as LONGEST_WAIT has room for, at least LEAST_SLOTS."""
+        return max(LEAST_SLOTS, int(LONGEST_WAIT / self.each)) if self.each else sys.maxsize
+
+    def begin(self) -> None:
+        """A request begins when none was running."""
+        self._mark = self.cpu()
+
+    def end(self) -> None:
+        """A request has ended."""
+        now = self.cpu()
+        sample, self._mark = min(now - self._mark, _LONGEST_SAMPLE), now
+        self.each += (sample - self.each) * _NEW_SAMPLE if self.each else sample
+
+
 @dataclass(slots=True)
 class Shares:
-    """`total` slots. A client gets another slot only if it holds fewer than are free.
+    """`total` slots, or fewer as long as requests are slow.
 
+    A client gets another slot only if it holds fewer than are free.
     So one client holds at most half of the slots, two hold a third each, and a new client finds
     one. They run out only with about as many clients as slots. See Choudhury and Hahne, "Dynamic
     queue length thresholds for shared-memory packet switches", 1998.
     """
 
     total: int
+    pace: Pace | None = None
     _held: Counter[str] = field(default_factory=Counter, init=False)
 
     @property
     def free(self) -> int:
-        return self.total - self._held.total()
+        total = min(self.total, self.pace.slots) if self.pace else self.total
+        return total - self._held.total()
 
     def take(self, client: str, *, shared: bool = True) -> bool:
         """Return whether the client got a slot, which it must `release`.
@@ -231,6 +274,8 @@ class Shares:
         """
         if self.free <= (self._held.get(client, 0) if shared else 0):
             return False
+        if self.pace and not self._held:
+            self.pace.begin()
         self._held[client] += 1
         return True
 
@@ -238,6 +283,8 @@ class Shares:
         self._held[client] -= 1
         if not self._held[client]:
             del self._held[client]
+        if self.pace:
+            self.pace.end()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ that the server opens.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any, TypeAlias
@@ -20,6 +21,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from pydantic import ValidationError
+from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
 from app.api.doors.book_tools import INSTRUCTIONS, TOOLS, Admission
@@ -33,7 +35,7 @@ from app.bootstrap.application import Application
 from app.domain.book_id import BookId
 from app.domain.errors import TooManyRequests
 
-PATH = "/v1/mcp"
+logging.getLogger("mcp").setLevel(logging.WARNING)  # it tells of each request
 
 Context: TypeAlias = ServerRequestContext[dict[str, Any], Request]
 Caller: TypeAlias = Callable[[Context], tuple[Application, Admission, str]]
@@ -159,7 +161,7 @@ async def serve_stdio(rag: Application) -> None:
 
 
 class McpEndpoint:
-    """The ASGI application of `POST /v1/mcp`; it answers inside `running`.
+    """The ASGI application of `POST /v1/mcp`.
 
     A call ends when its client leaves. A page of another origin is refused unless it has a key or
     its origin is allowed: a browser would let it call a server of the reader's own machine.
@@ -168,15 +170,7 @@ class McpEndpoint:
     def __init__(self, origins: str) -> None:
         """`origins` are those of `RAG_ALLOWED_ORIGINS`."""
         self._origins = frozenset(allowed_origins(origins))
-        self._manager: StreamableHTTPSessionManager | None = None
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        # A manager runs once only; an application may start again.
-        server = tool_server(_visitor)
-        self._manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
-        async with self._manager.run():
-            yield
+        self._server = tool_server(_visitor)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -185,10 +179,15 @@ class McpEndpoint:
             refused = problem_response(403, "origin_not_allowed", detail, request_id(request))
             await refused(scope, receive, send)
             return
-        assert self._manager is not None, "outside of `running`"  # noqa: S101
-        body = await request.body()
-        work = self._manager.handle_request(scope, _once(body), send)
-        await unless_disconnected(receive, work)
+        work = self._answer(scope, await request.body(), send)
+        with suppress(ClientDisconnect):  # also what comes after a whole response
+            await unless_disconnected(receive, work)
+
+    async def _answer(self, scope: Scope, body: bytes, send: Send) -> None:
+        # One for each request, which thus ends with it; there is nothing to keep between two.
+        manager = StreamableHTTPSessionManager(self._server, json_response=True, stateless=True)
+        async with manager.run():
+            await manager.handle_request(scope, _once(body), send)
 
     def _is_welcome(self, request: Request) -> bool:
         origin = request.headers.get("origin")

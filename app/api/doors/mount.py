@@ -2,35 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
+import asyncio
 from importlib.util import find_spec
 
 from fastapi import FastAPI
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.api.doors import ai_sdk, llms_text, openai
 from app.api.doors.openai_errors import OpenAIErrors
 from app.settings import Settings
 
+MCP_PATH = "/v1/mcp"
 
-def doors(app: FastAPI, settings: Settings) -> Callable[[], AbstractAsyncContextManager[None]]:
+
+def doors(app: FastAPI, settings: Settings) -> None:
     """Add the routes of all doors; to be called after `security.install`.
 
-    Those of the Model Context Protocol are added if its package is installed. They answer inside
-    the context returned, which is for the application's lifespan.
+    That of the Model Context Protocol is added if its package is installed.
     """
     app.include_router(openai.router)
     app.include_router(ai_sdk.router)
     app.include_router(llms_text.router)
     app.add_middleware(OpenAIErrors)
-    return _mcp(app, settings) if find_spec("mcp") else nullcontext
+    if find_spec("mcp"):
+        endpoint = _McpWhenAsked(settings.allowed_origins)
+        app.router.routes.append(Route(MCP_PATH, endpoint, methods=["POST"]))
 
 
-def _mcp(app: FastAPI, settings: Settings) -> Callable[[], AbstractAsyncContextManager[None]]:
-    # An optional extra, whose import takes a third of a second.
-    from app.api.doors.mcp import PATH, McpEndpoint  # noqa: PLC0415
+class _McpWhenAsked:
+    """Imports the optional package with the first request: that takes a third of a second."""
 
-    endpoint = McpEndpoint(settings.allowed_origins)
-    app.router.routes.append(Route(PATH, endpoint, methods=["POST"]))
-    return endpoint.running
+    def __init__(self, origins: str) -> None:
+        self._origins = origins
+        self._endpoint: ASGIApp | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._endpoint is None:
+            self._endpoint = await asyncio.to_thread(self._made)
+        await self._endpoint(scope, receive, send)
+
+    def _made(self) -> ASGIApp:
+        from app.api.doors.mcp import McpEndpoint  # noqa: PLC0415
+
+        return McpEndpoint(self._origins)

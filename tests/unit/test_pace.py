@@ -1,0 +1,68 @@
+"""Fewer requests run at once the longer they take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.api.limits import LEAST_SLOTS, LONGEST_WAIT, Pace, Shares
+
+
+@dataclass
+class Cpu:
+    seconds: float = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def served(shares: Shares, cpu: Cpu, seconds: float, count: int = 200) -> None:
+    for _ in range(count):
+        assert shares.take("a")
+        cpu.seconds += seconds
+        shares.release("a")
+
+
+def slots(shares: Shares) -> int:
+    clients = 0
+    while shares.take(f"client {clients}"):
+        clients += 1
+    for number in range(clients):
+        shares.release(f"client {number}")
+    return clients
+
+
+def test_slow_requests_get_as_many_slots_as_fit_into_the_longest_wait() -> None:
+    cpu = Cpu()
+    shares = Shares(64, Pace(cpu))
+    assert slots(shares) == 64
+    served(shares, cpu, 0.005)
+    assert slots(shares) == 64
+    served(shares, cpu, 0.05)
+    assert abs(shares.free - LONGEST_WAIT / 0.05) <= 2
+    served(shares, cpu, 1.0)
+    assert shares.free == LEAST_SLOTS
+    served(shares, cpu, 0.005)
+    assert slots(shares) == 64
+
+
+def test_cpu_time_between_requests_is_nobodys() -> None:
+    cpu = Cpu()
+    shares = Shares(64, Pace(cpu))
+    for _ in range(200):
+        cpu.seconds += 5
+        served(shares, cpu, 0.001, 1)
+    assert shares.pace is not None
+    assert shares.pace.each < 0.002
+
+
+def test_requests_that_run_at_once_share_what_was_used() -> None:
+    cpu = Cpu()
+    shares = Shares(64, Pace(cpu))
+    for _ in range(50):
+        for client in "abcd":
+            assert shares.take(client)
+        for client in "abcd":
+            cpu.seconds += 0.01
+            shares.release(client)
+    assert shares.pace is not None
+    assert 0.008 < shares.pace.each < 0.012
