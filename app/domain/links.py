@@ -175,6 +175,9 @@ class _Page:
     def of(cls, document: Document) -> _Page:
         page = cls(document.blocks)
         numbers = _WordNumbers()
+        if not any(block.text == document.title for block in document.blocks[:1]):
+            # The page shows its title above the first block.
+            page.words.extend(map(numbers.__getitem__, _WORD.findall(document.title)))
         for block in document.blocks:
             page.first_runs.append(len(page.starts))
             for text in clean_runs(block):
@@ -315,7 +318,7 @@ def _are_adjacent(text: str, run: _Run, after: _Run, inside: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """The folded words of a page, for links to quotes."""
+    """The folded words of a page, headings included, for links to quotes."""
 
     words: str
     """Each word has its own blanks; " | " separates blocks, which no text fragment may cross."""
@@ -349,9 +352,11 @@ class PageText:
 
     def _unique_run(self, quote: str) -> str:
         stretches = _PUNCTUATION.split(quote)
-        for size in _USUAL_WORDS:
+        for size in (*_USUAL_WORDS, *_FEW_WORDS):
             for stretch in stretches:
                 spans = [match.span() for match in _WORD.finditer(stretch)]
+                if size in _FEW_WORDS and size != len(spans):
+                    continue  # a few words in the middle of a sentence say nothing
                 for first, last in zip(spans, spans[size - 1 :], strict=False):
                     run = stretch[first[0] : last[1]]
                     if self.words.count(_folded_words(run)) == 1:

@@ -13,6 +13,7 @@ from cachetools import LRUCache
 from app.domain.answer import Answer, AnswerEvent, Citation, CitationFound, Finished
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Passage
+from app.domain.document import BlockKind
 from app.domain.errors import RagError
 from app.domain.links import PageText
 from app.domain.retrieval.query import SearchFilter
@@ -66,9 +67,17 @@ class LinkQuotes:
         return page
 
     async def _blocks(self, manifest: BookManifest, file: str) -> Sequence[str]:
-        """The distinct texts of a page."""
+        """The distinct texts of a page and its headings: a browser goes to the first that has the
+        words.
+        """
         chunks = await self.index.matching(SearchFilter(books=(manifest.book,), files=(file,)))
-        return [one.text for one in _distinct(p for chunk in chunks for p in chunk.passages)]
+        passages = [p for chunk in chunks for p in chunk.passages]
+        paths = (
+            one.heading_path[: end + 1] for one in passages for end in range(len(one.heading_path))
+        )
+        headings = [path[-1] for path in dict.fromkeys(paths)]
+        texts = (one.text for one in _distinct(passages) if one.kind is not BlockKind.HEADING)
+        return [*headings, *texts]
 
 
 def _distinct(passages: Iterable[Passage]) -> Iterable[Passage]:

@@ -120,6 +120,12 @@ def test_the_marks_between_a_quote_and_what_follows_are_quoted() -> None:
     assert directive(links[2]) == ("Fixed:", "(Back")
 
 
+def test_a_quote_is_not_of_words_that_the_pages_title_has() -> None:
+    source = "---\ntitle: Owls hunt at night\n---\n\nOwls hunt at night in the woods.\n"
+    page = read_text(source, site=Site.DOCUSAURUS, file="p.mdx")
+    assert directive(page_links(page)[0])[0] == "hunt at night in"
+
+
 def test_a_heading_needs_its_anchor_only() -> None:
     page = read_text("# Title\n\n## Part\n\nText of it.\n", site=Site.MDBOOK)
     assert page_links(page)[:2] == ["#title", "#part"]
@@ -183,6 +189,7 @@ def test_a_long_page_is_linked_in_memory_in_proportion_to_its_words(pattern: str
 PAGE = PageText.of(
     [
         "Owls hunt at night. Owls sleep by day, as bats do. See below.",
+        "- Beak\n- Wings",
         "Some say: owls sleep by day, and bats fly at night. Owls sleep by day.",
         "A state-of-the-art owl box & a mouse trap \u2014 both for sale.",
         "Écoutez le chant clair du grand-duc.",
@@ -202,7 +209,9 @@ BLOCK = "https://book.example/owls#hunt:~:text=Owls%20hunt%20at%20night"
         ("Écoutez le chant clair du grand-duc.", "%C3%89coutez%20le%20chant%20clair"),
         ("size_of is 3.14 bytes, of course.", "size_of%20is%203.14%20bytes"),
         ("Owls sleep by day.", "Owls%20hunt%20at%20night"),
-        ("See below.", "Owls%20hunt%20at%20night"),
+        ("See below.", "See%20below"),
+        ("Wings", "Wings"),
+        ("owls", "Owls%20hunt%20at%20night"),
         ("This is not on the page at all.", "Owls%20hunt%20at%20night"),
     ],
     ids=[
@@ -213,7 +222,9 @@ BLOCK = "https://book.example/owls#hunt:~:text=Owls%20hunt%20at%20night"
         "accents",
         "words as the browser bounds them",
         "repeated on the page",
-        "too short",
+        "few words",
+        "an item of a list",
+        "few words, repeated",
         "not there",
     ],
 )

@@ -26,6 +26,15 @@ def test_link_of_a_citation_and_of_the_end_is_that_of_its_quote() -> None:
     )
 
 
+def test_a_quote_is_not_of_words_that_a_heading_has() -> None:
+    owls = replace(OWLS, heading_path=("Birds", "They hunt mice and voles at night"))
+    answer = asyncio.run(World((owls,)).answering().answer(AskRequest(QUESTION)))
+    links = {one.quote: one.url for one in answer.citations}
+    assert links["They hunt mice and voles at night without a sound."] == (
+        f"{OWLS.url}:~:text=voles%20at%20night%20without"
+    )
+
+
 class BrokenIndex(FakeIndex):
     async def search(
         self,
