@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from fastapi import FastAPI
 from starlette.routing import BaseRoute
 
-from app.api import admin_pages, feedback, metrics, problems, routes, security
+from app.api import admin_pages, admin_routes, feedback, metrics, problems, routes, security
 from app.api.answer_runs import AnswerRuns
 from app.api.docs import docs_routes
 from app.api.doors import mount
@@ -31,6 +31,7 @@ from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
 from app.bootstrap.keys import site_keys
 from app.bootstrap.logs import logging_to
+from app.services.ingest_jobs import IngestJobs
 from app.settings import Settings
 
 OpenApplication: TypeAlias = Callable[[Settings], AbstractAsyncContextManager[Application]]
@@ -43,6 +44,7 @@ _TAGS = [
     {"name": "answers", "description": "Ask and search."},
     {"name": "books", "description": "What is in the index."},
     {"name": "doors", "description": "The same answers in the protocols of others."},
+    {"name": "admin", "description": "Bring books up to date, with a secret key."},
     {"name": "operation", "description": "For the operator's monitoring."},
 ]
 
@@ -67,7 +69,10 @@ def create_app(
             async with open_application(settings) as rag:
                 app.state.application = rag
                 _set_state(app, settings)
-                yield
+                try:
+                    yield
+                finally:
+                    await app.state.ingest_jobs.close()
 
     app = FastAPI(
         title="textbook-rag",
@@ -91,6 +96,7 @@ def create_app(
     app.include_router(feedback.router)
     app.include_router(admin_pages.router)
     app.router.routes.extend(docs_routes())
+    app.include_router(admin_routes.router)
     app.router.routes.extend(widget_routes())
     app.router.routes.extend(site)
     _extend_description(app)
@@ -101,6 +107,7 @@ def _set_state(app: FastAPI, settings: Settings) -> None:
     app.state.answer_runs = AnswerRuns()
     app.state.rate_limit = RateLimit(settings.questions_per_minute, settings.questions_burst)
     app.state.daily_limit = daily(settings.questions_per_day)
+    app.state.ingest_jobs = IngestJobs()
     app.state.pseudonyms = Pseudonyms()
     app.state.quotas = quotas(settings)
     app.state.capacity = Capacity(

@@ -80,6 +80,12 @@ class Settings(BaseSettings):
     budget_month: float | None = Field(None, ge=0)
     """The same for a month."""
 
+    book_folders: dict[str, Path] = {}
+    """Folders of books that the admin API may ingest, by id, as JSON; uploads need none."""
+    upload_mb: int = Field(64, ge=1)
+    """Largest archive that the admin API takes, in MiB."""
+    unpacked_mb: int = Field(512, ge=1)
+    """Largest content of such an archive, in MiB."""
     question_log: bool = False
     """Whether answered questions are logged for the owner, without personal data; only then
     readers can give feedback."""

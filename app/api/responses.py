@@ -322,15 +322,8 @@ class BooksBody(Body):
     ] = False
 
     @classmethod
-    def of(
-        cls,
-        books: Iterable[BookManifest],
-        damaged: Mapping[BookId, Damage],
-        *,
-        feedback: bool = False,
-    ) -> BooksBody:
+    def of(cls, books: Iterable[BookManifest], damaged: Mapping[BookId, Damage]) -> BooksBody:
         return cls(
-            feedback=feedback,
             books=[BookBody.of(manifest, damaged) for manifest in books],
             quarantined=[book for book, damage in damaged.items() if not damage.answers],
         )

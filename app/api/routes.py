@@ -175,11 +175,12 @@ async def books(request: Request, rag: Rag) -> BooksBody:
     """The books that may be asked with the key."""
     asked = books_for(request, None)
     found, damaged = await rag.index.books(), await rag.index.damaged()
-    return BooksBody.of(
+    body = BooksBody.of(
         [one for one in found if not asked or one.book in asked],
         {book: damage for book, damage in damaged.items() if not asked or book in asked},
-        feedback=rag.question_log is not None,
     )
+    body.feedback = rag.question_log is not None
+    return body
 
 
 @router.get(

@@ -1,0 +1,151 @@
+"""Unpacks uploaded archives: zip, and tar with or without gzip, bzip2 or xz."""
+
+from __future__ import annotations
+
+import lzma
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Generator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from app.domain.errors import InputError, StorageError
+
+MAX_FILES = 20_000
+MAX_NAME_CHARS = 400
+_BLOCK = 2**20
+_MAX_TAR_HEADER = 2**20
+"""Of a long name or of pax fields, which tarfile reads into memory whole."""
+_MAX_PADDING = 2**24
+"""Bytes after the last file of a tar archive."""
+_TAR_HEADERS = frozenset(
+    {
+        tarfile.XHDTYPE,
+        tarfile.XGLTYPE,
+        tarfile.SOLARIS_XHDTYPE,
+        tarfile.GNUTYPE_LONGNAME,
+        tarfile.GNUTYPE_LONGLINK,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    name: str
+    is_file: bool
+    open: IO[bytes] | None
+
+
+class _BoundedHeader(tarfile.TarInfo):
+    def _proc_member(self, tarfile_: tarfile.TarFile) -> tarfile.TarInfo:
+        if self.type in _TAR_HEADERS and self.size > _MAX_TAR_HEADER:
+            message = "a header is too large"
+            raise tarfile.HeaderError(message)
+        return super()._proc_member(tarfile_)  # type: ignore[misc, no-any-return]
+
+
+def unpack(archive: Path, folder: Path, max_bytes: int) -> Path:
+    """Unpack into the empty folder; return the book's folder: the only one at the top, if the
+    archive holds nothing else, or `folder`.
+
+    InputError if the file is no archive, if it holds a link, a device or a name that leads outside,
+    twice the same name, more than MAX_FILES files, or more than `max_bytes` when unpacked, whatever
+    its headers say. StorageError if the disk fails.
+    """
+    left, count = max_bytes, 0
+    try:
+        with closing(_members(archive)) as members:
+            for member in members:
+                count += 1
+                if count > MAX_FILES:
+                    raise _refused(f"it holds more than {MAX_FILES:,} files")
+                path = folder / _inside(member.name)
+                if member.is_file and member.open is not None:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    with member.open as source:
+                        left = _copy(source, path, left, max_bytes)
+                else:
+                    path.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+        raise _refused(f"it holds {Path(str(error.filename)).name!r} twice") from error
+    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError) as error:
+        raise _refused(f"it is damaged ({error})") from error
+    except OSError as error:
+        if error.errno is None:  # of bz2 and gzip
+            raise _refused(f"it is damaged ({error})") from error
+        message = f"the archive cannot be unpacked: {error.strerror}"
+        raise StorageError(message) from error
+    except (NotImplementedError, RuntimeError, ValueError) as error:
+        raise _refused(str(error)) from error
+    top = list(folder.iterdir())
+    if not top:
+        raise _refused("it holds no file")
+    return top[0] if len(top) == 1 and top[0].is_dir() else folder
+
+
+def _members(archive: Path) -> Generator[_Member, None, None]:
+    return _of_zip(archive) if zipfile.is_zipfile(archive) else _of_tar(archive)
+
+
+def _of_zip(archive: Path) -> Generator[_Member, None, None]:
+    with zipfile.ZipFile(archive) as file:
+        for info in file.infolist():
+            mode = info.external_attr >> 16
+            kind = stat.S_IFMT(mode)
+            if kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
+                raise _refused(f"{info.filename[:80]!r} is a link or a device")
+            if info.flag_bits & 1:
+                raise _refused("it is encrypted")
+            is_file = not info.is_dir()
+            yield _Member(info.filename, is_file, file.open(info) if is_file else None)
+
+
+def _of_tar(archive: Path) -> Generator[_Member, None, None]:
+    try:
+        file = tarfile.open(archive, "r:*", tarinfo=_BoundedHeader)  # noqa: SIM115 - closed below
+    except (tarfile.ReadError, tarfile.CompressionError) as error:
+        raise _refused("it is neither a zip nor a tar archive") from error
+    with file:
+        for info in file:
+            if not (info.isreg() or info.isdir()) or info.issparse():
+                raise _refused(f"{info.name[:80]!r} is a link or a device")
+            yield _Member(info.name, info.isreg(), file.extractfile(info))
+        # The checksum of a compressed archive stands at its end.
+        for _ in range(_MAX_PADDING // _BLOCK):
+            if file.fileobj is None or not file.fileobj.read(_BLOCK):
+                return
+        raise _refused("it goes on after its last file")
+
+
+def _inside(name: str) -> PurePosixPath:
+    path = PurePosixPath(name)
+    bad = (
+        path.is_absolute()
+        or ".." in path.parts
+        or "\\" in name
+        or len(name) > MAX_NAME_CHARS
+        or any(ord(char) < 32 for char in name)
+        or any(len(part.encode(errors="surrogateescape")) > 255 for part in path.parts)
+    )
+    if bad:
+        raise _refused(f"the name {name[:80]!r} leads outside or is not portable")
+    return path
+
+
+def _copy(source: IO[bytes], path: Path, left: int, max_bytes: int) -> int:
+    """Return how many more bytes may be unpacked."""
+    with path.open("xb") as target:
+        while block := source.read(_BLOCK):
+            left -= len(block)
+            if left < 0:
+                raise _refused(f"it holds more than {max_bytes:,} bytes when unpacked")
+            target.write(block)
+    return left
+
+
+def _refused(why: str) -> InputError:
+    return InputError(f"the archive is refused: {why}")

@@ -1,0 +1,221 @@
+"""Books by HTTP for their owner: ingest, its state, rollback, removal, the ledger."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import asdict
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import PlainTextResponse, StreamingResponse
+from pydantic import BaseModel, Field, JsonValue
+
+from app.api import sse
+from app.api.admin_key import AdminKey, allowed
+from app.api.events import frame
+from app.api.keys import BEARER
+from app.api.problems import ErrorEvent, error_event, problem_response, request_id
+from app.api.requests import BookName
+from app.api.responses import BookBody
+from app.api.routes import Rag, problems
+from app.api.uploads import store_body
+from app.bootstrap.ingest_process import Order, ingest_in_process
+from app.domain.book_id import BookId
+from app.domain.document import Site
+from app.domain.errors import InputError
+from app.domain.ledger import to_lines
+from app.domain.urls import checked_base_url
+from app.services.ingest_jobs import IngestJobs, JobState
+
+router = APIRouter(prefix="/v1/admin/books/{book}", tags=["admin"], dependencies=[Depends(BEARER)])
+
+
+class JobBody(BaseModel):
+    book: str
+    state: Annotated[
+        Literal["running", "done", "failed"],
+        Field(description="failed: the index is as it was."),
+    ]
+    started_at: datetime
+    ended_at: datetime | None
+    phase: Annotated[str, Field(description="read, chunk, compare, embed, index, publish.")]
+    done: int
+    total: Annotated[int, Field(description="0: not known.")]
+    unit: str
+    report: Annotated[
+        dict[str, JsonValue] | None, Field(description="As `textbook-rag ingest --json` prints it.")
+    ]
+    error: ErrorEvent | None
+
+    @classmethod
+    def of(cls, state: JobState) -> JobBody:
+        return cls(
+            book=state.book,
+            state=state.state,
+            started_at=state.started_at,
+            ended_at=state.ended_at,
+            phase=state.phase,
+            done=state.done,
+            total=state.total,
+            unit=state.unit,
+            report=asdict(state.report) if state.report else None,
+            error=error_event(state.error) if state.error else None,
+        )
+
+
+async def _jobs(request: Request) -> IngestJobs:
+    jobs: IngestJobs = request.app.state.ingest_jobs
+    return jobs
+
+
+Jobs = Annotated[IngestJobs, Depends(_jobs)]
+Force = Annotated[bool, Query(description="Write a generation even if nothing changed.")]
+SiteKind = Annotated[Site | None, Query(description="Detected from the folder unless given.")]
+BaseUrl = Annotated[
+    str, Query(max_length=2_000, description="Where the book's site is served: for deep links.")
+]
+_ARCHIVE = {"schema": {"type": "string", "format": "binary"}}
+_STREAMS = {
+    "description": "The state; with `Accept: text/event-stream` events `progress` and at last "
+    "`done` or `failed`, each with the state.",
+    "content": {sse.MEDIA_TYPE: {}},
+}
+
+
+@router.post(
+    "/ingest",
+    status_code=202,
+    summary="Bring a book up to date",
+    response_model=JobBody,
+    responses={202: _STREAMS, 200: _STREAMS, **problems(401, 403, 404, 409, 422, 503)},
+    openapi_extra={
+        "requestBody": {
+            "description": "A zip or tar archive of the book's folder, at most `RAG_UPLOAD_MB`; "
+            "empty: the folder of `RAG_BOOK_FOLDERS`.",
+            "required": False,
+            "content": {
+                "application/zip": _ARCHIVE,
+                "application/gzip": _ARCHIVE,
+                "application/octet-stream": _ARCHIVE,
+            },
+        }
+    },
+)
+async def ingest(
+    book: BookName,
+    key: AdminKey,
+    request: Request,
+    rag: Rag,
+    jobs: Jobs,
+    base_url: BaseUrl = "",
+    site: SiteKind = None,
+    force: Force = False,
+) -> Response:
+    """Read the archive, or the configured folder, in a process of its own; readers get the old
+    generation until the new one is published.
+
+    The server runs one ingest at a time (409 `index_busy`). It goes on if the client leaves. An
+    archive with a link, a device or a name that leads outside, or with too many files or bytes, is
+    a 422. A file `textbook-rag-ledger.jsonl` at its top is imported as the ledger of a book that
+    the server does not know yet.
+    """
+    allowed(key, book)
+    jobs.require_free()
+    base_url = checked_base_url(base_url)
+    settings = rag.settings
+    folder = settings.book_folders.get(book)
+    scratch = await asyncio.to_thread(_scratch, settings.home / "uploads")
+    remove = partial(shutil.rmtree, scratch, ignore_errors=True)
+    try:
+        archive = await store_body(request, scratch / "archive", settings.upload_mb * 2**20)
+        if archive is None and folder is None:
+            message = f"no archive was sent, and RAG_BOOK_FOLDERS has no folder of book {book!r}"
+            raise InputError(message)
+        order = Order(book, None if archive else folder, archive, scratch, site, base_url, force)
+        state = jobs.start(book, partial(ingest_in_process, settings, order), remove)
+    except BaseException:
+        remove()
+        raise
+    return _reply(request, jobs, state, 202)
+
+
+@router.get(
+    "/ingest",
+    summary="The state of a book's last ingest",
+    response_model=JobBody,
+    responses={200: _STREAMS, **problems(401, 403, 404, 422, 503)},
+)
+async def state(book: BookName, key: AdminKey, request: Request, jobs: Jobs) -> Response:
+    """Since the server started."""
+    found = jobs.state(allowed(key, book))
+    if found is None:
+        detail = f"no ingest of book {book!r} was asked of this server"
+        return problem_response(404, "ingest_not_found", detail, request_id(request))
+    return _reply(request, jobs, found, 200)
+
+
+@router.post(
+    "/rollback",
+    summary="Go back to the generation before the last ingest",
+    responses=problems(401, 403, 404, 409, 422, 503),
+)
+async def rollback(book: BookName, key: AdminKey, rag: Rag) -> BookBody:
+    """A second rollback goes forward again."""
+    return BookBody.of(await rag.index.rollback(allowed(key, book)))
+
+
+@router.delete(
+    "",
+    summary="Remove a book from the index",
+    status_code=204,
+    responses=problems(401, 403, 404, 409, 422, 503),
+)
+async def remove(book: BookName, key: AdminKey, rag: Rag) -> None:
+    """Its ledger, which the next ingest goes on from, and its logged questions stay."""
+    await rag.index.remove(allowed(key, book))
+
+
+@router.get(
+    "/ledger",
+    summary="A book's paragraph ids",
+    response_class=PlainTextResponse,
+    responses=problems(401, 403, 404, 422, 503),
+)
+async def ledger(book: BookName, key: AdminKey, request: Request, rag: Rag) -> Response:
+    """As `textbook-rag ledger export` writes them, to keep in the book's repository."""
+    found = await rag.ledgers.load(allowed(key, book))
+    if not found.entries:
+        detail = f"there is no ledger of book {book!r}"
+        return problem_response(404, "book_not_found", detail, request_id(request))
+    text = "".join(f"{line}\n" for line in to_lines(found))
+    return PlainTextResponse(text, media_type="application/jsonl")
+
+
+def _scratch(uploads: Path) -> Path:
+    uploads.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(dir=uploads))
+
+
+def _reply(request: Request, jobs: IngestJobs, found: JobState, status: int) -> Response:
+    if sse.MEDIA_TYPE not in request.headers.get("accept", ""):
+        body = JobBody.of(found).model_dump_json()
+        return Response(body, status, media_type="application/json")
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    events = _events(jobs, found.book)
+    return StreamingResponse(events, media_type=sse.MEDIA_TYPE, headers=headers)
+
+
+async def _events(jobs: IngestJobs, book: BookId) -> AsyncGenerator[bytes, None]:
+    number = 0
+    async with aclosing(jobs.follow(book)) as states:
+        async for one in states:
+            number += 1
+            name = "progress" if one.state == "running" else one.state
+            yield frame(name, JobBody.of(one), str(number))

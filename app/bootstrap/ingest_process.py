@@ -1,0 +1,171 @@
+"""An ingest in a process of its own: readers do not wait for its processor time.
+
+The parent sends settings and request on stdin, pickled; the child writes a JSON object a line to
+stdout: progress, at the end the report or the error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from app.adapters.archives import unpack
+from app.bootstrap.books import strategy_of
+from app.domain import errors
+from app.domain.book_id import BookId
+from app.domain.document import Site
+from app.domain.errors import InputError, RagError, StorageError
+from app.domain.ledger import from_lines
+from app.services.ingest import IngestReport, IngestRequest
+from app.services.ingest_jobs import Report
+from app.settings import Settings
+
+_EVERY_SECONDS = 0.2
+_LONGEST_LINE = 2**24
+
+
+LEDGER_FILE = "textbook-rag-ledger.jsonl"
+"""At the top of an archive: imported if there is no ledger of the book yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A book to ingest, from a folder or from an archive, which is unpacked below `scratch`."""
+
+    book: BookId
+    folder: Path | None
+    archive: Path | None
+    scratch: Path
+    site: Site | None
+    base_url: str
+    force: bool
+
+
+async def ingest_in_process(settings: Settings, order: Order, report: Report) -> IngestReport:
+    """Run the ingest; when cancelled, kill it, which leaves the index as it was.
+
+    Raises the child's RagError, StorageError if it ended without a result.
+    """
+    child = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "app.bootstrap.ingest_process",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        limit=_LONGEST_LINE,
+        # The package is imported from where this process has it.
+        cwd=Path(__file__).parents[2],
+    )
+    try:
+        if child.stdin is None or child.stdout is None:
+            message = "the ingest's process has no pipes"
+            raise StorageError(message)
+        child.stdin.write(pickle.dumps((settings, order)))
+        child.stdin.close()
+        async for line in child.stdout:
+            told = json.loads(line)
+            if "phase" in told:
+                report(told["phase"], told["done"], told["total"], told["unit"])
+            elif "error" in told:
+                raise _error(told)
+            else:
+                return IngestReport(**told["report"])
+        message = f"the ingest's process ended with status {await child.wait()} and no result"
+        raise StorageError(message)
+    finally:
+        if child.returncode is None:
+            child.kill()
+        await child.wait()
+
+
+def _error(told: dict[str, str]) -> RagError:
+    found = getattr(errors, told["error"], RagError)
+    made: RagError = found(told["message"])
+    return made
+
+
+@dataclass
+class _Printed:
+    """A `ProgressReporter` that writes lines."""
+
+    done: int = 0
+    total: int = 0
+    unit: str = ""
+    last: float = 0.0
+
+    def start(self, phase: str, total: int, unit: str) -> None:
+        self.done, self.total, self.unit = 0, total, unit
+        self._print(phase)
+
+    def advance(self, phase: str, amount: int) -> None:
+        self.done += amount
+        if monotonic() - self.last >= _EVERY_SECONDS:
+            self._print(phase)
+
+    def finish(self, phase: str) -> None:
+        self._print(phase)
+
+    def _print(self, phase: str) -> None:
+        self.last = monotonic()
+        _line({"phase": phase, "done": self.done, "total": self.total, "unit": self.unit})
+
+
+def _line(value: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(value) + "\n")
+    sys.stdout.flush()
+
+
+async def _ingest(settings: Settings, order: Order) -> None:
+    from app.bootstrap.application import application, ledger_store  # noqa: PLC0415 - see main
+
+    folder = order.folder or _unpacked(settings, order)
+    exported = folder / LEDGER_FILE
+    ledgers = ledger_store(settings)
+    if order.archive and exported.is_file() and not (await ledgers.load(order.book)).entries:
+        lines = exported.read_text("utf-8", "replace").splitlines()
+        await ledgers.save(order.book, from_lines(lines, LEDGER_FILE))
+    request = IngestRequest(
+        folder=folder,
+        book=order.book,
+        site=order.site,
+        base_url=order.base_url,
+        strategy=strategy_of(folder, settings),
+        overlap_scope=settings.overlap_scope,
+        force=order.force,
+    )
+    async with application(settings, request.strategy) as app:
+        report = await app.ingest.run(request, _Printed())
+    _line({"report": asdict(report)})
+
+
+def _unpacked(settings: Settings, order: Order) -> Path:
+    _line({"phase": "unpack", "done": 0, "total": 0, "unit": ""})
+    if order.archive is None:
+        message = f"neither a folder nor an archive of book {order.book!r} was given"
+        raise InputError(message)
+    # A book without a title is named after its folder.
+    folder = order.scratch / order.book
+    folder.mkdir()
+    return unpack(order.archive, folder, settings.unpacked_mb * 2**20)
+
+
+def main() -> None:
+    """Entry of the child. It imports what an ingest needs; the server has it loaded anyway."""
+    from app.bootstrap.logs import logging_to  # noqa: PLC0415
+
+    settings, order = pickle.load(sys.stdin.buffer)  # noqa: S301 - of the parent
+    try:
+        with logging_to(sys.stderr, settings, server=True):
+            asyncio.run(_ingest(settings, order))
+    except RagError as error:
+        _line({"error": type(error).__name__, "message": str(error)})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""Ingests that a server runs: one at a time, their state and progress for whoever asks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Literal, TypeAlias
+
+from app.domain.book_id import BookId
+from app.domain.errors import IndexBusy, RagError
+from app.services.ingest_plan import IngestReport
+
+State: TypeAlias = Literal["running", "done", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    book: BookId
+    state: State
+    started_at: datetime
+    """UTC; so is `ended_at`."""
+    ended_at: datetime | None = None
+    phase: str = ""
+    done: int = 0
+    total: int = 0
+    """0: not known."""
+    unit: str = ""
+    report: IngestReport | None = None
+    error: RagError | None = None
+
+
+Report: TypeAlias = Callable[[str, int, int, str], None]
+"""Takes phase, done, total and unit."""
+Work: TypeAlias = Callable[[Report], Awaitable[IngestReport]]
+
+
+@dataclass(slots=True)
+class IngestJobs:
+    """The last job of each book."""
+
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    _states: dict[BookId, JobState] = field(default_factory=dict, init=False)
+    _task: asyncio.Task[None] | None = field(default=None, init=False)
+    _changed: asyncio.Condition = field(default_factory=asyncio.Condition, init=False)
+
+    def require_free(self) -> None:
+        """Raise IndexBusy while a job runs."""
+        if self._task is not None and not self._task.done():
+            message = "an ingest is running: one at a time"
+            raise IndexBusy(message)
+
+    def start(self, book: BookId, work: Work, last: Callable[[], None]) -> JobState:
+        """Start a job; `last` is called at its end. Raises IndexBusy."""
+        self.require_free()
+        self._states[book] = JobState(book, "running", self.now())
+        self._task = asyncio.create_task(self._run(book, work, last))
+        return self._states[book]
+
+    def state(self, book: BookId) -> JobState | None:
+        """Of the book's last job since the server started; None if there was none."""
+        return self._states.get(book)
+
+    async def follow(self, book: BookId) -> AsyncGenerator[JobState, None]:
+        """Yield the state at each change, the last one when the job has ended."""
+        seen: JobState | None = None
+        while (state := self._states.get(book)) is not None:
+            if state is not seen:
+                seen = state
+                yield state
+            if state.state != "running":
+                return
+            async with self._changed:
+                if self._states.get(book) is seen:
+                    await self._changed.wait()
+
+    async def close(self) -> None:
+        """Cancel the running job; the index stays as it was."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    async def _run(self, book: BookId, work: Work, last: Callable[[], None]) -> None:
+        pending: set[asyncio.Task[None]] = set()
+
+        def report(phase: str, done: int, total: int, unit: str) -> None:
+            state = self._states[book]
+            self._states[book] = replace(state, phase=phase, done=done, total=total, unit=unit)
+            told = asyncio.ensure_future(self._tell())
+            pending.add(told)
+            told.add_done_callback(pending.discard)
+
+        ended: dict[str, object] = {"state": "failed"}
+        try:
+            ended = {"state": "done", "report": await work(report)}
+        except RagError as error:
+            ended["error"] = error
+        except asyncio.CancelledError:
+            ended["error"] = IndexBusy("the server stopped before the ingest ended")
+            raise
+        except Exception:
+            ended["error"] = RagError("the ingest failed unexpectedly")
+            raise
+        finally:
+            last()
+            state = self._states[book]
+            self._states[book] = replace(state, ended_at=self.now(), **ended)  # type: ignore[arg-type]
+            await self._tell()
+
+    async def _tell(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
