@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
-from qdrant_client import AsyncQdrantClient
+from qdrant_client import AsyncQdrantClient, models
 
+from app.adapters.qdrant.frequencies import Frequencies, FrequencyCounter, containing_of, idf
 from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
-from app.adapters.qdrant.payload import to_payload
 from app.adapters.qdrant.server import ServerIndex, server_client
-from app.adapters.qdrant.server_catalogue import LEASE_SECONDS, Lease, new_lease
 from app.adapters.qdrant.server_errors import public_address
+from app.adapters.qdrant.server_lease import LEASE_SECONDS, Lease, new_lease
 from app.adapters.qdrant.server_options import ServerOptions
+from app.adapters.qdrant.server_points import chunk_id_of, point_id
+from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
 from app.domain.book_id import BookId
-from app.domain.errors import ConfigError, IndexBusy, RagError, StorageError
+from app.domain.errors import BookNotFound, ConfigError, IndexBusy, RagError, StorageError
 from app.domain.retrieval.query import SearchFilter, SparseVector
-from app.services.ports import IndexPoint
 from tests.index_points import DIMENSION, chunk, chunk_id, manifest, points, publish, vector
 from tests.qdrant_double import Json, QdrantDouble, Reply, Request, qdrant_double
 
@@ -36,93 +38,74 @@ pytestmark = [
 SECRET = "secret-key"
 QUERY = vector(*[1.0] * DIMENSION)
 ALL = SearchFilter()
+ALL_POINTS = models.Filter()
+BOOKS, POINTS = "/collections/textbook~books", f"/collections/textbook~{DIMENSION}"
 DONE = Reply(result={"operation_id": 1, "status": "completed"})
 
 
-def metadata(number: int, previous: str = "") -> Json:
-    published = manifest_to_json(manifest("book", 3)) | {"generation": number}
-    return {
-        "prefix": "textbook",
-        "book": "book",
-        "previous": previous,
-        "manifest": published,
-    }
+def version(number: str = "1.18.2") -> Reply:
+    return Reply(raw=json.dumps({"title": "qdrant", "version": number}).encode())
 
 
-def serve(
-    double: QdrantDouble, collections: dict[str, Json], aliases: dict[str, str]
-) -> QdrantDouble:
-    """Answer as a server that holds these collections, by their metadata, and these aliases."""
+def serve(double: QdrantDouble, *, exists: bool = True) -> QdrantDouble:
+    """Answer as a server that keeps records and frequencies; it has no points."""
+    stored: dict[str, Json] = {}
 
-    def collection(request: Request) -> Reply:
-        name = request.path.split("/")[2]
-        if name not in collections:
-            return Reply(404, None, f"Not found: Collection `{name}` doesn't exist!")
-        config = {
-            "params": {},
-            "hnsw_config": {"m": 16, "ef_construct": 100, "full_scan_threshold": 10_000},
-            "optimizer_config": {
-                "deleted_threshold": 0.2,
-                "vacuum_min_vector_number": 1_000,
-                "default_segment_number": 0,
-                "flush_interval_sec": 5,
-            },
-            "metadata": collections[name],
-        }
-        info = {"status": "green", "optimizer_status": "ok", "segments_count": 1}
-        return Reply(result={**info, "payload_schema": {}, "config": config})
-
-    def hits(request: Request) -> Reply:
-        searches = request.body["searches"]
-        assert isinstance(searches, list)
-        point = {"id": chunk_id("book", 1), "version": 1, "score": 0.5}
-        return Reply(result=[{"points": [point]} for _ in searches])
-
-    named = [{"alias_name": a, "collection_name": c} for a, c in aliases.items()]
-    double.routes = {
-        "GET /aliases": lambda _: Reply(result={"aliases": named}),
-        "GET /collections": lambda _: Reply(
-            result={"collections": [{"name": name} for name in collections]}
-        ),
-        "GET /collections/": collection,
-        "PUT /collections/": lambda request: DONE if "?wait" in request.path else Reply(),
-        "PATCH /collections/": lambda _: Reply(),
-        "DELETE /collections/": lambda _: Reply(),
-        "POST /collections/aliases": lambda _: Reply(),
-    }
-    for name in collections:
-        double.routes[f"POST /collections/{name}/points/query/batch"] = hits
-    return double
-
-
-def hold(double: QdrantDouble, collection: str, held: Sequence[IndexPoint]) -> None:
-    """Answer for a collection with these points; a search finds the first of them."""
-    by_id = {point.chunk.chunk_id: _record(point) for point in held}
-    found = [{"id": name, "version": 1, "score": 1.0} for name in list(by_id)[:10]]
+    def put(request: Request) -> Reply:
+        made = request.body["points"]
+        assert isinstance(made, list)
+        stored.update({one["id"]: {**one, "vector": {}} for one in made})
+        return DONE
 
     def retrieve(request: Request) -> Reply:
         ids = request.body["ids"]
         assert isinstance(ids, list)
-        return Reply(result=[by_id[name] for name in ids if name in by_id])
+        return Reply(result=[stored[name] for name in ids if name in stored])
 
-    def search(request: Request) -> Reply:
+    def scroll(request: Request) -> Reply:
+        found = [one for one in stored.values() if "revision" in str(one["payload"])]
+        return Reply(result={"points": found, "next_page_offset": None})
+
+    def hits(request: Request) -> Reply:
         searches = request.body["searches"]
         assert isinstance(searches, list)
-        return Reply(result=[{"points": found} for _ in searches])
+        found: Json = {"id": chunk_id("book", 1), "version": 1, "score": 0.5}
+        (record,) = [one for one in stored.values() if "revision" in str(one["payload"])][:1]
+        payload = record["payload"]
+        assert isinstance(payload, dict)
+        found["payload"] = {"generation": payload["current"]["key"]}
+        return Reply(result=[{"points": [found]} for _ in searches])
 
-    path = f"POST /collections/{collection}/points"
-    double.routes[path] = retrieve
-    double.routes[f"{path}/count"] = lambda _: Reply(result={"count": len(held)})
-    double.routes[f"{path}/query/batch"] = search
-
-
-def _record(point: IndexPoint) -> Json:
-    sparse = {"indices": point.sparse.indices, "values": point.sparse.values}
-    return {
-        "id": point.chunk.chunk_id,
-        "payload": to_payload(point.chunk),
-        "vector": {"dense": point.dense.tolist(), "bm25": sparse},
+    config = {
+        "params": {},
+        "hnsw_config": {"m": 16, "ef_construct": 100, "full_scan_threshold": 10_000},
+        "optimizer_config": {
+            "deleted_threshold": 0.2,
+            "vacuum_min_vector_number": 1_000,
+            "default_segment_number": 0,
+            "flush_interval_sec": 5,
+        },
     }
+    info = {"status": "green", "optimizer_status": "ok", "segments_count": 1}
+    listed = {"collections": [{"name": f"textbook~{name}"} for name in (DIMENSION, "books", "x")]}
+    double.routes = {
+        "GET /": lambda _: version(),
+        "GET /collections": lambda _: Reply(result=listed),
+        "GET /collections/": lambda request: Reply(
+            result={"exists": exists}
+            if request.path.endswith("/exists")
+            else {**info, "payload_schema": {}, "config": config}
+        ),
+        "PUT /collections/": lambda request: DONE if "?wait" in request.path else Reply(),
+        "POST /collections/": lambda _: DONE,
+        f"PUT {BOOKS}/points": put,
+        f"POST {BOOKS}/points": retrieve,
+        f"POST {BOOKS}/points/scroll": scroll,
+        f"POST {BOOKS}/points/delete": lambda _: DONE,
+        f"POST {POINTS}/points/query/batch": hits,
+        f"POST {POINTS}/points/delete": lambda _: DONE,
+    }
+    return double
 
 
 @pytest.fixture
@@ -142,154 +125,47 @@ async def index_at(
         await client.close()
 
 
-def test_a_generation_is_a_collection_whose_alias_is_switched_in_one_request(
+def in_memory(scenario: Callable[[AsyncQdrantClient], Awaitable[None]]) -> None:
+    """Run with the engine that the client has for tests: no HTTP, no indexes, exact scores."""
+
+    async def run() -> None:
+        client = AsyncQdrantClient(":memory:")
+        try:
+            await scenario(client)
+        finally:
+            await client.close()
+
+    asyncio.run(run())
+
+
+def index_of(client: AsyncQdrantClient) -> ServerIndex:
+    return ServerIndex(client, "textbook", "http://localhost")
+
+
+def records_of(client: AsyncQdrantClient) -> Records:
+    return Records(client, "textbook~books", "http://localhost")
+
+
+async def put_record(double: QdrantDouble, *books: str) -> None:
+    """Records of published books of three chunks."""
+    client = server_client(double.url, SECRET)
+    records = Records(client, "textbook~books", double.url)
+    for book in books:
+        current = GenerationRecord(f"key-{book}", 1, DIMENSION, manifest_to_json(manifest(book, 3)))
+        new = BookRecord(BookId(book), current=current)
+        assert await records.replace(BookRecord(BookId(book)), new)
+        counter = FrequencyCounter()
+        for number in range(3):
+            counter.add(SparseVector((7, 9) if number else (7,), (1.0, 1.0)[: 1 + bool(number)]))
+        await records.write_frequencies(BookId(book), current.key, counter.result())
+    await client.close()
+    double.requests.clear()
+
+
+def test_what_is_missing_is_created_with_indexes_and_limits_before_the_first_point(
     double: QdrantDouble,
 ) -> None:
-    serve(
-        double,
-        {
-            "textbook_book_v2": metadata(2),
-            "textbook_book_v3": metadata(3, "textbook_book_v2"),
-            "textbook_book_v1": metadata(1),
-            "textbook_other_v9": metadata(9),
-        },
-        {"textbook_book": "textbook_book_v3"},
-    )
-    new = "/collections/textbook_book_v4"
-    hold(double, "textbook_book_v4", points("book", range(300)))
-
-    async def scenario() -> None:
-        async with index_at(double.url) as index:
-            writer = await index.begin(BookId("book"), DIMENSION)
-            await writer.write(points("book", range(300)))
-            assert (await writer.publish(manifest("book", 300))).generation == 4
-
-    asyncio.run(scenario())
-    changes = [line for line in double.lines() if not line.startswith("GET")]
-    assert changes == [
-        "DELETE /collections/textbook_book_v1",
-        f"PUT {new}",
-        *[f"PUT {new}/index?wait=true"] * 9,
-        *[f"PUT {new}/points?wait=true"] * 2,
-        f"POST {new}/points/count",
-        f"POST {new}/points",
-        *[f"POST {new}/points/query/batch"] * 8,
-        f"PATCH {new}",
-        "POST /collections/aliases",
-        # The double still lists the old one; a server would not.
-        "DELETE /collections/textbook_book_v1",
-    ]
-    assert double.bodies("POST /collections/aliases") == [
-        {
-            "actions": [
-                {"delete_alias": {"alias_name": "textbook_book"}},
-                {
-                    "create_alias": {
-                        "collection_name": "textbook_book_v4",
-                        "alias_name": "textbook_book",
-                    }
-                },
-            ]
-        }
-    ]
-    (described,) = double.bodies(f"PATCH {new}")
-    assert described == {
-        "metadata": {
-            "manifest": manifest_to_json(manifest("book", 300)) | {"generation": 4},
-            "previous": "textbook_book_v3",
-            "lease": None,
-        }
-    }
-    assert double.bodies(f"POST {new}/points/count") == [{"exact": True}]
-    assert [len(body["points"]) for body in double.bodies(f"PUT {new}/points")] == [256, 44]  # type: ignore[arg-type]
-    assert {request.headers["api-key"] for request in double.requests} == {SECRET}
-
-
-@pytest.mark.parametrize("fault", ["another chunk", "another vector", "not there", "not found"])
-def test_what_cannot_be_read_back_is_not_published(double: QdrantDouble, fault: str) -> None:
-    serve(double, {"textbook_book_v1": metadata(1)}, {"textbook_book": "textbook_book_v1"})
-    written = points("book", range(20))
-    stored = list(written)
-    if fault == "another chunk":
-        stored = [replace(one, chunk=replace(one.chunk, text_content="x")) for one in written]
-    elif fault == "another vector":
-        stored = [replace(one, dense=QUERY) for one in written]
-    hold(double, "textbook_book_v2", [] if fault == "not there" else stored)
-    path = "POST /collections/textbook_book_v2/points"
-    double.routes[f"{path}/count"] = lambda _: Reply(result={"count": 20})
-    if fault == "not found":
-        nothing = Reply(result=[{"points": []}] * 2)
-        double.routes[f"{path}/query/batch"] = lambda _: nothing
-
-    async def scenario() -> None:
-        async with index_at(double.url) as index:
-            writer = await index.begin(BookId("book"), DIMENSION)
-            await writer.write(written)
-            with pytest.raises(StorageError, match=r"textbook_book_v2: .*: not published"):
-                await writer.publish(manifest("book", 20))
-            await writer.abandon()
-
-    asyncio.run(scenario())
-    assert not double.bodies("POST /collections/aliases")
-    assert "DELETE /collections/textbook_book_v2" in double.lines()
-
-
-def test_a_run_that_writes_nothing_for_long_keeps_its_lease(
-    double: QdrantDouble, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """To embed a book can take hours, in which the index hears nothing else."""
-    serve(double, {}, {})
-    monkeypatch.setattr("app.adapters.qdrant.server_writer.RENEW_SECONDS", 0.01)
-    renewed = threading.Event()
-
-    def note(_: Request) -> Reply:
-        renewed.set()
-        return Reply()
-
-    double.routes["PATCH /collections/textbook_book_v1"] = note
-
-    async def scenario() -> None:
-        async with index_at(double.url) as index:
-            writer = await index.begin(BookId("book"), DIMENSION)
-            assert await asyncio.to_thread(renewed.wait, 10)
-            await writer.abandon()
-
-    asyncio.run(scenario())
-    lease = double.bodies("PATCH /collections/textbook_book_v1")[0]["metadata"]
-    assert isinstance(lease, dict)
-    assert lease["lease"]["pid"] == os.getpid()
-    assert double.lines()[-1] == "DELETE /collections/textbook_book_v1"
-
-
-def test_a_point_carries_both_vectors_and_the_whole_chunk(double: QdrantDouble) -> None:
-    serve(double, {}, {})
-
-    async def scenario() -> None:
-        async with index_at(double.url) as index:
-            writer = await index.begin(BookId("book"), 2)
-            point = points("book", [1])[0]
-            sparse = SparseVector((7, 4_294_967_295), (0.5, 1.5))
-            await writer.write([type(point)(point.chunk, vector(0.25, 0.5), sparse)])
-
-    asyncio.run(scenario())
-    (body,) = double.bodies("PUT /collections/textbook_book_v1/points")
-    assert isinstance(body["points"], list)
-    (stored,) = body["points"]
-    payload = stored.pop("payload")
-    assert stored == {
-        "id": chunk_id("book", 1),
-        "vector": {
-            "dense": [0.25, 0.5],
-            "bm25": {"indices": [7, 4_294_967_295], "values": [0.5, 1.5]},
-        },
-    }
-    assert payload["text_content"] == chunk("book", 1).text_content
-    assert payload["paragraph_id"] == chunk("book", 1).paragraph_id
-    assert payload["spans"] == [[0, 7], [9, 12]]
-
-
-def test_payload_indexes_and_limits_are_set_before_the_first_point(double: QdrantDouble) -> None:
-    serve(double, {}, {})
+    serve(double, exists=False)
     options = ServerOptions(
         shard_number=6,
         replication_factor=2,
@@ -300,25 +176,11 @@ def test_payload_indexes_and_limits_are_set_before_the_first_point(double: Qdran
 
     async def scenario() -> None:
         async with index_at(double.url, options) as index:
-            await index.begin(BookId("book"), 1_024)
+            with pytest.raises(IndexBusy):  # the double says that there are no records
+                await index.begin(BookId("book"), 1_024)
 
     asyncio.run(scenario())
-    created, *indexes = double.bodies("PUT ")
-    lease = created["metadata"].pop("lease")  # type: ignore[attr-defined]
-    assert lease["pid"] == os.getpid()
-    assert created == {
-        "vectors": {
-            "dense": {
-                "size": 1_024,
-                "distance": "Cosine",
-                "on_disk": True,
-                "quantization_config": {
-                    "scalar": {"type": "int8", "quantile": 0.99, "always_ram": True}
-                },
-            }
-        },
-        "sparse_vectors": {"bm25": {"modifier": "idf"}},
-        "shard_number": 6,
+    common = {
         "replication_factor": 2,
         "write_consistency_factor": 2,
         "strict_mode_config": {
@@ -327,13 +189,38 @@ def test_payload_indexes_and_limits_are_set_before_the_first_point(double: Qdran
             "unindexed_filtering_retrieve": False,
             "unindexed_filtering_update": False,
             "upsert_max_batchsize": 256,
-            "search_max_batchsize": 8,
+            "search_max_batchsize": 64,
             "filter_max_conditions": 64,
         },
-        "metadata": {"prefix": "textbook", "book": "book"},
     }
+    bodies = {
+        request.path: request.body
+        for request in double.requests
+        if request.method == "PUT" and request.path.count("/") == 2
+    }
+    assert bodies == {
+        BOOKS: {"vectors": {}, "shard_number": 1, **common},
+        "/collections/textbook~1024": {
+            "vectors": {
+                "dense": {
+                    "size": 1_024,
+                    "distance": "Cosine",
+                    "on_disk": True,
+                    "quantization_config": {
+                        "scalar": {"type": "int8", "quantile": 0.99, "always_ram": True}
+                    },
+                }
+            },
+            "sparse_vectors": {"bm25": {}},
+            "hnsw_config": {"m": 16, "payload_m": 16},
+            "shard_number": 6,
+            **common,
+        },
+    }
+    indexes = double.bodies("PUT /collections/textbook~1024/index")
     assert {body["field_name"]: body["field_schema"] for body in indexes} == {
         "book": {"type": "keyword", "is_tenant": True},
+        "generation": "keyword",
         "file": "keyword",
         "chapter": "keyword",
         "content_type": "keyword",
@@ -343,119 +230,240 @@ def test_payload_indexes_and_limits_are_set_before_the_first_point(double: Qdran
         "paragraph_ids": "keyword",
         "position": "integer",
     }
+    indexes = double.bodies(f"PUT {BOOKS}/index")
+    assert [body["field_name"] for body in indexes] == ["kind", "book", "revision", "generation"]
 
 
-def test_without_strict_mode_and_quantization_neither_is_asked_for(double: QdrantDouble) -> None:
-    serve(double, {}, {})
+def test_a_point_carries_both_vectors_the_generation_and_the_whole_chunk(
+    double: QdrantDouble,
+) -> None:
+    serve(double)
 
     async def scenario() -> None:
         async with index_at(double.url, ServerOptions(strict_mode=False)) as index:
-            await index.begin(BookId("book"), 8)
+            writer = await index.begin(BookId("book"), 2)
+            point = points("book", [1])[0]
+            sparse = SparseVector((7, 4_294_967_295), (0.5, 1.5))
+            await writer.write([type(point)(point.chunk, vector(0.25, 0.5), sparse)])
 
     asyncio.run(scenario())
-    created = double.bodies("PUT ")[0]
-    assert "strict_mode_config" not in created
-    assert created["vectors"] == {"dense": {"size": 8, "distance": "Cosine", "on_disk": False}}
+    (body,) = double.bodies("PUT /collections/textbook~2/points")
+    assert isinstance(body["points"], list)
+    (stored,) = body["points"]
+    payload = stored.pop("payload")
+    key = payload["generation"]
+    assert chunk_id_of(key, stored.pop("id")) == chunk_id("book", 1)
+    assert stored == {
+        "vector": {
+            "dense": [0.25, 0.5],
+            "bm25": {"indices": [7, 4_294_967_295], "values": [0.5, 1.5]},
+        },
+    }
+    assert payload["text_content"] == chunk("book", 1).text_content
+    assert payload["paragraph_id"] == chunk("book", 1).paragraph_id
+    assert payload["spans"] == [[0, 7], [9, 12]]
+    assert {request.headers["api-key"] for request in double.requests} == {SECRET}
 
 
-def test_both_searches_go_in_one_request_without_payload(double: QdrantDouble) -> None:
-    serve(double, {"textbook_book_v1": metadata(1)}, {"textbook_book": "textbook_book_v1"})
+def test_a_generation_becomes_current_by_one_write_of_the_record(double: QdrantDouble) -> None:
+    """Which the server makes only if the record is the one that was read."""
+    serve(double)
+    double.routes[f"POST {POINTS}/points"] = lambda _: Reply(result=[])
+    double.routes[f"POST {POINTS}/points/count"] = lambda _: Reply(result={"count": 0})
+
+    async def scenario() -> None:
+        async with index_at(double.url) as index:
+            writer = await index.begin(BookId("book"), DIMENSION)
+            assert (await writer.publish(manifest("book", 0))).generation == 1
+
+    asyncio.run(scenario())
+    writes = [
+        request
+        for request in double.requests
+        if request.line.startswith(f"PUT {BOOKS}/points") and "update_filter" in request.body
+    ]
+    taken, published = (request.body for request in writes)
+    assert all("ordering=strong" in request.path for request in writes)
+
+    def payload(body: Json) -> Json:
+        made = body["points"]
+        assert isinstance(made, list)
+        found: Json = made[0]["payload"]
+        return found
+
+    assert taken["update_filter"] == {"must": [{"key": "revision", "match": {"any": [""]}}]}
+    before = payload(taken)
+    lease = before["lease"]
+    assert isinstance(lease, dict)
+    assert lease["pid"] == os.getpid()
+    expected = {"key": "revision", "match": {"any": [before["revision"]]}}
+    assert published["update_filter"] == {"must": [expected]}
+    after = payload(published)
+    current = after["current"]
+    assert isinstance(current, dict)
+    assert current["manifest"] == manifest_to_json(manifest("book", 0)) | {"generation": 1}
+    assert (after["previous"], after["lease"]) == (None, None)
+
+
+def test_a_search_is_one_request_whatever_number_of_books(double: QdrantDouble) -> None:
+    serve(double)
     asked = SearchFilter(
         books=(BookId("book"),), files=("a.md",), content_types=("code", "table"), max_position=4
     )
     sparse = SparseVector((7, 9), (1.0, 2.0))
 
     async def scenario() -> None:
+        await put_record(double, "book", "other")
         async with index_at(double.url, ServerOptions(quantization="int8")) as index:
             for _ in range(3):
                 found = await index.search(QUERY, sparse, 20, asked)
             assert [hit.score for hit in (*found.dense, *found.sparse)] == [0.5, 0.5]
+            await index.search(None, sparse, 20, ALL)
 
     asyncio.run(scenario())
-    # The catalogue is asked once in half a second, not once a search.
-    assert [line for line in double.lines() if line.startswith("GET")] == [
-        "GET /aliases",
-        "GET /collections/textbook_book_v1",
-    ]
-    bodies = double.bodies("POST /collections/textbook_book_v1/points/query/batch")
+    # Records are asked for once in half a second, not once a search.
+    lines = [line for line in double.lines() if line == f"POST {BOOKS}/points"]
+    assert len(lines) <= 4
+    *searches, over_all = double.bodies(f"POST {POINTS}/points/query/batch")
     condition = {
         "must": [
+            {"key": "generation", "match": {"any": ["key-book"]}},
+            {"key": "book", "match": {"any": ["book"]}},
             {"key": "file", "match": {"any": ["a.md"]}},
             {"key": "content_type", "match": {"any": ["code", "table"]}},
             {"key": "position", "range": {"lte": 4.0}},
         ]
     }
     common = {"filter": condition, "limit": 20, "with_payload": False}
-    assert bodies == 3 * [
-        {
-            "searches": [
-                {
-                    **common,
-                    "query": {"nearest": [1.0] * DIMENSION},
-                    "using": "dense",
-                    "params": {"quantization": {"rescore": True, "oversampling": 2.0}},
-                },
-                {
-                    **common,
-                    "query": {"nearest": {"indices": [7, 9], "values": [1.0, 2.0]}},
-                    "using": "bm25",
-                },
-            ]
-        }
+    weights = [idf(3, 3), 2.0 * idf(3, 2)]
+    assert (
+        searches
+        == [
+            {
+                "searches": [
+                    {
+                        **common,
+                        "query": {"nearest": [1.0] * DIMENSION},
+                        "using": "dense",
+                        "params": {"quantization": {"rescore": True, "oversampling": 2.0}},
+                    },
+                    {
+                        **common,
+                        "query": {"nearest": {"indices": [7, 9], "values": weights}},
+                        "using": "bm25",
+                    },
+                ]
+            }
+        ]
+        * 3
+    )
+    assert isinstance(over_all["searches"], list)
+    (only,) = over_all["searches"]
+    assert only["filter"]["must"] == [
+        {"key": "generation", "match": {"any": ["key-book", "key-other"]}}
     ]
+    assert only["query"]["nearest"]["values"] == [idf(6, 6), 2.0 * idf(6, 4)]
 
 
 def test_no_request_holds_more_searches_than_strict_mode_allows(double: QdrantDouble) -> None:
     """However many terms a question has."""
-    serve(double, {"textbook_book_v1": metadata(1)}, {"textbook_book": "textbook_book_v1"})
-    hold(double, "textbook_book_v1", points("book", [1]))
+    serve(double)
 
     async def scenario() -> None:
+        await put_record(double, "book")
         async with index_at(double.url) as index:
-            assert await index.best_scores(range(20)) == [1.0] * 20
+            assert await index.best_scores(range(150)) == [0.5] * 150
 
     asyncio.run(scenario())
-    searches = [body["searches"] for body in double.bodies("POST ")]
-    assert [len(one) for one in searches if isinstance(one, list)] == [8, 8, 4]
+    searches = [body["searches"] for body in double.bodies(f"POST {POINTS}/points/query")]
+    assert [len(one) for one in searches if isinstance(one, list)] == [64, 64, 22]
 
 
-def test_a_collection_that_vanished_is_looked_up_again(double: QdrantDouble) -> None:
-    serve(double, {"textbook_book_v1": metadata(1)}, {"textbook_book": "textbook_book_v1"})
-
-    async def scenario() -> None:
-        async with index_at(double.url) as index:
-            await index.search(QUERY, None, 5, ALL)
-            serve(double, {"textbook_book_v3": metadata(3)}, {"textbook_book": "textbook_book_v3"})
-            found = await index.search(QUERY, None, 5, ALL)
-            assert [hit.chunk_id for hit in found.dense] == [chunk_id("book", 1)]
-
-    asyncio.run(scenario())
-    assert double.lines()[-1].startswith("POST /collections/textbook_book_v3/")
-
-
-def test_collections_of_other_programs_are_neither_listed_nor_touched(
-    double: QdrantDouble,
+@pytest.mark.parametrize("fault", ["another chunk", "another vector", "not found"])
+def test_what_cannot_be_read_back_is_not_published(
+    fault: str,
 ) -> None:
-    theirs = metadata(1) | {"prefix": "textbook_x", "book": "book"}
-    serve(
-        double,
-        {
-            "textbook_x_book_v1": theirs,
-            "textbook_x_book_v2": theirs,
-            "textbook_plain_v1": {},
-            "textbook_plain_v2": {},
-        },
-        {"textbook_x_book": "textbook_x_book_v1", "textbook_plain": "textbook_plain_v1"},
-    )
+    async def scenario(client: AsyncQdrantClient) -> None:
+        index = index_of(client)
+        await publish(index, "book", points("book", [1]))
+        writer = await index.begin(BookId("book"), DIMENSION)
+        await writer.write(points("book", range(20)))
+        if fault == "another chunk":
+            await client.set_payload("textbook~8", {"text_content": "x"}, ALL_POINTS)
+        else:
+            ids = [one.id for one in (await client.scroll("textbook~8", limit=100))[0]]
+            if fault == "another vector":
+                turned = [models.PointVectors(id=one, vector={"dense": [*QUERY]}) for one in ids]
+                await client.update_vectors("textbook~8", turned)
+            else:
+                await client.delete_vectors("textbook~8", ["bm25"], ids)
+        with pytest.raises(StorageError, match=r"not published"):
+            await writer.publish(manifest("book", 20))
+        await writer.abandon()
+        assert [one.chunks for one in await index.books()] == [1]
+
+    in_memory(scenario)
+
+
+def test_a_run_that_writes_nothing_for_long_keeps_its_lease(
+    double: QdrantDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To embed a book can take hours, in which the index hears nothing else."""
+    serve(double)
+    monkeypatch.setattr("app.adapters.qdrant.server_writer.RENEW_SECONDS", 0.01)
+    renewed = threading.Event()
+    put, written = double.routes[f"PUT {BOOKS}/points"], []
+
+    def note(request: Request) -> Reply:
+        written.append(request)
+        if len(written) == 3:
+            renewed.set()
+        return put(request)
+
+    double.routes[f"PUT {BOOKS}/points"] = note
 
     async def scenario() -> None:
         async with index_at(double.url) as index:
-            assert await index.books() == []
-            await index.begin(BookId("x_book"), 8)
-            await index.begin(BookId("plain"), 8)
+            writer = await index.begin(BookId("book"), DIMENSION)
+            assert await asyncio.to_thread(renewed.wait, 10)
+            await writer.abandon()
 
     asyncio.run(scenario())
-    assert not [line for line in double.lines() if line.startswith("DELETE")]
+    assert double.lines()[-1].startswith(f"POST {BOOKS}/points/delete")
+
+
+def test_a_run_that_was_taken_over_publishes_nothing_and_deletes_nothing() -> None:
+    async def scenario(client: AsyncQdrantClient) -> None:
+        index, records = index_of(client), records_of(client)
+        silent = await index.begin(BookId("book"), DIMENSION)
+        await silent.write(points("book", [1]))
+        held = await records.read(BookId("book"))
+        assert held.lease
+        dead = replace(held.lease, host="elsewhere", process="x", seen_at=0.0)
+        assert await records.replace(held, replace(held, lease=dead))
+        other = await index.begin(BookId("book"), DIMENSION)
+        await other.write(points("book", [2, 3]))
+        await silent.write(points("book", [4]))
+        with pytest.raises(StorageError):
+            await silent.publish(manifest("book", 2))
+        await silent.abandon()
+        assert (await other.publish(manifest("book", 2))).generation == 1
+        found = (await index.search(QUERY, None, 9, ALL)).dense
+        assert {hit.chunk_id for hit in found} == {chunk_id("book", 2), chunk_id("book", 3)}
+
+    in_memory(scenario)
+
+
+def test_of_two_who_read_one_record_only_one_writes_it() -> None:
+    async def scenario(client: AsyncQdrantClient) -> None:
+        await publish(index_of(client), "other", points("other", [1]))
+        records = records_of(client)
+        for book in ("other", "new"):
+            read = await records.read(BookId(book))
+            assert await records.replace(read, read)
+            assert await records.replace(read, read) is None
+
+    in_memory(scenario)
 
 
 REFUSALS = {
@@ -485,7 +493,7 @@ def refused(url: str, seconds: int = 30) -> RagError:
 def test_a_refusal_is_one_clear_line_without_the_key(
     double: QdrantDouble, reply: Reply, kind: type[RagError], part: str
 ) -> None:
-    double.routes["GET /aliases"] = lambda _: reply
+    double.routes["GET /"] = lambda _: reply
     error = refused(double.url)
     assert type(error) is kind
     assert part in str(error)
@@ -522,17 +530,18 @@ def test_an_address_is_shown_without_what_may_be_secret(url: str, shown: str) ->
     assert public_address(url) == shown
 
 
-def test_losing_the_race_for_a_collection_is_index_busy(double: QdrantDouble) -> None:
-    serve(double, {}, {})
-    taken = Reply(409, None, "Wrong input: Collection `textbook_book_v1` already exists!")
-    double.routes["PUT /collections/textbook_book_v1"] = lambda _: taken
-
-    async def scenario() -> None:
-        async with index_at(double.url) as index:
-            await index.begin(BookId("book"), 8)
-
-    with pytest.raises(IndexBusy, match="'book' is being written"):
-        asyncio.run(scenario())
+@pytest.mark.parametrize(
+    ("number", "part"),
+    [("1.15.9", "too old: 1.16"), ("0.9", "too old"), ("2.0.0", "too new"), ("dev", "too old")],
+)
+def test_a_server_too_old_or_too_new_is_refused(
+    double: QdrantDouble, number: str, part: str
+) -> None:
+    double.routes["GET /"] = lambda _: version(number)
+    error = refused(double.url)
+    assert isinstance(error, ConfigError)
+    assert part in str(error)
+    assert number in str(error)
 
 
 def dead_process() -> int:
@@ -561,37 +570,40 @@ def lease(host: str, pid: int, age: float = 0.0) -> Lease:
     ],
     ids=["this process", "running here", "died here", "same id", "elsewhere", "silent elsewhere"],
 )
-def test_an_unfinished_collection_is_cleared_away_only_when_its_writer_is_dead(
-    double: QdrantDouble, make: Callable[[], Lease], held: bool
+def test_an_unfinished_generation_is_cleared_away_only_when_its_writer_is_dead(
+    make: Callable[[], Lease], held: bool
 ) -> None:
     writer = make()
-    unfinished: Json = {"prefix": "textbook", "book": "book", "lease": writer.to_json()}
-    serve(double, {"textbook_book_v1": unfinished}, {})
 
-    async def scenario() -> None:
-        async with index_at(double.url) as index:
-            await index.begin(BookId("book"), 8)
+    async def scenario(client: AsyncQdrantClient) -> None:
+        index, records = index_of(client), records_of(client)
+        await publish(index, "other", points("other", [1]))
+        unfinished = await index.begin(BookId("book"), DIMENSION)
+        await unfinished.write(points("book", [1]))
+        record = await records.read(BookId("book"))
+        assert await records.replace(record, replace(record, lease=writer))
+        if held:
+            who = f"process {writer.pid} on {writer.host}, started 20"
+            with pytest.raises(IndexBusy, match=who):
+                await index.begin(BookId("book"), DIMENSION)
+        else:
+            await index.begin(BookId("book"), DIMENSION)
+        assert (await client.count("textbook~8")).count == (2 if held else 1)
 
-    if held:
-        with pytest.raises(IndexBusy, match=f"process {writer.pid} on {writer.host}, started 20"):
-            asyncio.run(scenario())
-        assert not [line for line in double.lines() if not line.startswith("GET")]
-    else:
-        asyncio.run(scenario())
-        assert double.lines().index("DELETE /collections/textbook_book_v1") < double.lines().index(
-            "PUT /collections/textbook_book_v2"
-        )
+    in_memory(scenario)
 
 
 def test_another_process_sees_a_switch_half_a_second_later() -> None:
-    async def scenario() -> None:
+    async def scenario(client: AsyncQdrantClient) -> None:
         now = 0.0
-        client = AsyncQdrantClient(":memory:")
-        writer = ServerIndex(client, "textbook", "http://localhost")
+        writer = index_of(client)
         reader = ServerIndex(client, "textbook", "http://localhost", clock=lambda: now)
+        book = SearchFilter(books=(BookId("book"),))
 
         async def seen() -> set[str]:
-            return {hit.chunk_id for hit in (await reader.search(QUERY, None, 9, ALL)).dense}
+            each = [(await reader.search(QUERY, None, 9, scope)).dense for scope in (book, ALL)]
+            assert each[0] == each[1]
+            return {hit.chunk_id for hit in each[0]}
 
         await publish(writer, "book", points("book", [1]))
         assert await seen() == {chunk_id("book", 1)}
@@ -605,59 +617,82 @@ def test_another_process_sees_a_switch_half_a_second_later() -> None:
         now = 20.0
         assert [one.chunks for one in await reader.books()] == [1]
         assert await seen() == {chunk_id("book", 3)}
-        await client.close()
+        await writer.remove(BookId("book"))
+        now = 21.0
+        with pytest.raises(BookNotFound):
+            await seen()
 
-    asyncio.run(scenario())
+    in_memory(scenario)
 
 
-def test_a_manifest_of_another_layout_is_a_clear_error(double: QdrantDouble) -> None:
-    old = metadata(1) | {"manifest": {"layout": 0}}
-    serve(double, {"textbook_book_v1": old}, {"textbook_book": "textbook_book_v1"})
-    error = refused(double.url)
-    assert isinstance(error, StorageError)
-    assert "textbook_book_v1: not an index of layout 2" in str(error)
+def test_a_manifest_of_another_layout_is_a_clear_error_and_leaves_other_books_alone() -> None:
+    async def scenario(client: AsyncQdrantClient) -> None:
+        index, records = index_of(client), records_of(client)
+        await publish(index, "broken", points("broken", [1]))
+        record = await records.read(BookId("broken"))
+        assert record.current
+        broken = replace(record, current=replace(record.current, manifest={"layout": 0}))
+        assert await records.replace(record, broken)
+        with pytest.raises(StorageError, match="broken: not an index of layout 2"):
+            await index.check()
+        await publish(index, "book", points("book", [1]))
+        await index.check()
+        assert [one.book for one in await index.books()] == ["book"]
+        assert list(await index.damaged()) == ["broken"]
+        found = await index.search(QUERY, None, 5, ALL)
+        assert [hit.book for hit in found.dense] == ["book"]
+        with pytest.raises(StorageError):
+            await index.search(QUERY, None, 5, SearchFilter(books=(BookId("broken"),)))
+        faults = await index.faults(BookId("broken"))
+        assert ["not an index of layout 2" in line for line in faults] == [True]
+        await publish(index, "broken", points("broken", [2]))
+        await index.check()
+        assert await index.damaged() == {}
+
+    in_memory(scenario)
+
+
+def test_nothing_is_left_of_a_removed_book_or_an_abandoned_run() -> None:
+    async def scenario(client: AsyncQdrantClient) -> None:
+        index = index_of(client)
+        for version in ("v1", "v2", "v3"):
+            await publish(index, "book", points("book", range(5), version=version))
+        assert (await client.count("textbook~8")).count == 10
+        assert (await client.count("textbook~books")).count == 3
+        await index.remove(BookId("book"))
+        writer = await index.begin(BookId("book"), DIMENSION)
+        await writer.write(points("book", [1]))
+        await writer.abandon()
+        assert (await client.count("textbook~8")).count == 0
+        assert (await client.count("textbook~books")).count == 0
+
+    in_memory(scenario)
+
+
+def test_frequencies_survive_their_text_and_damage_is_an_error() -> None:
+    counter = FrequencyCounter()
+    for point in points("book", range(50)):
+        counter.add(point.sparse)
+    counter.add(SparseVector((), ()))
+    found = counter.result()
+    assert found.documents == 50
+    assert Frequencies.from_text(found.to_text(), "here") == found
+    assert found.of(1) == 0
+    for term, count in zip(found.terms, found.counts, strict=True):
+        assert found.of(term) == count
+        assert containing_of(50, idf(50, count)) == count
+    for text in ("", "x", None, found.to_text()[:-8]):
+        with pytest.raises(StorageError, match="here: damaged document frequencies"):
+            Frequencies.from_text(text, "here")
+
+
+def test_a_point_id_tells_the_chunk_to_who_knows_the_generation() -> None:
+    made = point_id("a", chunk_id("book", 1))
+    assert made != point_id("b", chunk_id("book", 1))
+    assert chunk_id_of("a", made) == chunk_id("book", 1)
 
 
 def test_a_manifest_written_before_an_optional_field_existed_is_read() -> None:
     data = manifest_to_json(manifest("book", 3))
     del data["size_bytes"]
     assert manifest_from_json(data, "here") == manifest("book", 3)
-
-
-def test_a_damaged_manifest_or_a_failing_collection_leaves_the_other_books_alone(
-    double: QdrantDouble,
-) -> None:
-    broken = metadata(1) | {"book": "broken", "manifest": {"layout": 0}}
-    failing = metadata(1) | {"book": "failing"}
-    failing["manifest"] = manifest_to_json(manifest("failing", 3))
-    collections = {
-        "textbook_book_v1": metadata(1),
-        "textbook_broken_v1": broken,
-        "textbook_failing_v1": failing,
-    }
-    serve(double, collections, {name.removesuffix("_v1"): name for name in collections})
-    error = Reply(500, None, "Service internal error: disk")
-    double.routes["POST /collections/textbook_failing_v1/points/query/batch"] = lambda _: error
-
-    async def scenario() -> None:
-        async with index_at(double.url) as index:
-            await index.check()
-            assert [one.book for one in await index.books()] == ["book", "failing"]
-            assert list(await index.damaged()) == ["broken"]
-            found = await index.search(QUERY, None, 5, ALL)
-            assert [hit.book for hit in found.dense] == ["book"]
-            damage = await index.damaged()
-            assert list(damage) == ["broken", "failing"]
-            assert not any(one.answers for one in damage.values())
-            for book in ("broken", "failing"):
-                with pytest.raises(StorageError):
-                    await index.search(QUERY, None, 5, SearchFilter(books=(BookId(book),)))
-            faults = await index.faults(BookId("broken"))
-            assert ["not an index of layout 2" in line for line in faults] == [True]
-            serve(double, collections, {"textbook_failing": "textbook_failing_v1"})
-            await index.check()
-            found = await index.search(QUERY, None, 5, ALL)
-            assert [hit.book for hit in found.dense] == ["failing"]
-            assert await index.damaged() == {}
-
-    asyncio.run(scenario())

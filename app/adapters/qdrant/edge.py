@@ -16,6 +16,7 @@ from app.adapters.qdrant.edge_generation import Generation, faults
 from app.adapters.qdrant.edge_shard import (
     SEGMENT,
     best_scores,
+    document_frequencies,
     matching,
     next_chapter,
     paragraph_ids,
@@ -25,6 +26,7 @@ from app.adapters.qdrant.edge_shard import (
 )
 from app.adapters.qdrant.edge_writer import BookLock, EdgeWriter
 from app.adapters.qdrant.folder import BookFolder, Current
+from app.adapters.qdrant.frequencies import PooledFrequencies
 from app.adapters.qdrant.payload import best, check_dimension, find_passage
 from app.domain.book_id import BookId, is_book_id
 from app.domain.chunking.chunk import Chunk, Passage
@@ -205,13 +207,15 @@ class EdgeIndex:
     ) -> Candidates:
         if sparse is not None and not sparse.indices:
             sparse = None
+        pooled = self._pooled(sparse.indices if sparse else (), filter.books)
 
         def ask(shard: edge.EdgeShard, manifest: BookManifest) -> list[list[ScoredId]]:
             if dense is not None:
                 check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
+            weighted = sparse and pooled.weighted(manifest.book, sparse)
             return [
                 [ScoredId(manifest.book, str(point.id), point.score) for point in points]
-                for points in search_shard(shard, dense, sparse, limit, filter)
+                for points in search_shard(shard, dense, weighted, limit, filter)
             ]
 
         found = list(self._each(filter.books, ask))
@@ -219,10 +223,25 @@ class EdgeIndex:
         return Candidates(best(by_dense, limit), best(by_sparse, limit))
 
     def _best_scores(self, terms: Sequence[int], books: Sequence[BookId]) -> list[float]:
+        pooled = self._pooled(terms, books)
         best = [0.0] * len(terms)
-        for found in self._each(books, lambda shard, _: best_scores(shard, terms)):
+
+        def ask(shard: edge.EdgeShard, manifest: BookManifest) -> list[float]:
+            factors = pooled.factors(manifest.book, terms)
+            return list(map(float.__mul__, best_scores(shard, terms), factors))
+
+        for found in self._each(books, ask):
             best = list(map(max, best, found))
         return best
+
+    def _pooled(self, terms: Sequence[int], books: Sequence[BookId]) -> PooledFrequencies:
+        """Document frequencies of several books together; nothing for one book, or no terms."""
+        if not terms or len(set(books) if books else self._published()) < 2:
+            return PooledFrequencies({})
+        counted = self._each(
+            books, lambda shard, manifest: (manifest.book, document_frequencies(shard, terms))
+        )
+        return PooledFrequencies(dict(counted))
 
     def _fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
         opened = self._books.get(self._folder(book))

@@ -11,6 +11,7 @@ from typing import cast
 
 import qdrant_edge as edge
 
+from app.adapters.qdrant.frequencies import containing_of
 from app.adapters.qdrant.payload import (
     DENSE,
     INTEGER_FIELDS,
@@ -164,16 +165,39 @@ def search_shard(
 
 def best_scores(shard: edge.EdgeShard, terms: Sequence[int]) -> list[float]:
     """The best BM25 score of any point for each term alone; 0 if no point has it."""
+    return [points[0].score if points else 0.0 for points in _best_of_each(shard, terms, False)]
+
+
+def document_frequencies(shard: edge.EdgeShard, terms: Sequence[int]) -> tuple[int, dict[int, int]]:
+    """The number of documents, and in how many of them each term occurs.
+
+    The engine does not tell; but a score is the weight in the document times the inverse.
+    """
+    documents = shard.count(
+        edge.CountRequest(filter=edge.Filter(must=[edge.HasVectorCondition(SPARSE)]), exact=True)
+    )
+    found = dict.fromkeys(terms, 0)
+    for term, points in zip(terms, _best_of_each(shard, terms, [SPARSE]), strict=True):
+        if points:
+            vector = cast("dict[str, edge.SparseVector]", points[0].vector)[SPARSE]
+            weight = vector.values[vector.indices.index(term)]
+            found[term] = containing_of(documents, points[0].score / weight)
+    return documents, found
+
+
+def _best_of_each(
+    shard: edge.EdgeShard, terms: Sequence[int], vectors: bool | list[str]
+) -> list[list[edge.ScoredPoint]]:
     requests = [
         edge.QueryRequest(
             query=edge.Query.Nearest(edge.SparseVector([term], [1.0]), using=SPARSE),
             limit=1,
             with_payload=False,
+            with_vector=vectors,
         )
         for term in terms
     ]
-    answers = shard.query_batch(edge.QueryBatchRequest(requests))
-    return [points[0].score if points else 0.0 for points in answers]
+    return shard.query_batch(edge.QueryBatchRequest(requests))
 
 
 def edge_filter(filter: SearchFilter) -> edge.Filter | None:

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import TypeVar
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
 
 from qdrant_client import AsyncQdrantClient, models
 
+from app.adapters.qdrant.manifest import manifest_from_json
 from app.adapters.qdrant.payload import best, check_dimension, find_passage
 from app.adapters.qdrant.server_catalogue import Catalogue, ServedBook
-from app.adapters.qdrant.server_errors import CollectionGone, public_address, server_errors
-from app.adapters.qdrant.server_options import BATCH, PAGE, ServerOptions
+from app.adapters.qdrant.server_errors import public_address, server_errors
+from app.adapters.qdrant.server_lease import refuse_if_held
+from app.adapters.qdrant.server_options import BATCH, ServerOptions
 from app.adapters.qdrant.server_points import (
     best_scores,
+    chunk_id_of,
     chunk_of,
     condition_of,
     next_chapter,
-    point_of,
-    search_collection,
+    point_id,
+    retrieve_points,
+    scroll,
+    search_points,
 )
-from app.adapters.qdrant.server_writer import ServerWriter, refuse_if_held, remove_strays
+from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
+from app.adapters.qdrant.server_schema import Schema
+from app.adapters.qdrant.server_writer import BookStorage, ServerWriter
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.errors import BookNotFound, IndexUnreadable, InputError, StorageError
-from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector, Vector
+from app.domain.errors import BookNotFound, InputError, StorageError
+from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
 from app.services.ports import BookManifest, Damage, IndexPoint
-
-_Found = TypeVar("_Found")
 
 
 def server_client(url: str, api_key: str | None, timeout_seconds: int = 30) -> AsyncQdrantClient:
@@ -39,7 +44,7 @@ def server_client(url: str, api_key: str | None, timeout_seconds: int = 30) -> A
 
 
 class ServerIndex:
-    """`VectorIndex` in collections whose names start with `prefix`."""
+    """`VectorIndex` in collections whose names start with `prefix~`, shared by all books."""
 
     def __init__(
         self,
@@ -53,7 +58,10 @@ class ServerIndex:
         self._client = client
         self._options = options or ServerOptions()
         self._address = public_address(url)
-        self._catalogue = Catalogue(client, prefix, self._address, clock)
+        self._schema = Schema(client, prefix, self._address, self._options)
+        self._records = Records(client, self._schema.books, self._address)
+        self._storage = BookStorage(client, self._schema, self._records)
+        self._catalogue = Catalogue(client, self._records, clock)
 
     async def books(self) -> list[BookManifest]:
         self._catalogue.look_again()
@@ -71,51 +79,53 @@ class ServerIndex:
 
     async def faults(self, book: BookId, *, before: bool = False) -> list[str]:
         """Compare the manifest with the number of points: a server checks its files itself."""
-        self._catalogue.look_again()
-        current, previous = await self._catalogue.kept(book)
-        if not current:
-            message = f"no book {book!r} in the index"
-            raise BookNotFound(message)
-        collection = previous if before else current
-        if not collection:
+        record = await self._record(book)
+        generation = record.previous if before else record.current
+        if generation is None:
             return []
+        where = f"{self._address} {book} generation {generation.number}"
         try:
-            manifest = await self._catalogue.manifest(collection)
-        except (IndexUnreadable, CollectionGone) as error:
+            manifest = manifest_from_json(generation.manifest, where)
+            await self._records.read_frequencies([generation.key])
+        except StorageError as error:
             return [str(error)]
+        condition = condition_of(SearchFilter(), {generation.key: book})
         with server_errors(self._address):
-            found = await self._client.count(collection, exact=True)
+            found = await self._client.count(
+                self._schema.points(generation.dimension), count_filter=condition, exact=True
+            )
         if found.count == manifest.chunks:
             return []
-        where = f"{self._address} {collection}"
         return [f"{where}: {found.count} chunks are there, not {manifest.chunks}"]
 
     async def repair(self, book: BookId) -> BookManifest:
-        if not await self.faults(book):
-            return (await self._catalogue.get(book)).manifest
-        current, previous = await self._catalogue.kept(book)
-        if not previous:
-            message = f"book {book!r} has no other generation: run `textbook-rag ingest --force`"
-            raise StorageError(message)
-        with server_errors(self._address):
-            await self._client.update_collection(previous, metadata={"previous": current})
-        await self._catalogue.switch(book, previous, replace=True)
-        if faults := await self.faults(book):
-            raise StorageError(faults[0])
+        record = await self._record(book)
+        if await self.faults(book):
+            if not record.previous:
+                message = (
+                    f"book {book!r} has no other generation: run `textbook-rag ingest --force`"
+                )
+                raise StorageError(message)
+            if faults := await self.faults(book, before=True):
+                raise StorageError(faults[0])
+            await self._swap(book)
         return (await self._catalogue.get(book)).manifest
 
     async def begin(self, book: BookId, dimension: int) -> ServerWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
+        await self._catalogue.check_version()
         return await ServerWriter.open(
-            self._client, self._catalogue, book, dimension, self._options
+            self._storage, BookId(book), dimension, self._options, self._catalogue.look_again
         )
 
     async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
         served = await self._catalogue.get(book)
-        records = await self._scroll(served.collection, ["paragraph_ids"], None)
-        return {
-            str(record.id): tuple((record.payload or {})["paragraph_ids"]) for record in records
-        }
+        key = served.current.key
+        with server_errors(self._address):
+            return {
+                chunk_id_of(key, record.id): tuple((record.payload or {})["paragraph_ids"])
+                async for record in self._scroll(served, ["paragraph_ids"])
+            }
 
     async def search(
         self,
@@ -126,19 +136,46 @@ class ServerIndex:
     ) -> Candidates:
         if sparse is not None and not sparse.indices:
             sparse = None
-        try:
-            return await self._search(dense, sparse, limit, filter)
-        except CollectionGone:
-            # Switched twice since the look-up: the collection was removed.
-            self._catalogue.look_again()
-            return await self._search(dense, sparse, limit, filter)
+        books = await self._catalogue.served(filter.books)
+        if dense is not None:
+            for one in books:
+                manifest = one.manifest
+                check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
+        if sparse is not None:
+            terms = (sparse.indices, sparse.values)
+            weights = await self._catalogue.idf(books, sparse.indices)
+            values = (value * weights[term] for term, value in zip(*terms, strict=True))
+            sparse = replace(sparse, values=tuple(values))
+        by_dense: list[ScoredId] = []
+        by_sparse: list[ScoredId] = []
+        for dimension, scope in _scopes(books).items():
+            with server_errors(self._address):
+                found = await search_points(
+                    self._client,
+                    self._schema.points(dimension),
+                    scope,
+                    dense,
+                    sparse,
+                    limit,
+                    filter,
+                    self._options,
+                )
+            by_dense += found[0]
+            by_sparse += found[1]
+        return Candidates(best(by_dense, limit), best(by_sparse, limit))
 
     async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
-        try:
-            return await self._best_scores(terms, books)
-        except CollectionGone:
-            self._catalogue.look_again()
-            return await self._best_scores(terms, books)
+        served = await self._catalogue.served(books)
+        weights = await self._catalogue.idf(served, terms)
+        best = dict.fromkeys(weights, 0.0)
+        for dimension, scope in _scopes(served).items():
+            with server_errors(self._address):
+                found = await best_scores(
+                    self._client, self._schema.points(dimension), scope, weights
+                )
+            for term, score in zip(weights, found, strict=True):
+                best[term] = max(best[term], score)
+        return [best[term] for term in terms]
 
     async def fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
         """Chunks of the current generation, else of the one that it replaced.
@@ -146,42 +183,48 @@ class ServerIndex:
         So a question that searched before a switch still gets its chunks after it.
         """
         served = await self._catalogue.get(book)
-        found = await self._retrieve(served.collection, chunk_ids)
+        found = await self._retrieve(served.current, chunk_ids)
         missing = [chunk_id for chunk_id in chunk_ids if chunk_id not in found]
         if missing and served.previous:
             found |= await self._retrieve(served.previous, missing)
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
     async def matching(self, filter: SearchFilter) -> list[Chunk]:
-        condition = condition_of(filter)
-        found = await self._each(
-            sorted(filter.books), lambda book: self._scroll(book.collection, True, condition)
-        )
-        return [chunk_of(record) for records in found for record in records]
+        found = []
+        for dimension, scope in _scopes(await self._catalogue.served(filter.books)).items():
+            condition = condition_of(filter, scope)
+            with server_errors(self._address):
+                records = scroll(self._client, self._schema.points(dimension), condition, True)
+                found += [chunk_of(record) async for record in records]
+        return sorted(found, key=lambda chunk: (chunk.book, chunk.chunk_id))
 
     async def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
         served = await self._catalogue.get(book)
         with server_errors(self._address):
-            return await next_chapter(self._client, served.collection, chapter, position)
+            return await next_chapter(
+                self._client,
+                self._schema.points(served.current.dimension),
+                {served.current.key: served.manifest.book},
+                chapter,
+                position,
+            )
 
     async def find_paragraph(self, paragraph_id: str, book: BookId | None = None) -> Passage | None:
-        condition = condition_of(SearchFilter(paragraph_ids=(paragraph_id,)))
-
-        async def find(served: ServedBook) -> Passage | None:
-            records = await self._scroll(served.collection, True, condition)
-            return find_passage(map(chunk_of, records), paragraph_id)
-
-        return next(filter(None, await self._each((book,) if book else (), find)), None)
+        chunks = await self.matching(
+            SearchFilter(books=(book,) if book else (), paragraph_ids=(paragraph_id,))
+        )
+        first = [chunk for chunk in chunks if chunk.book == chunks[0].book]
+        return find_passage(first, paragraph_id)
 
     async def remove(self, book: BookId) -> None:
         """IndexBusy while the book is being written."""
-        await self._idle(book)
-        delete = models.DeleteAlias(alias_name=self._catalogue.alias(book))
-        with server_errors(self._address):
-            await self._client.update_collection_aliases(
-                [models.DeleteAliasOperation(delete_alias=delete)]
-            )
-        await remove_strays(self._client, self._catalogue, book)
+        await self._record(book)
+        record = await self._storage.take(BookId(book))
+        # What a crash leaves here is a record without generations, which the next run clears.
+        record = await self._storage.put(record, BookRecord(record.book, lease=record.lease))
+        await self._storage.keep(record.book, [])
+        await self._records.delete(record)
+        self._catalogue.look_again()
 
     async def rollback(self, book: BookId) -> BookManifest:
         """Switch readers to the previous generation; a second rollback switches back.
@@ -189,161 +232,70 @@ class ServerIndex:
         BookNotFound if there is no such book, InputError if it has only one generation, IndexBusy
         while it is being written.
         """
-        served = await self._idle(book)
-        if not served.previous:
-            message = f"book {book!r} has no previous generation"
-            raise InputError(message)
-        with server_errors(self._address):
-            await self._client.update_collection(
-                served.previous, metadata={"previous": served.collection}
-            )
-        await self._catalogue.switch(book, served.previous, replace=True)
+        await self._swap(book)
         return (await self._catalogue.get(book)).manifest
 
     async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
         """Pages of points, all of the generation that is current at the first page."""
         served = await self._catalogue.get(book)
-        offset = None
-        while True:
+        key = served.current.key
+        collection = self._schema.points(served.current.dimension)
+        with server_errors(self._address):
+            ids = sorted(
+                [chunk_id_of(key, record.id) async for record in self._scroll(served, False)]
+            )
+        for start in range(0, len(ids), BATCH):
+            asked = ids[start : start + BATCH]
             with server_errors(self._address):
-                records, offset = await self._client.scroll(
-                    served.collection,
-                    limit=BATCH,
-                    offset=offset,
-                    with_payload=True,
-                    with_vectors=True,
-                )
-            yield [point_of(record) for record in records]
-            if offset is None:
-                return
+                found = await retrieve_points(self._client, collection, key, asked)
+            yield [found[chunk_id] for chunk_id in asked if chunk_id in found]
 
     async def check(self) -> None:
         self._catalogue.look_again()
-        books = await self._catalogue.books()
-        damaged = self._catalogue.damaged()
-        if damaged and not books:
-            raise IndexUnreadable(next(iter(damaged.values())).reason)
+        await self._catalogue.served([])
 
-    async def _idle(self, book: BookId) -> ServedBook:
-        """The book as it is now; IndexBusy while it is being written."""
+    async def _record(self, book: BookId) -> BookRecord:
+        """The book's record as it is now. BookNotFound, StorageError."""
         self._catalogue.look_again()
-        served = await self._catalogue.get(book)
-        for stray in await self._catalogue.strays(book, {served.collection, served.previous}):
-            refuse_if_held(book, stray.lease)
-        return served
+        record = await self._records.read(BookId(book))
+        if record.current is None:
+            message = f"no book {book!r} in the index"
+            raise BookNotFound(message)
+        return record
 
-    async def _each(
-        self, books: Sequence[BookId], ask: Callable[[ServedBook], Awaitable[_Found]]
-    ) -> list[_Found]:
-        """Results of each of these books, or of all if none is named.
-
-        BookNotFound if a named book is missing. Unreadable books are left out; StorageError if none
-        can be read.
-        """
-        served, failed = await self._served(books)
-        outcomes = await asyncio.gather(*map(ask, served), return_exceptions=True)
-        found = []
-        for book, outcome in zip(served, outcomes, strict=True):
-            if isinstance(outcome, StorageError) and not isinstance(outcome, CollectionGone):
-                failed = outcome
-                self._catalogue.record_search(book.manifest.book, str(outcome))
-            elif isinstance(outcome, BaseException):
-                raise outcome
-            else:
-                self._catalogue.record_search(book.manifest.book, "")
-                found.append(outcome)
-        if failed and not found:
-            raise failed
-        return found
-
-    async def _served(
-        self, books: Sequence[BookId]
-    ) -> tuple[list[ServedBook], StorageError | None]:
-        """The readable ones of these books, and the error of one that is not."""
-        served, failed = [], None
-        every = await self._catalogue.books()
-        for book in dict.fromkeys(books or (*every, *self._catalogue.damaged())):
-            try:
-                served.append(await self._catalogue.get(book))
-            except IndexUnreadable as error:
-                failed = error
-        return served, failed
-
-    async def _search(
-        self,
-        dense: Vector | None,
-        sparse: SparseVector | None,
-        limit: int,
-        filter: SearchFilter,
-    ) -> Candidates:
-        async def ask(book: ServedBook) -> Candidates:
-            if dense is not None:
-                manifest = book.manifest
-                check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
-            return await self._search_book(book, dense, sparse, limit, filter)
-
-        found = await self._each(filter.books, ask)
-        return Candidates(
-            best((hit for candidates in found for hit in candidates.dense), limit),
-            best((hit for candidates in found for hit in candidates.sparse), limit),
+    async def _swap(self, book: BookId) -> None:
+        """Exchange the current and the previous generation, in one write of the record."""
+        record = await self._record(book)
+        refuse_if_held(book, record.lease)
+        if record.previous is None:
+            message = f"book {book!r} has no previous generation"
+            raise InputError(message)
+        await self._storage.put(
+            record, replace(record, current=record.previous, previous=record.current, lease=None)
         )
+        self._catalogue.look_again()
 
-    async def _best_scores(self, terms: Sequence[int], books: Sequence[BookId]) -> list[float]:
-        async def ask(served: ServedBook) -> list[float]:
-            with server_errors(self._address):
-                return await best_scores(self._client, served.collection, terms)
-
-        best = [0.0] * len(terms)
-        for found in await self._each(books, ask):
-            best = list(map(max, best, found))
-        return best
-
-    async def _search_book(
-        self,
-        served: ServedBook,
-        dense: Vector | None,
-        sparse: SparseVector | None,
-        limit: int,
-        filter: SearchFilter,
-    ) -> Candidates:
+    async def _retrieve(
+        self, generation: GenerationRecord, chunk_ids: Sequence[str]
+    ) -> dict[str, Chunk]:
+        ids = [point_id(generation.key, chunk_id) for chunk_id in chunk_ids]
         with server_errors(self._address):
-            return await search_collection(
-                self._client,
-                served.collection,
-                served.manifest.book,
-                dense,
-                sparse,
-                limit,
-                filter,
-                self._options,
+            records = await self._client.retrieve(
+                self._schema.points(generation.dimension), ids, with_payload=True
             )
+        return {chunk_id_of(generation.key, record.id): chunk_of(record) for record in records}
 
-    async def _retrieve(self, collection: str, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
-        try:
-            with server_errors(self._address):
-                records = await self._client.retrieve(
-                    collection, list(chunk_ids), with_payload=True, with_vectors=False
-                )
-        except CollectionGone:
-            self._catalogue.look_again()
-            return {}
-        return {str(record.id): chunk_of(record) for record in records}
+    def _scroll(
+        self, served: ServedBook, payload: bool | list[str]
+    ) -> AsyncIterator[models.Record]:
+        condition = condition_of(SearchFilter(), {served.current.key: served.manifest.book})
+        collection = self._schema.points(served.current.dimension)
+        return scroll(self._client, collection, condition, payload)
 
-    async def _scroll(
-        self, collection: str, payload: bool | list[str], condition: models.Filter | None
-    ) -> list[models.Record]:
-        found: list[models.Record] = []
-        offset = None
-        while True:
-            with server_errors(self._address):
-                records, offset = await self._client.scroll(
-                    collection,
-                    scroll_filter=condition,
-                    limit=PAGE,
-                    offset=offset,
-                    with_payload=payload,
-                    with_vectors=False,
-                )
-            found += records
-            if offset is None:
-                return found
+
+def _scopes(books: Sequence[ServedBook]) -> dict[int, dict[str, BookId]]:
+    """The current generations by dimension, which is by collection."""
+    scopes: dict[int, dict[str, BookId]] = defaultdict(dict)
+    for one in books:
+        scopes[one.current.dimension][one.current.key] = one.manifest.book
+    return scopes

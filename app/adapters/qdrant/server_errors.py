@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
@@ -11,10 +12,6 @@ from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from app.domain.errors import ConfigError, RagError, StorageError
-
-
-class CollectionGone(StorageError):
-    """The server has no such collection: another process switched and removed it."""
 
 
 class CollectionExists(StorageError):
@@ -26,6 +23,25 @@ def public_address(url: str) -> str:
     parts = urlsplit(url if "//" in url else f"http://{url}")
     port = f":{parts.port}" if parts.port else ""
     return f"{parts.scheme}://{parts.hostname}{port}"
+
+
+OLDEST = (1, 16)
+"""The first version that replaces a point on condition, which records of books rest on."""
+
+_NEWEST_MAJOR = 1
+
+
+def check_version(address: str, version: str) -> None:
+    """Raise ConfigError for a server that this program cannot use."""
+    numbers = tuple(map(int, re.findall(r"\d+", version)[:2]))
+    if len(numbers) < 2 or numbers < OLDEST:
+        wanted = f"too old: {OLDEST[0]}.{OLDEST[1]} or newer is needed"
+    elif numbers[0] > _NEWEST_MAJOR:
+        wanted = f"too new: version {_NEWEST_MAJOR} is needed"
+    else:
+        return
+    message = f"Qdrant at {address} has version {version[:40]}, which is {wanted}"
+    raise ConfigError(message)
 
 
 @contextmanager
@@ -60,8 +76,7 @@ def _refused(address: str, error: UnexpectedResponse) -> RagError:
         return ConfigError(f"Qdrant at {address} refused the key ({status}): check QDRANT_API_KEY")
     if status == 409 or "already exists" in reason:
         return CollectionExists(f"Qdrant at {address}: {reason}")
-    line = f"Qdrant at {address} answered {status}: {reason}"
-    return CollectionGone(line) if status == 404 else StorageError(line)
+    return StorageError(f"Qdrant at {address} answered {status}: {reason}")
 
 
 def _reason(error: UnexpectedResponse) -> str:

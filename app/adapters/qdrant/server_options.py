@@ -1,4 +1,4 @@
-"""Layout of a book's collections on a Qdrant server or cluster."""
+"""Layout of the collections on a Qdrant server or cluster."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BATCH = 256
 PAGE = 1_000
 """Points in one page of a scroll."""
 
-SEARCHES = 8
+SEARCHES = 64
 """Searches in one request."""
 
 
@@ -48,6 +48,11 @@ def vector_params(dimension: int, options: ServerOptions) -> models.VectorParams
             else None
         ),
     )
+
+
+def hnsw_config() -> models.HnswConfigDiff:
+    """A graph for each book, and one over all for questions without a book."""
+    return models.HnswConfigDiff(m=16, payload_m=16)
 
 
 def search_params(options: ServerOptions) -> models.SearchParams | None:

@@ -1,9 +1,12 @@
-"""Reading points of one collection on a Qdrant server."""
+"""Points of all books in one collection: their ids, and reading those of some generations."""
 
 from __future__ import annotations
 
+import uuid
 from array import array
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import lru_cache
+from hashlib import blake2b
 from typing import cast
 
 from qdrant_client import AsyncQdrantClient, models
@@ -11,60 +14,93 @@ from qdrant_client import AsyncQdrantClient, models
 from app.adapters.qdrant.payload import (
     DENSE,
     SPARSE,
+    TENANT_FIELD,
     ChunkPayload,
     from_payload,
     keyword_conditions,
+    to_payload,
 )
-from app.adapters.qdrant.server_options import SEARCHES, ServerOptions, search_params
+from app.adapters.qdrant.server_options import PAGE, SEARCHES, ServerOptions, search_params
+from app.adapters.qdrant.server_schema import GENERATION_FIELD, match_any
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
-from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
+from app.domain.retrieval.query import ScoredId, SearchFilter, SparseVector, Vector
 from app.services.ports import IndexPoint
 
 
-async def search_collection(
+def point_id(generation: str, chunk_id: str) -> str:
+    """A chunk's point id in a generation; `chunk_id_of` is the other way round."""
+    return str(uuid.UUID(int=uuid.UUID(chunk_id).int ^ _mask(generation)))
+
+
+def chunk_id_of(generation: str, found: object) -> str:
+    return str(uuid.UUID(int=uuid.UUID(str(found)).int ^ _mask(generation)))
+
+
+@lru_cache(maxsize=65_536)
+def _mask(generation: str) -> int:
+    return int.from_bytes(blake2b(generation.encode(), digest_size=16).digest(), "big")
+
+
+Scope = Mapping[str, BookId]
+"""The generations that are searched in one collection, and the book of each."""
+
+
+async def search_points(
     client: AsyncQdrantClient,
     collection: str,
-    book: BookId,
+    scope: Scope,
     dense: Vector | None,
     sparse: SparseVector | None,
     limit: int,
     filter: SearchFilter,
     options: ServerOptions,
-) -> Candidates:
-    """The best points for each given vector, in one request."""
-    common = {"filter": condition_of(filter), "limit": limit, "with_payload": False}
-    requests = {}
+) -> tuple[list[ScoredId], list[ScoredId]]:
+    """The best points for each given vector, in one request. `sparse` has idf in its values."""
+    requests = []
     if dense is not None:
-        params = search_params(options)
-        requests[DENSE] = models.QueryRequest(
-            query=dense.tolist(), using=DENSE, params=params, **common
-        )
+        requests.append(_nearest(dense.tolist(), DENSE, search_params(options)))
     if sparse is not None:
         vector = models.SparseVector(indices=list(sparse.indices), values=list(sparse.values))
-        requests[SPARSE] = models.QueryRequest(query=vector, using=SPARSE, **common)
-    if not requests:
-        return Candidates()
-    answers = await client.query_batch_points(collection, [*requests.values()])
-    lists = {
-        name: tuple(ScoredId(book, str(point.id), point.score) for point in answer.points)
-        for name, answer in zip(requests, answers, strict=True)
-    }
-    return Candidates(lists.get(DENSE, ()), lists.get(SPARSE, ()))
+        requests.append(_nearest(vector, SPARSE, None))
+    # A generation's key is in the point's id only if we know which one it is.
+    payload: list[str] | bool = [GENERATION_FIELD] if len(scope) > 1 else False
+    for request in requests:
+        request.filter = condition_of(filter, scope)
+        request.limit = limit
+        request.with_payload = payload
+    answers = await client.query_batch_points(collection, requests) if requests else []
+    found = [[_scored(point, scope) for point in answer.points] for answer in answers]
+    return (
+        found.pop(0) if dense is not None else [],
+        found.pop(0) if sparse is not None else [],
+    )
+
+
+def _nearest(
+    query: list[float] | models.SparseVector, using: str, params: models.SearchParams | None
+) -> models.QueryRequest:
+    return models.QueryRequest(query=query, using=using, params=params)
+
+
+def _scored(point: models.ScoredPoint, scope: Scope) -> ScoredId:
+    key = str((point.payload or {}).get(GENERATION_FIELD) or next(iter(scope)))
+    return ScoredId(scope[key], chunk_id_of(key, point.id), point.score)
 
 
 async def best_scores(
-    client: AsyncQdrantClient, collection: str, terms: Sequence[int]
+    client: AsyncQdrantClient, collection: str, scope: Scope, terms: Mapping[int, float]
 ) -> list[float]:
-    """The best BM25 score of any point for each term alone; 0 if no point has it."""
+    """The best BM25 score of any point for each term alone, by its idf; 0 if no point has it."""
     requests = [
         models.QueryRequest(
-            query=models.SparseVector(indices=[term], values=[1.0]),
+            query=models.SparseVector(indices=[term], values=[inverse]),
             using=SPARSE,
+            filter=condition_of(SearchFilter(), scope),
             limit=1,
             with_payload=False,
         )
-        for term in terms
+        for term, inverse in terms.items()
     ]
     scores: list[float] = []
     for start in range(0, len(requests), SEARCHES):
@@ -74,26 +110,30 @@ async def best_scores(
     return scores
 
 
-def condition_of(filter: SearchFilter) -> models.Filter | None:
-    must: list[models.Condition] = [
-        models.FieldCondition(key=name, match=models.MatchAny(any=values))
-        for name, values in keyword_conditions(filter)
-    ]
+def condition_of(filter: SearchFilter, scope: Scope) -> models.Filter:
+    """Points of these generations that match; one book by its tenant key as well."""
+    must: list[models.Condition] = [match_any(GENERATION_FIELD, list(scope))]
+    if len(books := set(scope.values())) == 1:
+        must.append(match_any(TENANT_FIELD, list(books)))
+    must += [match_any(name, values) for name, values in keyword_conditions(filter)]
     if filter.max_position is not None:
         upto = models.Range(lte=filter.max_position)
         must.append(models.FieldCondition(key="position", range=upto))
-    return models.Filter(must=must) if must else None
+    return models.Filter(must=must)
 
 
 async def next_chapter(
-    client: AsyncQdrantClient, collection: str, chapter: str, position: int
+    client: AsyncQdrantClient, collection: str, scope: Scope, chapter: str, position: int
 ) -> int | None:
     """The first position after this one in another chapter."""
+    condition = condition_of(SearchFilter(), scope)
     after = models.FieldCondition(key="position", range=models.Range(gt=position))
-    same = models.FieldCondition(key="chapter", match=models.MatchAny(any=[chapter]))
     records, _ = await client.scroll(
         collection,
-        scroll_filter=models.Filter(must=[after], must_not=[same]),
+        scroll_filter=models.Filter(
+            must=[*cast("list[models.Condition]", condition.must), after],
+            must_not=[match_any("chapter", [chapter])],
+        ),
         limit=1,
         order_by="position",
         with_payload=["position"],
@@ -102,16 +142,54 @@ async def next_chapter(
     return (records[0].payload or {})["position"] if records else None
 
 
+async def scroll(
+    client: AsyncQdrantClient,
+    collection: str,
+    condition: models.Filter,
+    payload: bool | list[str],
+) -> AsyncIterator[models.Record]:
+    """All records that match, a page a request."""
+    offset = None
+    while True:
+        records, offset = await client.scroll(
+            collection,
+            scroll_filter=condition,
+            limit=PAGE,
+            offset=offset,
+            with_payload=payload,
+            with_vectors=False,
+        )
+        for record in records:
+            yield record
+        if offset is None:
+            return
+
+
 async def retrieve_points(
-    client: AsyncQdrantClient, collection: str, chunk_ids: Sequence[str]
+    client: AsyncQdrantClient, collection: str, generation: str, chunk_ids: Sequence[str]
 ) -> dict[str, IndexPoint]:
     records = await client.retrieve(
-        collection, list(chunk_ids), with_payload=True, with_vectors=True
+        collection,
+        [point_id(generation, chunk_id) for chunk_id in chunk_ids],
+        with_payload=True,
+        with_vectors=True,
     )
-    return {str(record.id): point_of(record) for record in records}
+    return {chunk_id_of(generation, record.id): index_point_of(record) for record in records}
 
 
-def point_of(record: models.Record) -> IndexPoint:
+def point_of(generation: str, point: IndexPoint) -> models.PointStruct:
+    vectors: dict[str, models.Vector] = {DENSE: point.dense.tolist()}
+    if point.sparse.indices:
+        vectors[SPARSE] = models.SparseVector(
+            indices=list(point.sparse.indices), values=list(point.sparse.values)
+        )
+    payload = cast("dict[str, object]", to_payload(point.chunk)) | {GENERATION_FIELD: generation}
+    return models.PointStruct(
+        id=point_id(generation, point.chunk.chunk_id), vector=vectors, payload=payload
+    )
+
+
+def index_point_of(record: models.Record) -> IndexPoint:
     vectors = cast("dict[str, list[float] | models.SparseVector]", record.vector)
     sparse = vectors.get(SPARSE)
     return IndexPoint(

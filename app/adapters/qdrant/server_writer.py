@@ -1,83 +1,139 @@
-"""A new generation of one book on a Qdrant server: a collection of its own."""
+"""A new generation of one book on a Qdrant server."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+import secrets
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import cast
 
 from qdrant_client import AsyncQdrantClient, models
 
+from app.adapters.qdrant.frequencies import Frequencies, FrequencyCounter, idf
 from app.adapters.qdrant.manifest import manifest_to_json
-from app.adapters.qdrant.payload import (
-    DENSE,
-    INTEGER_FIELDS,
-    KEYWORD_FIELDS,
-    SPARSE,
-    TENANT_FIELD,
-    check_dimension,
-    to_payload,
-)
+from app.adapters.qdrant.payload import TENANT_FIELD, check_dimension
 from app.adapters.qdrant.samples import LIMIT, Samples
-from app.adapters.qdrant.server_catalogue import RENEW_SECONDS, Catalogue, Lease, new_lease
-from app.adapters.qdrant.server_errors import CollectionExists, server_errors
-from app.adapters.qdrant.server_options import BATCH, ServerOptions, strict_mode, vector_params
-from app.adapters.qdrant.server_points import retrieve_points, search_collection
+from app.adapters.qdrant.server_errors import server_errors
+from app.adapters.qdrant.server_lease import RENEW_SECONDS, new_lease, refuse_if_held
+from app.adapters.qdrant.server_options import BATCH, ServerOptions
+from app.adapters.qdrant.server_points import point_of, retrieve_points, search_points
+from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
+from app.adapters.qdrant.server_schema import GENERATION_FIELD, Schema, match_any
 from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, RagError, StorageError
-from app.domain.retrieval.query import Candidates, SearchFilter
+from app.domain.retrieval.query import ScoredId, SearchFilter, SparseVector
 from app.services.ports import BookManifest, IndexPoint
 
 _log = logging.getLogger(__name__)
 
 
+class BookStorage:
+    """What writers and removals change: a book's record, its points, its frequencies."""
+
+    def __init__(self, client: AsyncQdrantClient, schema: Schema, records: Records) -> None:
+        """No request is sent yet."""
+        self.client = client
+        self.schema = schema
+        self.records = records
+
+    async def take(self, book: BookId) -> BookRecord:
+        """Put our lease into the book's record. IndexBusy while another process has one there."""
+        record = await self.records.read(book)
+        refuse_if_held(book, record.lease)
+        taken = await self.records.replace(record, replace(record, lease=new_lease()))
+        if taken is None:
+            refuse_if_held(book, (await self.records.read(book)).lease)
+            message = f"book {book!r} is being written by another run that began just now"
+            raise IndexBusy(message)
+        return taken
+
+    async def put(self, old: BookRecord, new: BookRecord) -> BookRecord:
+        """Replace our record. IndexBusy if it is no longer ours."""
+        written = await self.records.replace(old, new)
+        if written is None:
+            # A renewal whose answer was lost has changed the revision, not the holder.
+            found = await self.records.read(old.book)
+            if old.lease and found.lease and old.lease.is_of(found.lease):
+                written = await self.records.replace(found, new)
+        if written is None:
+            message = (
+                f"book {old.book!r} was taken over by another run, as this one was silent for too "
+                "long: nothing was published"
+            )
+            raise IndexBusy(message)
+        return written
+
+    async def keep(self, book: BookId, kept: Sequence[GenerationRecord]) -> None:
+        """Delete all other generations of the book. Only while our lease is in its record."""
+        keys = [one.key for one in kept]
+        await self._delete(
+            book, models.Filter(must_not=[match_any(GENERATION_FIELD, keys)] if keys else None)
+        )
+
+    async def drop(self, book: BookId, key: str) -> None:
+        """Delete one generation."""
+        await self._delete(book, models.Filter(must=[match_any(GENERATION_FIELD, [key])]))
+
+    async def _delete(self, book: BookId, which: models.Filter) -> None:
+        """Delete the points and frequencies of these generations of the book."""
+        must = [match_any(TENANT_FIELD, [book]), *cast("list[models.Condition]", which.must or [])]
+        condition = models.Filter(must=must, must_not=which.must_not)
+        for collection in await self.schema.every_points():
+            with server_errors(self.records.address):
+                await self.client.delete(
+                    collection,
+                    points_selector=models.FilterSelector(filter=condition),
+                    wait=True,
+                )
+        await self.records.delete_frequencies(condition)
+
+
 class ServerWriter:
-    """Fills a collection that no alias points to, verifies its count and switches the alias."""
+    """Writes points that no record names, verifies them and puts their key into the record."""
 
     def __init__(
         self,
-        client: AsyncQdrantClient,
-        catalogue: Catalogue,
-        book: BookId,
-        number: int,
+        storage: BookStorage,
+        record: BookRecord,
         dimension: int,
         options: ServerOptions,
+        switched: Callable[[], None],
     ) -> None:
-        """Name the collection; `open` creates it."""
-        self._client = client
-        self._catalogue = catalogue
-        self._book = book
-        self._number = number
+        """Of a record that holds our lease; `open` takes it."""
+        self._storage = storage
+        self._record = record
+        self._book = record.book
         self._dimension = dimension
-        self._collection = catalogue.collection(book, number)
+        self._collection = storage.schema.points(dimension)
         self._options = options
+        self._switched = switched
+        self._key = secrets.token_hex(8)
+        self._number = max((one.number for one in record.kept), default=0) + 1
         self._samples = Samples()
-        self._lease = new_lease()
+        self._counter = FrequencyCounter()
         self._renewing: asyncio.Task[None] | None = None
+        self._putting = asyncio.Lock()
         self._done = False
 
     @classmethod
     async def open(
         cls,
-        client: AsyncQdrantClient,
-        catalogue: Catalogue,
+        storage: BookStorage,
         book: BookId,
         dimension: int,
         options: ServerOptions,
+        switched: Callable[[], None],
     ) -> ServerWriter:
-        """Remove leftovers of a crash and create an empty collection, its payload indexes first."""
-        await remove_strays(client, catalogue, book)
-        number = max(await catalogue.generations(book), default=0) + 1
-        writer = cls(client, catalogue, book, number, dimension, options)
+        """Take the book's lease and clear what a crash has left. IndexBusy, StorageError.
+
+        `switched` is called when readers are to follow the new generation.
+        """
+        await storage.schema.create(dimension)
+        writer = cls(storage, await storage.take(book), dimension, options, switched)
         try:
-            await writer._create()
-        except CollectionExists as error:
-            message = f"book {book!r} is being written by another run that began just now"
-            raise IndexBusy(message) from error
-        try:
-            await writer._create_indexes()
+            await storage.keep(book, writer._record.kept)
         except BaseException:
             await writer.abandon()
             raise
@@ -87,39 +143,35 @@ class ServerWriter:
     async def write(self, points: Sequence[IndexPoint]) -> None:
         for point in points:
             check_dimension(self._book, "of this run", self._dimension, len(point.dense))
-        with server_errors(self._catalogue.address):
+        with server_errors(self._address):
             for start in range(0, len(points), BATCH):
-                batch = [_point(point) for point in points[start : start + BATCH]]
-                await self._client.upsert(self._collection, points=batch, wait=True)
+                batch = [point_of(self._key, point) for point in points[start : start + BATCH]]
+                await self._storage.client.upsert(self._collection, points=batch, wait=True)
+        for point in points:
+            self._counter.add(point.sparse)
         self._samples.offer(points)
 
     async def publish(self, manifest: BookManifest) -> BookManifest:
-        with server_errors(self._catalogue.address):
-            found = await self._client.count(self._collection, exact=True)
-        if found.count != manifest.chunks:
-            message = (
-                f"book {self._book!r}: {found.count} chunks are in the new index, but the book has "
-                f"{manifest.chunks}: not published"
-            )
-            raise StorageError(message)
+        await self._check_count(manifest.chunks)
         await self._check_readable()
         published = replace(manifest, generation=self._number)
-        self._catalogue.look_again()
-        before, _ = await self._catalogue.kept(self._book)
-        await self._stop_renewing()
-        await self._describe(
-            {
-                "manifest": manifest_to_json(published),
-                "previous": before or None,
-                "lease": None,
-            }
+        storage = self._storage
+        await storage.records.write_frequencies(self._book, self._key, self._counter.result())
+        current = GenerationRecord(
+            self._key, self._number, self._dimension, manifest_to_json(published)
         )
-        await self._catalogue.switch(self._book, self._collection, replace=bool(before))
+        await self._stop_renewing()
+        record = self._record
+        await storage.put(
+            record, BookRecord(self._book, current=current, previous=record.current, lease=None)
+        )
         self._done = True
+        self._switched()
         try:
-            await remove_strays(self._client, self._catalogue, self._book)
+            if record.previous:
+                await storage.drop(self._book, record.previous.key)
         except RagError as error:
-            _log.warning("index.prune_failed", extra={"book": self._book, "reason": str(error)})
+            self._warn("index.prune_failed", error)
         return published
 
     async def abandon(self) -> None:
@@ -127,29 +179,63 @@ class ServerWriter:
             return
         self._done = True
         await self._stop_renewing()
+        storage = self._storage
         try:
-            with server_errors(self._catalogue.address):
-                await self._client.delete_collection(self._collection)
+            await storage.drop(self._book, self._key)
+            if self._record.kept:
+                await storage.put(self._record, replace(self._record, lease=None))
+            else:
+                await storage.records.delete(self._record)
         except RagError as error:
-            _log.warning("index.prune_failed", extra={"book": self._book, "reason": str(error)})
+            self._warn("index.prune_failed", error)
+
+    @property
+    def _address(self) -> str:
+        return self._storage.records.address
+
+    async def _check_count(self, expected: int) -> None:
+        condition = models.Filter(
+            must=[match_any(TENANT_FIELD, [self._book]), match_any(GENERATION_FIELD, [self._key])]
+        )
+        with server_errors(self._address):
+            found = await self._storage.client.count(
+                self._collection, count_filter=condition, exact=True
+            )
+        if found.count != expected:
+            message = (
+                f"book {self._book!r}: {found.count} chunks are in the new index, but the book has "
+                f"{expected}: not published"
+            )
+            raise StorageError(message)
 
     async def _check_readable(self) -> None:
         """Look samples up and search for them, as a reader does."""
-        where, samples = f"{self._catalogue.address} {self._collection}", self._samples
-        with server_errors(self._catalogue.address):
-            stored = await retrieve_points(self._client, self._collection, samples.ids)
-            found = [await self._search(point) for point in samples.points]
+        where, samples = f"{self._address} {self._book}", self._samples
+        with server_errors(self._address):
+            stored = await retrieve_points(
+                self._storage.client, self._collection, self._key, samples.ids
+            )
+            counted = self._counter.result()
+            found = [await self._search(point, counted) for point in samples.points]
         samples.check_stored(where, stored)
-        samples.check_found(where, [hits.dense for hits in found], [hits.sparse for hits in found])
+        samples.check_found(where, [hits[0] for hits in found], [hits[1] for hits in found])
 
-    async def _search(self, point: IndexPoint) -> Candidates:
-        sparse = point.sparse if point.sparse.indices else None
-        return await search_collection(
-            self._client,
+    async def _search(
+        self, point: IndexPoint, counted: Frequencies
+    ) -> tuple[list[ScoredId], list[ScoredId]]:
+        weighted = SparseVector(
+            point.sparse.indices,
+            tuple(
+                value * idf(counted.documents, counted.of(term))
+                for term, value in zip(point.sparse.indices, point.sparse.values, strict=True)
+            ),
+        )
+        return await search_points(
+            self._storage.client,
             self._collection,
-            self._book,
+            {self._key: self._book},
             point.dense,
-            sparse,
+            weighted if weighted.indices else None,
             LIMIT,
             SearchFilter(),
             self._options,
@@ -159,85 +245,20 @@ class ServerWriter:
         """Renew the lease every minute: embedding a book can take hours."""
         while True:
             await asyncio.sleep(RENEW_SECONDS)
-            self._lease = self._lease.renewed()
-            try:
-                await self._describe({"lease": self._lease.to_json()})
-            except RagError as error:
-                _log.warning(
-                    "index.lease_not_renewed", extra={"book": self._book, "reason": str(error)}
-                )
+            lease = self._record.lease
+            async with self._putting:
+                try:
+                    self._record = await self._storage.put(
+                        self._record, replace(self._record, lease=lease and lease.renewed())
+                    )
+                except RagError as error:
+                    self._warn("index.lease_not_renewed", error)
 
     async def _stop_renewing(self) -> None:
         if self._renewing is not None:
-            self._renewing.cancel()
+            async with self._putting:  # never in the midst of a write of the record
+                self._renewing.cancel()
             await asyncio.gather(self._renewing, return_exceptions=True)
 
-    async def _create(self) -> None:
-        options = self._options
-        metadata = {
-            "prefix": self._catalogue.prefix,
-            "book": self._book,
-            "lease": self._lease.to_json(),
-        }
-        sparse = models.SparseVectorParams(modifier=models.Modifier.IDF)
-        with server_errors(self._catalogue.address):
-            await self._client.create_collection(
-                self._collection,
-                vectors_config={DENSE: vector_params(self._dimension, options)},
-                sparse_vectors_config={SPARSE: sparse},
-                shard_number=options.shard_number,
-                replication_factor=options.replication_factor,
-                write_consistency_factor=options.write_consistency_factor,
-                strict_mode_config=strict_mode(options),
-                metadata=metadata,
-            )
-
-    async def _create_indexes(self) -> None:
-        schemas: dict[str, models.PayloadSchemaType | models.KeywordIndexParams] = {
-            TENANT_FIELD: models.KeywordIndexParams(
-                type=models.KeywordIndexType.KEYWORD, is_tenant=True
-            )
-        }
-        schemas |= dict.fromkeys(KEYWORD_FIELDS, models.PayloadSchemaType.KEYWORD)
-        schemas |= dict.fromkeys(INTEGER_FIELDS, models.PayloadSchemaType.INTEGER)
-        with server_errors(self._catalogue.address):
-            for field, schema in schemas.items():
-                await self._client.create_payload_index(
-                    self._collection, field, field_schema=schema, wait=True
-                )
-
-    async def _describe(self, metadata: dict[str, object]) -> None:
-        with server_errors(self._catalogue.address):
-            await self._client.update_collection(self._collection, metadata=metadata)
-
-
-async def remove_strays(client: AsyncQdrantClient, catalogue: Catalogue, book: BookId) -> None:
-    """Delete the book's collections except the current and the previous one.
-
-    IndexBusy, naming the writer, if one of them is being written.
-    """
-    catalogue.look_again()
-    for stray in await catalogue.strays(book, set(await catalogue.kept(book))):
-        refuse_if_held(book, stray.lease)
-        with server_errors(catalogue.address):
-            await client.delete_collection(stray.collection)
-
-
-def refuse_if_held(book: BookId, lease: Lease | None) -> None:
-    if lease and lease.is_held():
-        message = (
-            f"book {book!r} is being written by another run ({lease}): "
-            "wait for it to end, or stop it"
-        )
-        raise IndexBusy(message)
-
-
-def _point(point: IndexPoint) -> models.PointStruct:
-    vectors: dict[str, models.Vector] = {DENSE: point.dense.tolist()}
-    # Neither store counts a missing vector in the document frequencies; an empty one may count.
-    if point.sparse.indices:
-        vectors[SPARSE] = models.SparseVector(
-            indices=list(point.sparse.indices), values=list(point.sparse.values)
-        )
-    payload = cast("dict[str, object]", to_payload(point.chunk))
-    return models.PointStruct(id=point.chunk.chunk_id, vector=vectors, payload=payload)
+    def _warn(self, event: str, error: RagError) -> None:
+        _log.warning(event, extra={"book": self._book, "reason": str(error)})

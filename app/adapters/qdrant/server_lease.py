@@ -1,0 +1,89 @@
+"""Who is writing a book: a server has no locks, so a writer's lease stands in the book's record."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import time
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+
+from app.domain.book_id import BookId
+from app.domain.errors import IndexBusy
+
+LEASE_SECONDS = 600.0
+"""A writer on another machine that has not renewed its lease for so long counts as dead."""
+
+RENEW_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    host: str
+    pid: int
+    process: str
+    """Random: distinguishes processes with one id, as the first of every container has id 1."""
+    started_at: str
+    seen_at: float
+    """Seconds since the epoch."""
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}, started {self.started_at}"
+
+    def to_json(self) -> dict[str, object]:
+        return asdict(self)
+
+    def renewed(self) -> Lease:
+        return replace(self, seen_at=time.time())
+
+    def is_of(self, other: Lease) -> bool:
+        """Whether both are of one writer, whenever they were renewed."""
+        return replace(self, seen_at=0.0) == replace(other, seen_at=0.0)
+
+    def is_held(self) -> bool:
+        if self.process == _this_process():
+            return True
+        if self.host == socket.gethostname():
+            return self.pid != os.getpid() and _is_alive(self.pid)
+        return time.time() - self.seen_at < LEASE_SECONDS
+
+
+def new_lease() -> Lease:
+    now = time.time()
+    started = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return Lease(socket.gethostname(), os.getpid(), _this_process(), started, now)
+
+
+def lease_from_json(data: object) -> Lease | None:
+    if not isinstance(data, dict):
+        return None
+    try:
+        return Lease(**data)
+    except TypeError:
+        return None
+
+
+@cache
+def _this_process() -> str:
+    return secrets.token_hex(8)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def refuse_if_held(book: BookId, lease: Lease | None) -> None:
+    if lease and lease.is_held():
+        message = (
+            f"book {book!r} is being written by another run ({lease}): "
+            "wait for it to end, or stop it"
+        )
+        raise IndexBusy(message)

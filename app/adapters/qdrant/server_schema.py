@@ -1,0 +1,115 @@
+"""The collections of one prefix on a server: made when they are first needed, and their indexes.
+
+`<prefix>~books` holds records (`server_records`), `<prefix>~<dimension>` the points of all books
+with vectors of this dimension. A book id has no `~`, so no name is that of another collection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qdrant_client import AsyncQdrantClient, models
+
+from app.adapters.qdrant.payload import (
+    DENSE,
+    INTEGER_FIELDS,
+    KEYWORD_FIELDS,
+    SPARSE,
+    TENANT_FIELD,
+)
+from app.adapters.qdrant.server_errors import CollectionExists, server_errors
+from app.adapters.qdrant.server_options import (
+    ServerOptions,
+    hnsw_config,
+    strict_mode,
+    vector_params,
+)
+
+GENERATION_FIELD = "generation"
+
+
+class Schema:
+    """Names and creation of the collections."""
+
+    def __init__(
+        self, client: AsyncQdrantClient, prefix: str, address: str, options: ServerOptions
+    ) -> None:
+        """No request is sent yet."""
+        self._client = client
+        self._prefix = prefix
+        self._address = address
+        self._options = options
+
+    @property
+    def books(self) -> str:
+        return f"{self._prefix}~books"
+
+    def points(self, dimension: int) -> str:
+        return f"{self._prefix}~{dimension}"
+
+    async def every_points(self) -> list[str]:
+        """The collections of points that exist."""
+        with server_errors(self._address):
+            answer = await self._client.get_collections()
+        start = f"{self._prefix}~"
+        return sorted(
+            one.name
+            for one in answer.collections
+            if one.name.startswith(start) and one.name.removeprefix(start).isdigit()
+        )
+
+    async def create(self, dimension: int) -> None:
+        """Create what is missing of both collections and their indexes. StorageError."""
+        keyword = models.PayloadSchemaType.KEYWORD
+        names = ("kind", "book", "revision", GENERATION_FIELD)
+        await self._create(self.books, None, dict.fromkeys(names, keyword))
+        schemas: dict[str, models.PayloadSchemaType | models.KeywordIndexParams] = {
+            TENANT_FIELD: models.KeywordIndexParams(
+                type=models.KeywordIndexType.KEYWORD, is_tenant=True
+            )
+        }
+        schemas |= dict.fromkeys((GENERATION_FIELD, *KEYWORD_FIELDS), keyword)
+        schemas |= dict.fromkeys(INTEGER_FIELDS, models.PayloadSchemaType.INTEGER)
+        await self._create(self.points(dimension), dimension, schemas)
+
+    async def _create(
+        self,
+        name: str,
+        dimension: int | None,
+        schemas: dict[str, models.PayloadSchemaType | models.KeywordIndexParams],
+    ) -> None:
+        with server_errors(self._address):
+            exists = await self._client.collection_exists(name)
+        if not exists:
+            await self._create_collection(name, dimension)
+        with server_errors(self._address):
+            present = (await self._client.get_collection(name)).payload_schema or {}
+        with server_errors(self._address):
+            for field, schema in schemas.items():
+                if field not in present:
+                    await self._client.create_payload_index(
+                        name, field, field_schema=schema, wait=True
+                    )
+
+    async def _create_collection(self, name: str, dimension: int | None) -> None:
+        options = self._options
+        vectors = {} if dimension is None else {DENSE: vector_params(dimension, options)}
+        sparse = None if dimension is None else {SPARSE: models.SparseVectorParams()}
+        try:
+            with server_errors(self._address):
+                await self._client.create_collection(
+                    name,
+                    vectors_config=vectors,
+                    sparse_vectors_config=sparse,
+                    hnsw_config=None if dimension is None else hnsw_config(),
+                    shard_number=1 if dimension is None else options.shard_number,
+                    replication_factor=options.replication_factor,
+                    write_consistency_factor=options.write_consistency_factor,
+                    strict_mode_config=strict_mode(options),
+                )
+        except CollectionExists:
+            return  # another process was first
+
+
+def match_any(field: str, values: Sequence[str]) -> models.FieldCondition:
+    return models.FieldCondition(key=field, match=models.MatchAny(any=list(values)))
