@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.fingerprints import FileLastRunStore
@@ -71,6 +72,9 @@ from app.services.term_upper_bounds import TermUpperBounds
 from app.services.verify import VerifyBooks
 from app.services.vocabulary import BookVocabulary
 from app.settings import Settings
+
+if TYPE_CHECKING:
+    from qdrant_client import AsyncQdrantClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +332,7 @@ async def verifying(settings: Settings) -> AsyncIterator[VerifyBooks]:
 @asynccontextmanager
 async def _server_index(settings: Settings, url: str) -> AsyncIterator[BookStore]:
     # Costs a second of start-up, which the embedded index should not pay.
-    from app.adapters.qdrant.server import ServerIndex, server_client  # noqa: PLC0415
+    from app.adapters.qdrant.server import ServerIndex  # noqa: PLC0415
     from app.adapters.qdrant.server_options import ServerOptions  # noqa: PLC0415
 
     options = ServerOptions(
@@ -339,22 +343,40 @@ async def _server_index(settings: Settings, url: str) -> AsyncIterator[BookStore
         on_disk_vectors=settings.qdrant_on_disk_vectors,
         strict_mode=settings.qdrant_strict_mode,
     )
+    async with _client(settings, url) as client:
+        yield ServerIndex(client, settings.qdrant_collection_prefix, url, options)
+
+
+@asynccontextmanager
+async def _client(settings: Settings, url: str) -> AsyncIterator[AsyncQdrantClient]:
+    from app.adapters.qdrant.server import server_client  # noqa: PLC0415
+
     key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
     client = server_client(url, key)
     try:
-        yield ServerIndex(client, settings.qdrant_collection_prefix, url, options)
+        yield client
     finally:
         await client.close()
 
 
 @asynccontextmanager
-async def migration(settings: Settings) -> AsyncIterator[MigrateBooks]:
-    """Open the embedded index and the server. ConfigError when no server is set."""
-    if not settings.qdrant_url:
-        message = "migrate copies the embedded index to a server: set QDRANT_URL to its address"
+async def migration(
+    settings: Settings, source: Literal["embedded", "collections"] = "embedded"
+) -> AsyncIterator[MigrateBooks]:
+    """Open the source and the server. ConfigError when no server is set."""
+    url = settings.qdrant_url
+    if not url:
+        message = "migrate copies books to a server: set QDRANT_URL to its address"
         raise ConfigError(message)
-    async with _server_index(settings, settings.qdrant_url) as server:
-        yield MigrateBooks(EdgeIndex(settings.home), server)
+    async with _server_index(settings, url) as server:
+        if source == "embedded":
+            yield MigrateBooks(EdgeIndex(settings.home), server)
+            return
+        from app.adapters.qdrant.old_collections import OldCollections  # noqa: PLC0415
+
+        async with _client(settings, url) as client:
+            old = OldCollections(client, settings.qdrant_collection_prefix, url)
+            yield MigrateBooks(old, server)
 
 
 async def storage_warnings(settings: Settings, index: BookStore) -> list[str]:

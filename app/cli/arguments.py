@@ -223,7 +223,15 @@ def _index(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     json_option(verify)
     verify.set_defaults(run="index_commands.verify")
 
-    migrate = commands.add_parser("migrate", help="copy the embedded index to QDRANT_URL's server")
+    migrate = commands.add_parser("migrate", help="copy an index to QDRANT_URL's server")
+    migrate.add_argument(
+        "--from",
+        dest="source",
+        choices=("embedded", "collections"),
+        default="embedded",
+        help="the embedded index, or books in collections of their own on the server, as older "
+        "versions wrote them",
+    )
     migrate.add_argument(
         "books", type=BookId, metavar="BOOK", nargs="*", help="all when none is named"
     )

@@ -202,8 +202,8 @@ def _print_verified(one: Verified) -> None:
 
 
 async def migrate(arguments: argparse.Namespace, settings: Settings) -> None:
-    """Copy the embedded index to the server that QDRANT_URL names."""
-    async with migration(settings) as use_case:
+    """Copy an index to the server that QDRANT_URL names."""
+    async with migration(settings, arguments.source) as use_case:
         with TerminalProgress(quiet=arguments.quiet) as progress:
             done = await use_case.run(arguments.books, Phases(progress, time.perf_counter))
     for one in done:

@@ -6,11 +6,13 @@ from collections.abc import Collection, Sequence
 
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, StorageError
-from app.services.ports import BookManifest, VectorIndex
+from app.services.ports import BookManifest, BookSource, VectorIndex
 from app.services.recording import failed_step
 
 
-async def books_asked(index: VectorIndex, books: Sequence[BookId] = ()) -> list[BookManifest]:
+async def books_asked(
+    index: VectorIndex | BookSource, books: Sequence[BookId] = ()
+) -> list[BookManifest]:
     """Return these books, or all if none is named, without those that cannot be read.
 
     BookNotFound if one of them is not indexed; StorageError if none of them can be read.
@@ -39,14 +41,16 @@ def _not_found(book: BookId, there: Sequence[BookId]) -> BookNotFound:
     return BookNotFound("no book is indexed yet: run `textbook-rag ingest BOOK_DIR` first")
 
 
-async def require_all(index: VectorIndex, books: Sequence[BookId] = ()) -> None:
+async def require_all(index: VectorIndex | BookSource, books: Sequence[BookId] = ()) -> None:
     """StorageError if one of these books, or any, cannot be read."""
     for book, damage in (await index.damaged()).items():
         if not damage.answers and (not books or book in books):
             raise StorageError(damage.reason)
 
 
-async def degraded_books(index: VectorIndex, books: Sequence[BookId] = ()) -> tuple[str, ...]:
+async def degraded_books(
+    index: VectorIndex | BookSource, books: Sequence[BookId] = ()
+) -> tuple[str, ...]:
     """Entries of `degraded` for these books, or for all.
 
     "book:x" could not be read; "generation:x" was answered from the previous generation.

@@ -11,7 +11,7 @@ from app.domain.errors import StorageError
 from app.domain.retrieval.query import SparseVector, Vector
 from app.services.book_scope import books_asked, require_all
 from app.services.phases import Phases
-from app.services.ports import BookManifest, BookStore, IndexPoint
+from app.services.ports import BookManifest, BookSource, BookStore, IndexPoint
 
 _TOLERANCE = 1e-5
 """Tolerance for a number in a vector: each store normalises again, in float32."""
@@ -31,7 +31,7 @@ class Migrated:
 class MigrateBooks:
     """The use case. It only reads the source."""
 
-    source: BookStore
+    source: BookSource
     target: BookStore
 
     async def run(self, books: Sequence[BookId], phases: Phases) -> list[Migrated]:

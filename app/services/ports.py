@@ -182,6 +182,25 @@ class GenerationWriter(Protocol):
         ...
 
 
+class BookSource(Protocol):
+    """An index whose books are copied to another one."""
+
+    async def books(self) -> list[BookManifest]:
+        """Return the manifest of each readable book, by book id."""
+        ...
+
+    async def damaged(self) -> Mapping[BookId, Damage]:
+        """Return the damaged books known so far."""
+        ...
+
+    def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
+        """Yield all points of the current generation in pages, ascending by chunk id.
+
+        Dense vectors are as stored: scaled to length 1. BookNotFound if there is no such book.
+        """
+        ...
+
+
 class VectorIndex(Protocol):
     """Chunks with a dense and a sparse vector each, in published generations of books.
 
@@ -256,7 +275,7 @@ class VectorIndex(Protocol):
         ...
 
 
-class BookStore(VectorIndex, Protocol):
+class BookStore(VectorIndex, BookSource, Protocol):
     """The index for the operator's commands and for ingests."""
 
     async def manifest(self, book: BookId) -> BookManifest | None:
@@ -285,13 +304,6 @@ class BookStore(VectorIndex, Protocol):
 
         BookNotFound if there is no such book, InputError if it has only one generation, IndexBusy
         while it is being written.
-        """
-        ...
-
-    def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
-        """Yield all points of the current generation in pages, ascending by chunk id.
-
-        Dense vectors are as stored: scaled to length 1. BookNotFound if there is no such book.
         """
         ...
 

@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from qdrant_client import AsyncQdrantClient
+from qdrant_client import AsyncQdrantClient, models
 
 from app.adapters.qdrant.edge import EdgeIndex
+from app.adapters.qdrant.manifest import manifest_to_json
+from app.adapters.qdrant.old_collections import OldCollections
+from app.adapters.qdrant.payload import to_payload
 from app.adapters.qdrant.server import ServerIndex
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, StorageError
@@ -22,7 +25,15 @@ from app.services.migrate import MigrateBooks, Migrated
 from app.services.phases import Phases
 from app.services.ports import IndexPoint
 from tests.command_line import runner
-from tests.index_points import points, publish, quick_folder, random_sparse, random_vector
+from tests.index_points import (
+    DIMENSION,
+    manifest,
+    points,
+    publish,
+    quick_folder,
+    random_sparse,
+    random_vector,
+)
 from tests.serving import Silent
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
@@ -182,6 +193,57 @@ def test_a_difference_leaves_the_server_as_it_was(loss: str, had: bool) -> None:
         assert [one.chunks for one in await target.books()] == ([5] if had else [])
 
     play(scenario)
+
+
+async def write_old(client: AsyncQdrantClient, book: str, number: int, prefix: str) -> None:
+    """As versions before decision 0018 did: a collection, its manifest, an alias."""
+    name = f"textbook_{book}_v{number}"
+    made = points(book, range(10 * number))
+    described = manifest_to_json(manifest(book, len(made))) | {"generation": number}
+    await client.create_collection(
+        name,
+        vectors_config={
+            "dense": models.VectorParams(size=DIMENSION, distance=models.Distance.COSINE)
+        },
+        sparse_vectors_config={"bm25": models.SparseVectorParams(modifier=models.Modifier.IDF)},
+        metadata={"prefix": prefix, "book": book, "manifest": described, "lease": None},
+    )
+    for one in made:
+        sparse = models.SparseVector(
+            indices=list(one.sparse.indices), values=list(one.sparse.values)
+        )
+        point = models.PointStruct(
+            id=one.chunk.chunk_id,
+            vector={"dense": one.dense.tolist(), "bm25": sparse},
+            payload=dict(to_payload(one.chunk)),
+        )
+        await client.upsert(name, [point])
+    alias = models.CreateAlias(collection_name=name, alias_name=f"textbook_{book}")
+    await client.update_collection_aliases([models.CreateAliasOperation(create_alias=alias)])
+
+
+def test_books_in_collections_of_their_own_are_moved_to_the_shared_one() -> None:
+    async def scenario() -> None:
+        client = AsyncQdrantClient(":memory:")
+        url = "http://localhost:6333"
+        for book, number, prefix in (("lamps", 2, "textbook"), ("x_theirs", 1, "textbook_x")):
+            await write_old(client, book, number, prefix)
+        old, target = (
+            OldCollections(client, "textbook", url),
+            ServerIndex(client, "textbook", url),
+        )
+        use_case = MigrateBooks(old, target)
+        expected = Migrated(BookId("lamps"), 20, 1, copied=True)
+        assert await use_case.run([], phases()) == [expected]
+        assert await use_case.run([], phases()) == [replace(expected, copied=False)]
+        before = [point async for page in old.points(BookId("lamps")) for point in page]
+        after = await all_points(target, "lamps")
+        assert [one.chunk for one in after] == [one.chunk for one in before]
+        with pytest.raises(BookNotFound, match="'other'"):
+            await use_case.run([BookId("other")], phases())
+        await client.close()
+
+    asyncio.run(scenario())
 
 
 def test_the_command_needs_the_servers_address(

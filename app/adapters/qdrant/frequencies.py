@@ -44,7 +44,7 @@ class Frequencies:
         return self.counts[place] if found else 0
 
     def to_text(self) -> str:
-        """Base64 of the compressed numbers, least significant byte first: 3 bytes a term."""
+        """Base64 of the compressed numbers, least significant byte first: 6 bytes a term."""
         numbers = [self.documents, *self.terms, *self.counts]
         packed = struct.pack(f"<{len(numbers)}I", *numbers)
         return base64.b64encode(zlib.compress(packed, 6)).decode()
