@@ -31,5 +31,7 @@ def test_every_answer_to_any_request_is_in_the_description(owl_home: Path, tmp_p
             # 503 is what a server without a model or a book says, and the description has it.
             *("--request-timeout", "30", "--suppress-health-check", "all"),
         ]
-        result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=540)
+        result = subprocess.run(
+            command, check=False, cwd=tmp_path, capture_output=True, text=True, timeout=540
+        )
     assert result.returncode == 0, result.stdout[-6_000:] + result.stderr[-2_000:]
