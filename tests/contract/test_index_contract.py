@@ -44,6 +44,7 @@ from tests.index_points import (
     random_vector,
     vector,
 )
+from tests.real_server import URL, real_server
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 
@@ -75,9 +76,21 @@ async def server() -> AsyncIterator[BookStore]:
         await client.close()
 
 
-@pytest.fixture(
-    params=[embedded, embedded_in_segments, server], ids=["embedded", "segments", "server"]
-)
+@asynccontextmanager
+async def on_real_server() -> AsyncIterator[BookStore]:
+    async with real_server() as running:
+        yield running.index()
+
+
+OPENERS: dict[str, Opener] = {
+    "embedded": embedded,
+    "segments": embedded_in_segments,
+    "server": server,
+    **({"real server": on_real_server} if URL else {}),
+}
+
+
+@pytest.fixture(params=[*OPENERS.values()], ids=[*OPENERS])
 def run(request: pytest.FixtureRequest) -> Callable[[Scenario], None]:
     opener: Opener = request.param
 
@@ -536,8 +549,9 @@ SCOPES = (
 QUERY_FILTERS = [ALL, *SCOPES, *FILTERS.values()]
 
 
+@pytest.mark.parametrize("theirs", [name for name in OPENERS if "server" in name])
 @pytest.mark.parametrize("opener", [embedded, embedded_in_segments])
-def test_both_stores_find_the_same_chunks_with_the_same_scores(opener: Opener) -> None:
+def test_both_stores_find_the_same_chunks_with_the_same_scores(opener: Opener, theirs: str) -> None:
     async def results(opener: Opener) -> list[Candidates]:
         source = random.Random(3)
         async with opener() as index:
@@ -552,8 +566,8 @@ def test_both_stores_find_the_same_chunks_with_the_same_scores(opener: Opener) -
             ]
 
     async def compare() -> None:
-        ours, theirs = await asyncio.gather(results(opener), results(server))
-        for a, b in zip(ours, theirs, strict=True):
+        ours, others = await asyncio.gather(results(opener), results(OPENERS[theirs]))
+        for a, b in zip(ours, others, strict=True):
             for mine, other in ((a.dense, b.dense), (a.sparse, b.sparse)):
                 assert [hit.chunk_id for hit in mine] == [hit.chunk_id for hit in other]
                 assert [hit.score for hit in mine] == pytest.approx(

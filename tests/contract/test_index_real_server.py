@@ -1,0 +1,114 @@
+"""What only a real Qdrant server shows; runs when QDRANT_TEST_URL names one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+from qdrant_client import models
+from qdrant_client.http.exceptions import UnexpectedResponse
+
+from app.adapters.qdrant.server import ServerIndex, server_client
+from app.adapters.qdrant.server_options import PAGE
+from app.domain.book_id import BookId
+from app.domain.errors import ConfigError, IndexBusy
+from app.domain.retrieval.query import SearchFilter
+from tests.index_points import DIMENSION, chunk_id, manifest, points, publish, vector
+from tests.real_server import KEY, NOT_RUN, URL, RealServer, real_server
+
+if not URL:
+    pytest.skip(NOT_RUN, allow_module_level=True)
+
+QUERY = vector(*[1.0] * DIMENSION)
+ALL = SearchFilter()
+
+
+def play(scenario: Callable[[RealServer], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with real_server() as server:
+            await scenario(server)
+
+    asyncio.run(run())
+
+
+def test_strict_mode_refuses_a_field_without_an_index_and_too_much_at_once() -> None:
+    async def scenario(server: RealServer) -> None:
+        await publish(server.index(), "book", points("book", range(5)))
+        unindexed = models.FieldCondition(key="section", match=models.MatchValue(value="x"))
+        for name in (DIMENSION, "books"):
+            collection = server.collection(name)
+            with pytest.raises(UnexpectedResponse, match=r"(?i)index"):
+                await server.client.scroll(collection, models.Filter(must=[unindexed]))
+            with pytest.raises(UnexpectedResponse, match=r"(?i)limit"):
+                await server.client.scroll(collection, limit=PAGE + 1)
+
+    play(scenario)
+
+
+def test_the_book_is_the_tenant_key_and_no_document_frequencies_are_the_servers() -> None:
+    async def scenario(server: RealServer) -> None:
+        await publish(server.index(), "book", points("book", [1]))
+        info = await server.client.get_collection(server.collection(DIMENSION))
+        params = info.payload_schema["book"].params
+        assert isinstance(params, models.KeywordIndexParams)
+        assert params.is_tenant
+        sparse = info.config.params.sparse_vectors
+        assert sparse
+        assert sparse["bm25"].modifier in (None, models.Modifier.NONE)
+
+    play(scenario)
+
+
+def test_of_many_writers_of_one_book_one_is_admitted() -> None:
+    """Each as another machine: a client of its own, all at the same time."""
+
+    async def scenario(server: RealServer) -> None:
+        await publish(server.index(), "other", points("other", [1]))
+        clients = [server_client(URL, KEY) for _ in range(8)]
+        indexes = [server.index(client) for client in clients]
+        begun = await asyncio.gather(
+            *(index.begin(BookId("book"), DIMENSION) for index in indexes), return_exceptions=True
+        )
+        writers = [one for one in begun if not isinstance(one, BaseException)]
+        assert len(writers) == 1
+        assert all(isinstance(one, IndexBusy) for one in begun if isinstance(one, BaseException))
+        await writers[0].write(points("book", range(30)))
+        await writers[0].publish(manifest("book", 30))
+        hits = (
+            await server.index().search(QUERY, None, 50, SearchFilter(books=(BookId("book"),)))
+        ).dense
+        assert {hit.chunk_id for hit in hits} == {chunk_id("book", one) for one in range(30)}
+        for client in clients:
+            await client.close()
+
+    play(scenario)
+
+
+def test_many_books_are_each_found_and_all_in_one_search() -> None:
+    async def scenario(server: RealServer) -> None:
+        index = server.index()
+        for number in range(50):
+            await publish(index, f"book-{number}", points(f"book-{number}", range(3)))
+        assert len(await index.books()) == 50
+        every = (await index.search(QUERY, points("book-7", [1])[0].sparse, 1_000, ALL)).dense
+        assert len(every) == 150
+        one = SearchFilter(books=(BookId("book-7"),))
+        hits = (await index.search(QUERY, None, 9, one)).dense
+        assert {hit.chunk_id for hit in hits} == {chunk_id("book-7", n) for n in range(3)}
+
+    play(scenario)
+
+
+@pytest.mark.skipif(not KEY, reason="QDRANT_TEST_KEY is not set: the server has no key")
+@pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection:UserWarning")
+def test_a_wrong_key_is_one_clear_line() -> None:
+    async def scenario() -> None:
+        client = server_client(URL, "wrong")
+        try:
+            with pytest.raises(ConfigError, match="QDRANT_API_KEY"):
+                await ServerIndex(client, "test", URL).check()
+        finally:
+            await client.close()
+
+    asyncio.run(scenario())
