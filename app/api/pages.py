@@ -12,7 +12,7 @@ from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
-from app.api.responses import BookBody, BooksBody
+from app.api.book_list import BookBody, BooksBody
 from app.bootstrap.application import Application
 from app.bootstrap.keys import SqliteSiteKeys
 

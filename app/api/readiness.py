@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from app.api.responses import QUARANTINED, Body, BooksBody
+from app.api.book_list import BooksBody
+from app.api.responses import QUARANTINED, Body
 from app.bootstrap.application import Application
 from app.domain.answer import AnswerMode
 

@@ -111,7 +111,7 @@ class ChatRequest(_Request):
         StringConstraints(max_length=2_000),
         Field(
             description="The page the reader is on, as URL or path: preferred a little, or what "
-            "`scope` is counted from.",
+            "`scope` is counted from. The version and locale of the book that it is of answer.",
             examples=["/docs/inverted-index/building"],
         ),
     ] = ""
@@ -178,6 +178,14 @@ class ChatRequest(_Request):
 class SearchRequest(_Request):
     question: Question
     book: BookName | None = None
+    page_url: Annotated[
+        str,
+        StringConstraints(max_length=2_000),
+        Field(
+            description="The page the reader is on, as URL or path: the version and locale of the "
+            "book that it is of are searched."
+        ),
+    ] = ""
     k: Annotated[int, Field(ge=1, le=MAX_RESULTS, description="How many chunks to return.")] = 5
     mode: SearchMode = SearchMode.HYBRID
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import (
     AfterValidator,
@@ -15,11 +14,9 @@ from pydantic import (
 )
 
 from app.domain.answer import Answer, AnswerMode, Confidence
-from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.glossary import TermOnPage
 from app.domain.retrieval.query import Hit
-from app.services.ports import BookManifest, Damage
 
 
 class Body(BaseModel):
@@ -271,62 +268,7 @@ class SearchBody(Body):
     degraded: list[str]
 
 
-class BookBody(Body):
-    id: str
-    title: str
-    version: Annotated[str, Field(description="Hash of the content of the book's files.")]
-    language: str
-    site: str
-    base_url: str
-    files: int
-    chunks: int
-    tokens: int
-    strategy: str
-    model: Annotated[str, Field(description="The embedding model of the book's index.")]
-    dimension: int
-    created_at: Annotated[str, Field(description="When it was ingested: ISO 8601, UTC.")]
-    state: Annotated[
-        Literal["ready", "previous"],
-        Field(description="previous: the index is damaged, and the one before it answers."),
-    ] = "ready"
-
-    @classmethod
-    def of(cls, manifest: BookManifest, damaged: Container[str] = ()) -> BookBody:
-        return cls(
-            id=manifest.book,
-            title=manifest.title,
-            version=manifest.book_version,
-            language=manifest.language,
-            site=manifest.site,
-            base_url=manifest.base_url,
-            files=manifest.files,
-            chunks=manifest.chunks,
-            tokens=manifest.tokens,
-            strategy=manifest.strategy,
-            model=manifest.model,
-            dimension=manifest.dimension,
-            created_at=manifest.created_at,
-            state="previous" if manifest.book in damaged else "ready",
-        )
-
-
 QUARANTINED = "Ids of books whose index is damaged: they are left out until they are mended."
-
-
-class BooksBody(Body):
-    books: list[BookBody]
-    quarantined: Annotated[list[str], Field(description=QUARANTINED)]
-    feedback: Annotated[
-        bool,
-        Field(description="Whether `POST /v1/feedback` is taken: answers have an `answer_id`."),
-    ] = False
-
-    @classmethod
-    def of(cls, books: Iterable[BookManifest], damaged: Mapping[BookId, Damage]) -> BooksBody:
-        return cls(
-            books=[BookBody.of(manifest, damaged) for manifest in books],
-            quarantined=[book for book, damage in damaged.items() if not damage.answers],
-        )
 
 
 class TermBody(Body):

@@ -11,6 +11,7 @@ from pydantic.json_schema import models_json_schema
 from app.api import sse
 from app.api.answer_runs import AnswerRuns
 from app.api.asking import answered, streamed
+from app.api.book_list import BooksBody
 from app.api.events import ChatWire, DeltaEvent, SourcesEvent, StartEvent
 from app.api.keys import BEARER, books_for
 from app.api.limits import answer_slot, capacity_of, client_slot
@@ -21,7 +22,6 @@ from app.api.readiness import HealthBody, ReadyBody
 from app.api.requests import BookName, ChatRequest, SearchRequest
 from app.api.responses import (
     AnswerBody,
-    BooksBody,
     GlossaryBody,
     HitBody,
     SearchBody,
@@ -29,9 +29,11 @@ from app.api.responses import (
     answer_body,
 )
 from app.bootstrap.application import Application
+from app.domain.edition import Edition
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.domain.urls import encoded_url
+from app.services.book_scope import readers_editions
 
 _STREAM_EXAMPLE = """\
 event: start
@@ -151,11 +153,12 @@ async def chat(
 )
 async def search(body: SearchRequest, request: Request, rag: Rag, runs: Runs) -> SearchBody:
     """Find the chunks of the book that are nearest to the question."""
+    asked = books_for(request, body.book)
     query = SearchQuery(
         question=_bounded(body.question, rag),
         k=body.k,
         mode=body.mode,
-        filter=SearchFilter(books=books_for(request, body.book)),
+        filter=SearchFilter(books=await readers_editions(rag.index, asked, body.page_url)),
     )
     with client_slot(capacity_of(request).searches, request):
         found = runs.unless_closed(rag.retrieve.search(query))
@@ -175,9 +178,10 @@ async def books(request: Request, rag: Rag) -> BooksBody:
     """The books that may be asked with the key."""
     asked = books_for(request, None)
     found, damaged = await rag.index.books(), await rag.index.damaged()
-    body = BooksBody.of(
-        [one for one in found if not asked or one.book in asked],
-        {book: damage for book, damage in damaged.items() if not asked or book in asked},
+    return BooksBody.of(
+        [one for one in found if not asked or one.book.name in asked],
+        {book: damage for book, damage in damaged.items() if not asked or book.name in asked},
+        feedback=rag.question_log is not None,
     )
     body.feedback = rag.question_log is not None
     return body
@@ -234,6 +238,12 @@ async def readyz(request: Request, rag: Rag) -> Response | ReadyBody:
 ParagraphId = Annotated[str, Path(max_length=200, examples=["p-8v4x1q0mhz"])]
 
 
+EditionLabel = Annotated[
+    str,
+    Query(max_length=64, description="Of a book that has several; the default one unless given."),
+]
+
+
 @router.get(
     "/cite/{paragraph_id}",
     tags=["books"],
@@ -247,9 +257,12 @@ async def cite(
     request: Request,
     rag: Rag,
     book: BookName | None = None,
+    version: EditionLabel = "",
+    locale: EditionLabel = "",
 ) -> Response:
     """Redirect to the paragraph's current URL; 410 with the nearest section if it was removed."""
-    target = await rag.cite.find(paragraph_id, book)
+    edition = Edition.named(version, locale).id_of(book) if book else None
+    target = await rag.cite.find(paragraph_id, edition)
     if target is None:
         detail = f"no indexed book has a paragraph {paragraph_id!r}"
         return problem_response(404, "paragraph_not_found", detail, request_id(request))

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from app.adapters.book_settings import NAME as BOOK_SETTINGS
 from app.adapters.book_settings import read_book_settings
 from app.adapters.fingerprints import folder_fingerprint, program_fingerprint
-from app.adapters.markdown import read_book
+from app.adapters.markdown import editions_of, read_book
 from app.adapters.page_renderer import render_pages
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ledgers import SqliteLedgers
@@ -33,6 +33,7 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import RecursiveConfig, script_scale
 from app.domain.chunking.report import Report, guarantee_report
 from app.domain.document import Book, Document, Site, Span
+from app.domain.edition import ONLY
 from app.domain.errors import BookError, InputError, RagError
 from app.domain.identity import keep_ids
 from app.domain.links import page_links
@@ -52,9 +53,21 @@ def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
         base_url=request.base_url,
         include_orphans=request.include_orphans,
         skip_refused=request.skip_refused,
+        edition=request.edition,
     )
     advance(len(book.documents))
     return book
+
+
+def requests_by_edition(request: IngestRequest) -> list[IngestRequest]:
+    """Return a request for each edition of the folder, the default one first.
+
+    An edition that is named in the request is the only one. BookError if the folder cannot be read.
+    """
+    if request.edition != ONLY:
+        return [request]
+    found = editions_of(request.folder, site=request.site, base_url=request.base_url)
+    return [replace(request, edition=edition) for edition in found]
 
 
 def source_stamp(request: IngestRequest, state: Path) -> str:

@@ -20,6 +20,7 @@ from app.domain.answering.request import Scope
 from app.domain.book_id import BookId
 from app.domain.chunking import StrategyName
 from app.domain.document import Site
+from app.domain.edition import ONLY, Edition
 from app.domain.urls import checked_base_url
 
 _BOOK = "its name in the index"
@@ -62,6 +63,13 @@ def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     source_arguments(ingest, "BOOK_DIR")
     ingest.add_argument(
         "--book", type=BookId, metavar="ID", help="the book's name in the index (folder's name)"
+    )
+    ingest.add_argument(
+        "--edition",
+        type=_edition,
+        default=ONLY,
+        metavar="VERSION",
+        help="the folder is this version of the book, served below the base URL by its name (mike)",
     )
     ingest.add_argument("--strategy", metavar="NAME", help="chunking strategy (structure)")
     exclude_kinds_option(ingest)
@@ -366,3 +374,9 @@ def _question_log(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     forget.add_argument("--all", action="store_true", help="all questions")
     forget.add_argument("--json", action="store_true", help="print the number as JSON")
     forget.set_defaults(run="owner_commands.forget")
+
+
+def _edition(text: str) -> Edition:
+    edition = Edition.named(text, "")
+    edition.id_of(BookId("book"))  # InputError if it has no letter or digit
+    return edition

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 from app.bootstrap.application import application, index_only, ledger_store, migration, verifying
+from app.bootstrap.books import requests_by_edition
 from app.cli.output import (
     TerminalProgress,
     duration,
@@ -21,6 +22,7 @@ from app.cli.output import (
 )
 from app.cli.reading_commands import ingest_request
 from app.domain.book_id import BookId
+from app.domain.edition import ONLY
 from app.domain.errors import BookNotFound, InputError
 from app.domain.ledger import from_lines, to_lines
 from app.services.book_text import DescribeBook
@@ -38,12 +40,30 @@ _NO_BASE_URL = (
 
 
 async def ingest(arguments: argparse.Namespace, settings: Settings) -> None:
-    request = ingest_request(arguments, settings)
-    async with application(settings, request.strategy) as app:
+    requests = requests_by_edition(ingest_request(arguments, settings))
+    async with application(settings, requests[0].strategy) as app:
         if not arguments.quiet:
             remark(f"embedder: {app.embedder.model}, {app.embedder.dimension} dimensions")
-        with TerminalProgress(quiet=arguments.quiet) as progress:
-            report = await app.ingest.run(request, progress)
+        kept: list[BookId] = []
+        for request in requests:
+            with TerminalProgress(quiet=arguments.quiet) as progress:
+                report = await app.ingest.run(request, progress)
+            _print_report(report, arguments)
+            kept.append(report.book)
+        if not arguments.dry_run and arguments.edition == ONLY:
+            await _remove_other_editions(app.index, kept)
+
+
+async def _remove_other_editions(index: VectorIndex, kept: Sequence[BookId]) -> None:
+    """Remove the editions that the site has no more, unless each is ingested by itself."""
+    if len(kept) > 1:
+        for manifest in await index.books():
+            if manifest.book.name == kept[0] and manifest.book not in kept:
+                await index.remove(manifest.book)
+                remark(f"removed {manifest.book}: the site has no such edition")
+
+
+def _print_report(report: IngestReport, arguments: argparse.Namespace) -> None:
     if not arguments.quiet:
         remark_each("damaged, written anew", report.faults)
         remark_each("warning", report.warnings)
@@ -130,8 +150,10 @@ async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
         print_json([asdict(manifest) for manifest in manifests])
         return
     for manifest in manifests:
+        edition = " ".join(filter(None, (manifest.version, manifest.locale)))
         print(
-            f"{manifest.book}  {manifest.title}  version {manifest.book_version}  "
+            f"{manifest.book}  {manifest.title}  {edition and f'edition {edition}  '}"
+            f"version {manifest.book_version}  "
             f"{manifest.chunks} chunks  {manifest.model} ({manifest.dimension})  "
             f"{manifest.created_at}  {manifest.size_bytes / 1e6:.1f} MB"
         )
@@ -139,12 +161,19 @@ async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
         remark("no books yet: textbook-rag ingest BOOK_DIR")
 
 
+async def _with_editions(index: VectorIndex, book: BookId) -> list[BookId]:
+    """Return a book with its other editions; an edition alone."""
+    others = [one.book for one in await index.books() if one.book.name == book != one.book]
+    return [book, *others]
+
+
 async def remove(arguments: argparse.Namespace, settings: Settings) -> int:
     if sys.stdin.isatty() and not arguments.yes and not _confirmed(arguments.book):
         remark("nothing removed")
         return 1
     async with index_only(settings) as index, naming_the_books(index):
-        await index.remove(arguments.book)
+        for book in await _with_editions(index, arguments.book):
+            await index.remove(book)
     if arguments.json:
         print_json({"removed": arguments.book})
     else:

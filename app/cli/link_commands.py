@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from app.bootstrap.application import index_only
-from app.bootstrap.books import read_identified
+from app.bootstrap.books import read_identified, requests_by_edition
 from app.bootstrap.sites import built_site
 from app.cli.index_commands import naming_the_books
 from app.cli.output import print_json, remark
@@ -53,13 +53,16 @@ async def _links(arguments: argparse.Namespace, settings: Settings) -> tuple[str
         request = IngestRequest(
             Path(arguments.book), site=arguments.site, base_url=arguments.base_url
         )
-        book = await read_identified(request, settings)
-        return book.base_url, list(_links_of_source(book))
+        books = [await read_identified(one, settings) for one in requests_by_edition(request)]
+        return books[0].base_url, [link for book in books for link in _links_of_source(book)]
     async with index_only(settings) as index, naming_the_books(index):
-        name = BookId(arguments.book)
-        found = await _links_of_index(index, name)
-        (manifest,) = [one for one in await index.books() if one.book == name]
-        return manifest.base_url, found
+        asked = BookId(arguments.book)
+        own = await _links_of_index(index, asked)
+        roots = {one.book: one.base_url for one in await index.books()}
+        # The site of an edition is that of its book.
+        others = [book for book in roots if book.name == asked != book]
+        of_others = [link for book in others for link in await _links_of_index(index, book)]
+        return roots.get(asked.name, roots[asked]), [*own, *of_others]
 
 
 def _links_of_source(book: Book) -> Iterator[Link]:

@@ -12,6 +12,7 @@ from app.domain.chunking import StrategyName
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.report import Report
 from app.domain.document import Block, Book
+from app.domain.edition import ONLY
 from app.services.ingest import IngestRequest
 from app.settings import Settings
 
@@ -28,6 +29,7 @@ def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestR
         exclude_kinds=getattr(arguments, "exclude_kinds", frozenset()),
         include_orphans=getattr(arguments, "include_orphans", False),
         skip_refused=getattr(arguments, "skip_refused", False),
+        edition=getattr(arguments, "edition", ONLY),
         dry_run=getattr(arguments, "dry_run", False),
         force=getattr(arguments, "force", False),
     )

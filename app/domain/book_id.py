@@ -7,13 +7,17 @@ import re
 from app.domain.errors import InputError
 
 PATTERN = r"[a-z0-9][a-z0-9._-]{0,63}"
-_FORM = re.compile(PATTERN)
+_LABEL = r"[a-z0-9][a-z0-9.-]{0,31}"
+_FORM = re.compile(rf"(?P<name>{PATTERN})(?:@(?P<version>{_LABEL}))?(?:\+(?P<locale>{_LABEL}))?")
 # `<prefix>_<book>_v<N>` names a generation on a server.
 _GENERATION_SUFFIX = re.compile(r"_v[0-9]+\Z")
 
 
 class BookId(str):
     """1 to 64 characters of `a-z 0-9 . _ -`, the first one a letter or digit.
+
+    The id of an edition that is not the book's default is `NAME@VERSION+LOCALE`, without what is as
+    in the default one: see `app.domain.edition`.
 
     Created wherever a name comes in: HTTP, command line, settings, files, servers. It cannot be a
     path to another folder, since it has no separator and no leading dot.
@@ -33,6 +37,21 @@ class BookId(str):
             message = f"book id {text!r}: must not end with {ending[0]!r}, which marks a generation"
             raise InputError(message)
         return super().__new__(cls, text)
+
+    @property
+    def name(self) -> BookId:
+        """The id of the book, which is also that of its default edition."""
+        return BookId(re.split(r"[@+]", self)[0])
+
+    @property
+    def version(self) -> str:
+        """The version in the id; "" for the default one."""
+        return self.partition("+")[0].partition("@")[2]
+
+    @property
+    def locale(self) -> str:
+        """The locale in the id; "" for the default one."""
+        return self.partition("+")[2]
 
 
 def is_book_id(text: str) -> bool:

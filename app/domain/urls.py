@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, urlencode, urlsplit
 
+from app.domain.book_id import BookId
 from app.domain.errors import InputError
 
 # RFC 3986 also allows the apostrophe and parentheses, which end attributes and links.
@@ -34,9 +35,14 @@ def with_anchor(url: str, anchor: str) -> str:
     return f"{url}#{encoded_url(anchor).replace('#', '%23')}" if anchor else url
 
 
-def permalink(paragraph_id: str, book: str) -> str:
-    """Return the path of `GET /cite/{paragraph_id}`, relative to where the API is mounted."""
-    return f"/cite/{quote(paragraph_id, safe='')}?{urlencode({'book': book})}"
+def permalink(paragraph_id: str, book: BookId) -> str:
+    """Return the path of `GET /cite/{paragraph_id}`, relative to where the API is mounted.
+
+    It names version and locale where they are not the book's default ones.
+    """
+    edition = {"book": book.name, "version": book.version, "locale": book.locale}
+    query = urlencode({name: value for name, value in edition.items() if value})
+    return f"/cite/{quote(paragraph_id, safe='')}?{query}"
 
 
 def checked_base_url(text: str) -> str:

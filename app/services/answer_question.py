@@ -24,7 +24,7 @@ from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import to_read
 from app.domain.answering.intents import requested, small_talk_reply
 from app.domain.answering.refusal import RefusalPolicy
-from app.domain.answering.request import AskRequest, recent
+from app.domain.answering.request import AskRequest, Scope, recent
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Verifier, by_paragraph
 from app.domain.errors import ProviderUnavailable, QuestionError
@@ -146,7 +146,25 @@ class AnswerQuestion:
                 yield await self._completed(linked, read)
 
     async def _consult(self, request: AskRequest) -> Consultation | Clarification:
-        """The context for the question, or the part of the book that it requests."""
+        """The context for the question, or the part of the book that it requests.
+
+        What the reader's version or locale of the book does not answer, its default edition may.
+        """
+        own = await self.consult.places.in_readers_edition(request)
+        found = await self._consult_books(own)
+        default = tuple(dict.fromkeys(book.name for book in own.filter.books))
+        if (
+            default == own.filter.books
+            or request.scope not in (None, Scope.BOOK)
+            or isinstance(found, Clarification)
+            or not found.refused
+        ):
+            return found
+        request = replace(own, filter=replace(own.filter, books=default), page_url="")
+        instead = await self._consult_books(request)
+        return found if isinstance(instead, Consultation) and instead.refused else instead
+
+    async def _consult_books(self, request: AskRequest) -> Consultation | Clarification:
         intent = None if request.selection else requested(request.question)
         found = await self.chapters.read(intent, request) if intent else None
         if found is None or isinstance(found, AskRequest):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from app.domain.book_id import BookId
+from app.domain.edition import default_editions, edition_at
 from app.domain.errors import BookNotFound, StorageError
 from app.services.ports import BookManifest, BookSource, VectorIndex
 from app.services.recording import failed_step
@@ -13,12 +14,12 @@ from app.services.recording import failed_step
 async def books_asked(
     index: VectorIndex | BookSource, books: Sequence[BookId] = ()
 ) -> list[BookManifest]:
-    """Return these books, or all if none is named, without those that cannot be read.
+    """Return these books, or the default editions of all, without those that cannot be read.
 
     BookNotFound if one of them is not indexed; StorageError if none of them can be read.
     """
     known = {manifest.book: manifest for manifest in await index.books()}
-    asked = [known[book] for book in books or known if book in known]
+    asked = [known[book] for book in books or default_editions(known) if book in known]
     missing = [book for book in books if book not in known]
     if missing or not asked:
         damaged = await index.damaged()
@@ -27,6 +28,24 @@ async def books_asked(
             first = next(iter(missing or damaged))
             raise StorageError(damaged[first].reason)
     return asked
+
+
+async def readers_editions(
+    index: VectorIndex, books: Sequence[BookId], page_url: str
+) -> tuple[BookId, ...]:
+    """Return of each of these books, or of all, the edition of the reader's page.
+
+    It is the default edition if the page is of none. Without other editions, `books` is returned.
+    """
+    manifests = await index.books()
+    others = [one.book.name for one in manifests if one.book != one.book.name]
+    if not any(name in books or not books for name in others):
+        return tuple(books)
+    names = books or default_editions(one.book for one in manifests)
+    # The roots of all books together: a page is of one site.
+    roots = [(one.book, one.base_url) for one in manifests if one.book.name in names]
+    here = edition_at(page_url, roots) if page_url else None
+    return tuple(here if here and here.name == book else book for book in names)
 
 
 def _require_indexed(books: Sequence[BookId], indexed: Collection[BookId]) -> None:

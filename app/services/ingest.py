@@ -314,6 +314,8 @@ class IngestBook:
             tokens=sum(chunk.token_count for chunk in chunks),
             files=len(book.documents),
             created_at=self.now().isoformat(timespec="seconds"),
+            version=request.edition.version,
+            locale=request.edition.locale,
         )
 
     async def _recall(self, request: IngestRequest, source: str) -> IngestReport | None:

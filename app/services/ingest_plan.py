@@ -15,6 +15,7 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import OverlapScope
 from app.domain.cost import Cost
 from app.domain.document import BlockKind, Book, Site
+from app.domain.edition import ONLY, Edition
 from app.domain.ledger import Ledger
 from app.services.ports import BookManifest
 
@@ -34,6 +35,8 @@ class IngestRequest:
     skip_refused: bool = False
     """Skip files above the reading budget instead of stopping."""
     dry_run: bool = False
+    edition: Edition = ONLY
+    """The version and locale to ingest, of those that the site has."""
     force: bool = False
     """Write a generation even if the index is up to date."""
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 from app.domain.answering.chapters import task_label
 from app.domain.answering.exercises import solutions_by_place
-from app.domain.answering.request import PageLocation
+from app.domain.answering.request import AskRequest, PageLocation
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
+from app.services.book_scope import readers_editions
 from app.services.ports import BookManifest, VectorIndex
 
 
@@ -21,6 +22,11 @@ class PageLocator:
     """Looks up pages, paragraphs and files in the index. All methods raise StorageError."""
 
     index: VectorIndex
+
+    async def in_readers_edition(self, request: AskRequest) -> AskRequest:
+        """Return the request for the version and locale that the reader's page is of."""
+        books = await readers_editions(self.index, request.filter.books, request.page_url)
+        return replace(request, filter=replace(request.filter, books=books))
 
     async def page(self, url: str, books: Sequence[BookId] = ()) -> PageLocation | None:
         """Return the location of a page given by URL or path, in these books or in all."""

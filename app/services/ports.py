@@ -147,6 +147,10 @@ class BookManifest:
     generation: int = 0
     """Set by the index at publication; counts from 1."""
     size_bytes: int = 0
+    version: str = ""
+    """The edition's version as the site names it; "" in a book with one version."""
+    locale: str = ""
+    """The edition's locale; "" in a book with one locale."""
 
 
 @dataclass(frozen=True, slots=True)

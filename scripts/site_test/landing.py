@@ -15,20 +15,17 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
-from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, Page, async_playwright
 
 from tests.browsing import ARGUMENTS, CHROMIUM
+from tests.static_site import static_site
 
 _LEFT_OUT = {"heading", "math", "figure"}
 """Kinds without a text to quote."""
@@ -166,27 +163,6 @@ def cases(folder: Path, options: argparse.Namespace, site: str) -> list[Case]:
         share = (count - len(chosen)) // (len(kinds) - position)
         chosen += random.sample(by_kind[kind], min(share, len(by_kind[kind])))
     return chosen
-
-
-@contextmanager
-def static_site(folder: Path) -> Iterator[str]:
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None: ...
-
-        def translate_path(self, path: str) -> str:
-            found = super().translate_path(path)
-            # As static hosts do: /page is /page.html.
-            page = Path(found)
-            return (
-                f"{found}.html" if not page.exists() and Path(f"{found}.html").exists() else found
-            )
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
 
 
 async def land(page: Page, case: Case, *, widget: bool) -> dict[str, Any]:

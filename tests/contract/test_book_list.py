@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from app.api.book_list import BookBody, BooksBody
 from app.api.pages import books_page
-from app.api.responses import BookBody, BooksBody
 from app.domain.book_id import BookId
 from app.services.ingest import IngestRequest
 from tests.html_page import Page

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from app.adapters.built_site import read_page
-from scripts.site_test.landing import static_site
 from tests.command_line import Run, runner
+from tests.static_site import static_site
 
 BOOK = "# Owls\n\nOwls hunt small animals at night.\n\n## Ears\n\nTheir ears sit at two heights.\n"
 PAGE = """<html><head><title>Their ears sit at two heights.</title></head><body>

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from app.adapters.markdown import read_book, read_text
+from app.adapters.markdown import editions_of, read_book, read_text
 from app.adapters.markdown.mdbook import site as mdbook
 from app.adapters.markdown.mkdocs import syntax as mkdocs
 from app.adapters.markdown.myst import syntax as myst
@@ -134,8 +134,12 @@ def docusaurus_site(folder: Path) -> dict[str, str]:
 def test_docusaurus_pages_get_their_permalinks(tmp_path: Path) -> None:
     """Number prefixes, slugs, ids, folder pages, versions and locales are as in the real build."""
     permalinks = docusaurus_site(tmp_path)
-    book = read_book(tmp_path, include_orphans=True)
-    made = {page.file: unquote(urlsplit(page.url).path) for page in book.documents}
+    made = {
+        page.file: unquote(urlsplit(page.url).path)
+        for edition in reversed(editions_of(tmp_path))
+        for page in read_book(tmp_path, edition=edition, include_orphans=True).documents
+        if edition.locale == "en" or page.file.startswith("i18n/")
+    }
     assert made == permalinks
 
 
@@ -143,7 +147,7 @@ def test_the_latest_version_in_the_default_locale_is_the_book(tmp_path: Path) ->
     docusaurus_site(tmp_path)
     book = read_book(tmp_path)
     assert {page.file.split("/")[0] for page in book.documents} == {"versioned_docs"}
-    assert any(file.startswith("i18n/ur/") for file in book.orphans)
+    assert not book.orphans
 
 
 @pytest.mark.parametrize(("setting", "ending"), [("true", "/"), ("false", "first-steps")])

@@ -23,6 +23,7 @@ from app.adapters.markdown.site_map import Layout, Page, SiteGenerator, SiteSett
 from app.adapters.markdown.source import make_source
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book, Document, Site, SourceWarning
+from app.domain.edition import ONLY, Edition
 from app.domain.errors import BookError, FileRefused
 from app.domain.identity import assign_ids
 from app.domain.languages import language_of_text
@@ -50,11 +51,13 @@ def read_book(
     base_url: str = "",
     include_orphans: bool = False,
     skip_refused: bool = False,
+    edition: Edition = ONLY,
     advance: Callable[[int], None] | None = None,
 ) -> Book:
     """Read a book's folder, or a single Markdown file, into typed blocks.
 
-    The site generator is found by its configuration when `site` is None. `advance` is called with
+    The site generator is found by its configuration when `site` is None. Of several editions one
+    is read, see `editions_of`. `advance` is called with
     1 for each page that is read. BookError if there is nothing to read or a file is not UTF-8;
     FileRefused if one is more than the reading budget, unless `skip_refused`: then the page is left
     out, and a warning names it.
@@ -63,7 +66,7 @@ def read_book(
         raise BookError("no such file or folder", str(folder))
     if folder.is_symlink() and folder.is_file():
         folder = folder.resolve()  # a link stands for its target
-    library, layout = _opened(folder, site, base_url)
+    library, layout = _opened(folder, site, base_url, edition)
     context = _context(library, layout)
     pages = _Pages(library, layout, context, skip_refused, advance)
     drafts = list(pages.read(layout.pages))
@@ -75,7 +78,21 @@ def read_book(
         message = "no text found: not a book's folder, or its table of contents is empty"
         raise BookError(message, str(folder))
     name = folder.stem if folder.is_file() else folder.resolve().name
-    return _finished(book_id or book_id_of(name), library, layout, context, drafts, tuple(left_out))
+    own_id = edition.id_of(book_id or book_id_of(name))
+    return _finished(own_id, library, layout, context, drafts, tuple(left_out))
+
+
+def editions_of(
+    folder: Path, *, site: Site | None = None, base_url: str = ""
+) -> tuple[Edition, ...]:
+    """Return the editions of a book's folder, the default one first.
+
+    BookError if it cannot be read.
+    """
+    if not folder.is_dir():
+        return (ONLY,)
+    _, layout = _opened(folder, site, base_url)
+    return tuple(layout.settings.editions) or (ONLY,)
 
 
 def _finished(
@@ -140,7 +157,9 @@ def _left_out(page: Page, error: FileRefused) -> SourceWarning:
     return SourceWarning(f"left out: {reason}", page.file, error.line if own else 0)
 
 
-def _opened(folder: Path, site: Site | None, base_url: str) -> tuple[Library, Layout]:
+def _opened(
+    folder: Path, site: Site | None, base_url: str, edition: Edition = ONLY
+) -> tuple[Library, Layout]:
     if folder.is_file():
         if not is_well_formed(folder.name):
             raise BookError("has a name that is not UTF-8: rename it", shown_name(folder.name))
@@ -148,7 +167,7 @@ def _opened(folder: Path, site: Site | None, base_url: str) -> tuple[Library, La
         return Library(folder.parent), _single(chosen, folder.name, base_url)
     library = Library(folder)
     return library, _well_formed(
-        open_site(_GENERATORS[site or _site_of(library)], library, base_url)
+        open_site(_GENERATORS[site or _site_of(library)], library, base_url, edition)
     )
 
 

@@ -14,6 +14,7 @@ from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.parser.anchors import SlugStyle
 from app.adapters.markdown.parser.dialect import CrossReferences, Dialect
 from app.domain.document import Site, SourceWarning
+from app.domain.edition import ONLY, Edition
 from app.domain.errors import BookError, InputError
 from app.domain.urls import checked_base_url, encoded_path, encoded_url
 from app.services.book_folder import IRREGULAR, shown_name
@@ -100,6 +101,9 @@ class SiteSettings:
     """The files in which they stand."""
     cross_references: CrossReferences | None = None
     """What roles such as `{numref}` show, if the dialect has them."""
+    editions: Mapping[Edition, Callable[[], SiteSettings]] = field(default_factory=dict)
+    """The settings of each edition, the default one first; empty for a site with one. These are the
+    default edition's."""
 
 
 def files_beside(path: str, folder: str, root: str) -> Sequence[str]:  # noqa: ARG001
@@ -146,10 +150,20 @@ class Layout:
         return self.settings.style or self.generator.style
 
 
-def open_site(generator: SiteGenerator, library: Library, base_url: str) -> Layout:
-    """Read the site in a book's folder; a `base_url` that a person gives wins."""
+def open_site(
+    generator: SiteGenerator, library: Library, base_url: str, edition: Edition = ONLY
+) -> Layout:
+    """Read an edition of the site in a book's folder; a `base_url` that a person gives wins.
+
+    Of a site with one edition, another is served below the base URL by its name, as `mike` does.
+    """
     warnings: list[SourceWarning] = []
     settings = generator.read_settings(library, base_url, warnings)
+    if edition in settings.editions:
+        settings = settings.editions[edition]()
+    elif any(edition.in_id):
+        named = "/".join(filter(None, (edition.version, edition.locale)))
+        settings = generator.read_settings(library, join_url(settings.base_url, named), [])
     folder, contents = settings.folder, settings.contents
 
     def page_url(file: str) -> str:

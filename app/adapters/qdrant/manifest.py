@@ -18,7 +18,10 @@ _TYPES = {"int": int, "str": str, "float": float, "bool": bool}
 
 
 def manifest_to_json(manifest: BookManifest) -> dict[str, object]:
-    return {"layout": LAYOUT, **asdict(manifest)}
+    """The fields of an edition are left out of a book with one."""
+    values = asdict(manifest)
+    unset = [name for name in ("version", "locale") if not values[name]]
+    return {"layout": LAYOUT, **{name: values[name] for name in values if name not in unset}}
 
 
 def manifest_from_json(data: object, where: str) -> BookManifest:

@@ -67,6 +67,9 @@ class ChunkPayload(TypedDict):
     context: list[list[int]]
     deep_link_url: str
     language: str
+    version: NotRequired[str]
+    """Of an edition that is not the book's default; the field `book` has them, too."""
+    locale: NotRequired[str]
     pooled_within: NotRequired[str]
     """Where a chunk's vector is made within its document."""
     passages: str
@@ -102,6 +105,10 @@ def to_payload(chunk: Chunk) -> ChunkPayload:
             [_passage_payload(passage) for passage in chunk.passages], ensure_ascii=False
         ),
     }
+    if chunk.book.version:
+        payload["version"] = chunk.book.version
+    if chunk.book.locale:
+        payload["locale"] = chunk.book.locale
     if chunk.pooled_within:
         payload["pooled_within"] = chunk.pooled_within
     return payload

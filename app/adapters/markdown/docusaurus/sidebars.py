@@ -54,6 +54,8 @@ class Doc:
     locale: str
     draft: bool
     unlisted: bool
+    address: tuple[tuple[str, str], ...] = ()
+    """Fields of its front matter that decide its path."""
 
 
 def order_docs(

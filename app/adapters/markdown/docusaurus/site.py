@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import PurePosixPath
 
-from app.adapters.markdown.docusaurus.javascript import Value, read_literal
+from app.adapters.markdown.docusaurus.config import (
+    SiteConfig,
+    find_config,
+    joined,
+    parse_json,
+    read_config,
+    segments,
+    string,
+)
 from app.adapters.markdown.docusaurus.sidebars import (
     Doc,
     is_folder_page,
@@ -17,13 +25,13 @@ from app.adapters.markdown.docusaurus.sidebars import (
     strip_numbers,
 )
 from app.adapters.markdown.docusaurus.syntax import DIALECT, STYLE
-from app.adapters.markdown.includes import Library, folder_of
+from app.adapters.markdown.includes import Library
+from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.site_map import (
     Page,
     SiteGenerator,
     SiteSettings,
     configured_base,
-    content_folder,
     files_beside,
     inside,
     join_url,
@@ -35,59 +43,13 @@ from app.adapters.markdown.site_map import (
 )
 from app.adapters.markdown.source import front_text, make_source
 from app.domain.document import Site, SourceWarning
+from app.domain.edition import Edition
 from app.domain.errors import FileRefused
-
-CONFIG_NAMES = (
-    "site.json",
-    "docusaurus.config.js",
-    "docusaurus.config.ts",
-    "docusaurus.config.mjs",
-    "docusaurus.config.cjs",
-    "docusaurus.config.mts",
-)
 
 _VERSIONED = re.compile(r"^versioned_docs/version-(?P<version>[^/]+)/")
 _LOCALIZED = re.compile(
     r"^i18n/(?P<locale>[^/]+)/docusaurus-plugin-content-docs/(?:current|version-(?P<version>[^/]+))/"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SiteConfig:
-    """The settings that determine pages, their order and their URLs."""
-
-    folder: str
-    """The site's folder relative to the book's; "" for the book's own."""
-    title: str = ""
-    url: str = ""
-    base_path: str = "/"
-    docs_path: str = "docs"
-    route: str = "docs"
-    sidebars: str = ""
-    trailing_slash: bool | None = None
-    language: str = ""
-    """The language of the default locale; "" if none is set."""
-    last_version: str = ""
-    math: bool = False
-    versions: tuple[str, ...] = ()
-
-    @property
-    def locale(self) -> str:
-        return self.language or "en"
-
-    @property
-    def latest(self) -> str:
-        """The version whose URLs have no version segment; "current" if none is released."""
-        return self.last_version or (self.versions[0] if self.versions else "current")
-
-
-def find_config(library: Library) -> str | None:
-    """Return the path of the site's configuration file, or None."""
-    for folder in ("", "website/", "docs/", "site/"):
-        for name in CONFIG_NAMES:
-            if library.locate("", f"{folder}{name}"):
-                return f"{folder}{name}"
-    return None
 
 
 def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
@@ -99,115 +61,105 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         configured = configured_base(config.url, file, library.text(file) or "", warnings)
     base = site_base(base_url, configured, config.base_path)
     docs = [_doc(library, config, file) for file in _doc_files(library, config)]
-    built = _built_permalinks(library, config)
-    pages = {doc.file: _page(doc, config, base, built) for doc in docs if not doc.draft}
-    shown = [doc for doc in docs if _is_default(doc, config) and not doc.draft]
-    ordered = order_docs(library, _sidebar_file(library, config), shown, warnings)
-    return SiteSettings(
-        base,
-        config.title,
-        config.language,
-        _under(config.folder, config.docs_path),
-        pages=[
-            replace(pages[doc.file], title=doc.label, chapter=chapter) for doc, chapter in ordered
-        ],
-        every_page=list(pages.values()),
-        site_root=config.folder,
-        dialect=replace(DIALECT, math=config.math or file is None),
+    dialect = replace(DIALECT, math=config.math or file is None)
+    site = _Site(
+        library, config, base, [doc for doc in docs if _is_shown(doc, config)], dialect, warnings
+    )
+    editions = site.editions()
+    default = site.settings(config.latest, config.locale)
+    if len(editions) < 2:
+        return default
+    return replace(
+        default,
+        editions={edition: partial(site.settings, *parts) for edition, parts in editions.items()},
     )
 
 
-def read_config(library: Library, path: str | None) -> SiteConfig:
-    """Read `site.json` or the literals of `docusaurus.config.*`; defaults where there is none."""
-    if path is None:
-        content = content_folder(library)
-        if content:
-            return SiteConfig("", docs_path=content, route="")
-        return SiteConfig("", docs_path="docs" if library.has_folder("docs") else ".")
-    folder = folder_of(path)
-    text = library.settings(path)
-    value = _json(text) if path.endswith(".json") else read_literal(text)
-    found = value if isinstance(value, dict) else {}
-    docs = _docs_options(found)
-    trailing = found.get("trailingSlash")
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """All docs of a site, of which each edition shows its own."""
 
-    def setting(options: dict[str, Value], key: str, default: str = "") -> str:
-        return _string(options.get(key)) or _scan(text, key) or default
+    library: Library
+    config: SiteConfig
+    base: str
+    docs: Sequence[Doc]
+    dialect: Dialect
+    warnings: list[SourceWarning]
 
-    return SiteConfig(
-        folder,
-        setting(found, "title"),
-        setting(found, "url"),
-        setting(found, "baseUrl", "/"),
-        _string(docs.get("path")) or "docs",
-        _string(docs.get("routeBasePath", "docs")),
-        setting(docs, "sidebarPath"),
-        trailing if isinstance(trailing, bool) else None,
-        _string(table(found, "i18n").get("defaultLocale")).split("-")[0],
-        _string(docs.get("lastVersion")),
-        _has_math(path, text),
-        tuple(_json_list(library.text(_under(folder, "versions.json")))),
-    )
+    def editions(self) -> dict[Edition, tuple[str, str]]:
+        """Return the editions with their version and locale, the default one first."""
+        default = (self.config.latest, self.config.locale)
+        found = {(doc.version, doc.locale) for doc in self.docs} | {default}
+        ordered = sorted(found, key=lambda one: (one != default, one))
+        several = [len(set(labels)) > 1 for labels in zip(*ordered, strict=True)]
 
+        def edition(parts: tuple[str, str]) -> Edition:
+            shown = ("next" if parts[0] == "current" else parts[0], parts[1])
+            in_id = [
+                label if part != own else ""
+                for label, part, own in zip(shown, parts, default, strict=True)
+            ]
+            names = [label if many else "" for label, many in zip(shown, several, strict=True)]
+            return Edition(names[0], names[1], (in_id[0], in_id[1]))
 
-def _has_math(path: str, text: str) -> bool:
-    words = ("remark-math", "remarkMath", *(["math"] if path.endswith("site.json") else []))
-    return any(word in text for word in words)
+        return {edition(parts): parts for parts in ordered}
 
-
-def _json(text: str) -> Value:
-    try:
-        loaded: Value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return loaded
-
-
-def _docs_options(config: dict[str, Value]) -> dict[str, Value]:
-    """Find the docs plugin's options: of the classic preset, of a plugin, or at the top."""
-    top = config.get("docs")
-    if isinstance(top, dict):
-        return top
-    for key in ("presets", "plugins"):
-        entries = config.get(key)
-        for entry in entries if isinstance(entries, list) else []:
-            if not isinstance(entry, list) or len(entry) < 2 or not isinstance(entry[1], dict):
-                continue
-            docs = entry[1].get("docs")
-            if isinstance(docs, dict):
-                return docs
-            if "content-docs" in _string(entry[0]):
-                return entry[1]
-    return {}
+    def settings(self, version: str, locale: str) -> SiteSettings:
+        """Return what an edition shows. A doc that is not translated is shown as it is."""
+        config, base = self.config, self.base
+        shown = {
+            under(doc.folder, doc.stem): doc
+            for own in (config.locale, locale)
+            for doc in self.docs
+            if (doc.version, doc.locale) == (version, own)
+        }
+        built = _built_permalinks(self.library, config)
+        pages = {doc.file: _page(doc, config, base, built, locale) for doc in shown.values()}
+        sidebars = _sidebar_file(self.library, config, version)
+        ordered = order_docs(self.library, sidebars, list(shown.values()), self.warnings)
+        is_default = (version, locale) == (config.latest, config.locale)
+        return SiteSettings(
+            base if is_default else join_url(base, "/".join(_root(config, version, locale))),
+            config.title,
+            config.language if locale == config.locale else locale.split("-", maxsplit=1)[0],
+            joined(config.folder, config.docs_path),
+            pages=[
+                replace(pages[doc.file], title=doc.label, chapter=chapter)
+                for doc, chapter in ordered
+            ],
+            every_page=list(pages.values()),
+            site_root=config.folder,
+            dialect=self.dialect,
+        )
 
 
-def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""
+def _is_shown(doc: Doc, config: SiteConfig) -> bool:
+    locales = (config.locale, *config.locales)
+    return not doc.draft and doc.version in config.versions and doc.locale in locales
 
 
-def _scan(text: str, key: str) -> str:
-    match = re.search(rf"^[ \t]*{key}:\s*(?:require\.resolve\()?[\"'`]([^\"'`\n]*)", text, re.M)
-    return match.group(1) if match else ""
+def _root(config: SiteConfig, version: str, locale: str) -> list[str]:
+    """Return the path below which an edition's pages are, and no other edition's.
+
+    That of the latest version in a locale is the locale's, with all that is not a doc.
+    """
+    of_locale = [] if locale == config.locale else [locale]
+    if version == config.latest:
+        return of_locale
+    return [*of_locale, *segments(config.route), *_version_segments(config, version)]
 
 
-def _json_list(text: str | None) -> list[str]:
-    loaded = _json(text or "[]")
-    return [item for item in loaded if isinstance(item, str)] if isinstance(loaded, list) else []
-
-
-def _under(folder: str, path: str) -> str:
-    parts: list[str] = folder.split("/") if folder else []
-    for part in PurePosixPath(path).parts:
-        if part == ".." and parts:
-            parts.pop()
-        elif part not in (".", ".."):
-            parts.append(part)
-    return "/".join(parts)
+def _version_segments(config: SiteConfig, version: str) -> list[str]:
+    if version in config.version_paths:
+        return segments(config.version_paths[version])
+    if version == config.latest:
+        return []
+    return ["next" if version == "current" else version]
 
 
 def _doc_files(library: Library, config: SiteConfig) -> list[str]:
-    folders = [_under(config.folder, config.docs_path)]
-    folders += [_under(config.folder, name) for name in ("versioned_docs", "i18n")]
+    folders = [joined(config.folder, config.docs_path)]
+    folders += [joined(config.folder, name) for name in ("versioned_docs", "i18n")]
     files: list[str] = []
     for folder in folders:
         if not library.has_folder(folder):
@@ -243,6 +195,7 @@ def _doc(library: Library, config: SiteConfig, file: str) -> Doc:
         locale,
         front.get("draft") is True,
         front.get("unlisted") is True,
+        (("slug", front_text(front, "slug")), ("id", front_text(front, "id"))),
     )
 
 
@@ -255,7 +208,7 @@ def _edition(config: SiteConfig, file: str) -> tuple[str, str, str]:
     if localized := _LOCALIZED.match(relative):
         rest = relative[localized.end() :]
         return localized["version"] or "current", localized["locale"], rest
-    return "current", config.locale, inside(_under(config.folder, config.docs_path), file)
+    return "current", config.locale, inside(joined(config.folder, config.docs_path), file)
 
 
 def _front_matter(library: Library, file: str) -> dict[str, object]:
@@ -297,23 +250,21 @@ def _resolve(root: str, target: str) -> str:
     return "/" + "/".join(parts) + ("/" if target.endswith("/") else "")
 
 
-def _page(doc: Doc, config: SiteConfig, base: str, built: dict[str, str]) -> Page:
-    path = built.get(f"@site/{inside(config.folder, doc.file)}")
+def _page(
+    doc: Doc, config: SiteConfig, base: str, built: Mapping[str, BuiltDoc], locale: str
+) -> Page:
+    found = built.get(f"@site/{inside(config.folder, doc.file)}")
+    path = found.path_in(config, doc, locale) if found else None
     if path is None:
-        path = _route(doc, config)
-    else:
-        prefix = "/" + config.base_path.strip("/")
-        path = path.removeprefix(prefix) if prefix != "/" else path
+        path = _route(doc, config, locale)
     return Page(doc.file, join_url(base, path, encoded=True), doc.label, "", _language(doc, config))
 
 
-def _route(doc: Doc, config: SiteConfig) -> str:
-    """Return the path that Docusaurus gives a doc, relative to the site's."""
-    segments = [] if doc.locale == config.locale else [doc.locale]
-    segments += [part for part in config.route.split("/") if part]
-    if doc.version != config.latest:
-        segments.append("next" if doc.version == "current" else doc.version)
-    path = "/".join([*segments, doc.slug.lstrip("/")])
+def _route(doc: Doc, config: SiteConfig, locale: str) -> str:
+    """Return the path that Docusaurus gives a doc in a locale, relative to the site's."""
+    parts = [] if locale == config.locale else [locale]
+    parts += [*segments(config.route), *_version_segments(config, doc.version)]
+    path = "/".join([*parts, doc.slug.lstrip("/")])
     if config.trailing_slash is None:
         return path
     return path.rstrip("/") + ("/" if config.trailing_slash else "")
@@ -323,14 +274,10 @@ def _language(doc: Doc, config: SiteConfig) -> str:
     return config.language if doc.locale == config.locale else doc.locale
 
 
-def _is_default(doc: Doc, config: SiteConfig) -> bool:
-    return doc.version == config.latest and doc.locale == config.locale
-
-
-def _sidebar_file(library: Library, config: SiteConfig) -> str:
-    """Return the sidebars file of the version that readers see; "" for a generated one."""
-    if config.latest != "current":
-        name = f"versioned_sidebars/version-{config.latest}-sidebars.json"
+def _sidebar_file(library: Library, config: SiteConfig, version: str) -> str:
+    """Return the sidebars file of a version; "" for a generated one."""
+    if version != "current":
+        name = f"versioned_sidebars/version-{version}-sidebars.json"
         return library.locate(config.folder, name) or ""
     candidates = [config.sidebars] if config.sidebars else []
     candidates += ["sidebars.js", "sidebars.ts", "sidebars.json", "sidebars.mjs", "sidebars.cjs"]
@@ -341,17 +288,54 @@ def _sidebar_file(library: Library, config: SiteConfig) -> str:
     return ""
 
 
-def _built_permalinks(library: Library, config: SiteConfig) -> dict[str, str]:
-    """Return source -> permalink from the metadata of an earlier build."""
-    permalinks: dict[str, str] = {}
-    folder = _under(config.folder, ".docusaurus/docusaurus-plugin-content-docs/default")
+@dataclass(frozen=True, slots=True)
+class BuiltDoc:
+    """A doc's metadata of an earlier build, of whatever locale that was."""
+
+    permalink: str
+    version: str
+    """ "" if the metadata does not say."""
+    front_matter: Mapping[str, object] | None
+
+    def path_in(self, config: SiteConfig, doc: Doc, locale: str) -> str | None:
+        """Return the doc's path in a locale, relative to the site's; None if the build is stale.
+
+        It is if the build's version or front matter of the doc is not that of its source, or if it
+        was made for another base path.
+        """
+        stated = {key: value for key, value in doc.address if value}
+        built = self.front_matter
+        if built is not None and stated != {
+            key: str(built[key]) for key, _ in doc.address if built.get(key)
+        }:
+            return None
+        if self.version and self.version != doc.version:
+            return None
+        parts, base = self.permalink.split("/"), ["", *segments(config.base_path)]
+        if parts[: len(base)] != base:
+            return None
+        rest = parts[len(base) :]
+        if rest[:1] and rest[0] in config.locales:
+            rest = rest[1:]
+        return "/".join(rest if locale == config.locale else [locale, *rest])
+
+
+def _built_permalinks(library: Library, config: SiteConfig) -> dict[str, BuiltDoc]:
+    """Return source -> metadata of an earlier build."""
+    permalinks: dict[str, BuiltDoc] = {}
+    folder = joined(config.folder, ".docusaurus/docusaurus-plugin-content-docs/default")
     for file in walk(library, folder) if library.has_folder(folder) else ():
         if not PurePosixPath(file).match("site-*.json"):
             continue
-        loaded = table(_json(library.text(file) or ""))
+        loaded = table(parse_json(library.text(file) or ""))
         source, permalink = loaded.get("source"), loaded.get("permalink")
         if isinstance(source, str) and isinstance(permalink, str):
-            permalinks[source] = permalink
+            front = loaded.get("frontMatter")
+            permalinks[source] = BuiltDoc(
+                permalink,
+                string(loaded.get("version")),
+                front if isinstance(front, dict) else None,
+            )
     return permalinks
 
 

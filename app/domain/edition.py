@@ -1,0 +1,74 @@
+"""Editions of a book: its versions and locales."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from urllib.parse import unquote, urlsplit
+
+from app.domain.book_id import BookId
+
+_LENGTH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """A version and a locale of a book, as the site names them.
+
+    Each edition is complete and has paragraph ids, a ledger and generations of its own. A version
+    is "" in a book with one version, a locale in a book with one locale.
+    """
+
+    version: str = ""
+    locale: str = ""
+    in_id: tuple[str, str] = ("", "")
+    """Version and locale, each "" if it is the default one."""
+
+    @classmethod
+    def named(cls, version: str, locale: str) -> Edition:
+        """Return the edition with these names in its id."""
+        return cls(version, locale, (version, locale))
+
+    def id_of(self, book: BookId) -> BookId:
+        """Return the id of this edition of a book; the book's own for the default edition."""
+        version, locale = map(_label, self.in_id)
+        return BookId(f"{book}{version and f'@{version}'}{locale and f'+{locale}'}")
+
+
+ONLY = Edition()
+"""The edition of a book that has one."""
+
+
+def _label(text: str) -> str:
+    plain = re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.")[:_LENGTH]
+    return plain or (text and sha256(text.encode(errors="replace")).hexdigest()[:8])
+
+
+def default_editions(books: Iterable[BookId]) -> list[BookId]:
+    """Return the ids without those of other editions."""
+    return [book for book in books if book == book.name]
+
+
+def edition_at(page_url: str, editions: Sequence[tuple[BookId, str]]) -> BookId | None:
+    """Return the edition below whose root a page is, by URL or path; None if there is none.
+
+    `editions` are ids with the URLs of their roots; of nested ones the innermost counts. Hosts are
+    compared only if one of them is the page's, so that previews of a site work.
+    """
+    own = [one for one in editions if _is_below(page_url, one[1])]
+    path = _path(page_url)
+    found = own or [one for one in editions if _is_below(path, _path(one[1]))]
+    return max(found, key=lambda one: len(_path(one[1])), default=(None, ""))[0]
+
+
+def _is_below(url: str, root: str) -> bool:
+    return f"{url}/".startswith(f"{root.rstrip('/')}/")
+
+
+def _path(url: str) -> str:
+    try:
+        return unquote(urlsplit(url).path)
+    except ValueError:
+        return url

@@ -1,0 +1,258 @@
+"""A book with several versions and locales: a reader is answered from the one of the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.adapters.markdown import editions_of, read_book
+from app.bootstrap.books import requests_by_edition
+from app.domain.book_id import BookId
+from app.domain.edition import Edition, edition_at
+from app.services.ingest import IngestRequest
+from tests.command_line import runner
+from tests.serving import ingest, offline_settings, serving
+
+CONFIG = """module.exports = {title: 'Lamps', url: 'https://lamps.example', baseUrl: '/',
+i18n: {defaultLocale: 'en', locales: ['en', 'de']},
+presets: [['classic', {docs: {routeBasePath: 'docs'}}]]};
+"""
+SHARED = "An assistant keeps the log book of the lighthouse.\n"
+PAGE = "# Wicks\n\nThe wick of the lamp is trimmed every {hours} hours.\n\n" + SHARED
+GERMAN = "# Dochte\n\nDer Docht der Lampe wird alle {hours} Stunden geschnitten.\n"
+TRANSLATED = "i18n/de/docusaurus-plugin-content-docs"
+FILES = {
+    "docusaurus.config.js": CONFIG,
+    "versions.json": '["1.0"]',
+    "docs/wicks.md": PAGE.format(hours="nine"),
+    "docs/new.md": "# Lenses\n\nA Fresnel lens bends the light into one beam.\n",
+    "versioned_docs/version-1.0/wicks.md": PAGE.format(hours="four"),
+    "versioned_docs/version-1.0/fog.md": "# Fog\n\nIn fog the foghorn sounds twice a minute.\n",
+    f"{TRANSLATED}/version-1.0/wicks.md": GERMAN.format(hours="vier"),
+}
+IDS = ["lamps", "lamps+de", "lamps@next"]
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("book"), FILES)
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def client(book: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    settings = offline_settings(tmp_path_factory.mktemp("home") / "rag")
+    for request in requests_by_edition(IngestRequest(book, book=BookId("lamps"))):
+        ingest(settings, request)
+    with serving(settings) as address, httpx.Client(base_url=address) as client:
+        yield client
+
+
+def ask(
+    client: httpx.Client, question: str, page: str = "", **options: object
+) -> dict[str, object]:
+    body = {"question": question, "page_url": page, **options}
+    answer: dict[str, object] = client.post("/v1/chat", json=body).raise_for_status().json()
+    return answer
+
+
+WICK = "How often is the wick of the lamp trimmed?"
+
+
+@pytest.mark.parametrize("book_named", [True, False])
+@pytest.mark.parametrize(
+    ("page", "hours", "url"),
+    [
+        ("", "four", "https://lamps.example/docs/wicks"),
+        ("/docs/wicks", "four", "https://lamps.example/docs/wicks"),
+        ("/docs/next/wicks", "nine", "https://lamps.example/docs/next/wicks"),
+        ("https://lamps.example/docs/next/", "nine", "https://lamps.example/docs/next/wicks"),
+        ("https://preview.example/docs/next", "nine", "https://lamps.example/docs/next/wicks"),
+        ("/docs/nextdoor", "four", "https://lamps.example/docs/wicks"),
+    ],
+)
+def test_a_question_is_answered_from_the_version_of_the_page(
+    client: httpx.Client, page: str, hours: str, url: str, *, book_named: bool
+) -> None:
+    answer = ask(client, WICK, page, **({"book": "lamps"} if book_named else {}))
+    assert f"every {hours} hours" in str(answer["answer"])
+    citations = answer["citations"]
+    assert isinstance(citations, list)
+    assert {one["url"].split("#")[0] for one in citations} == {url}
+
+
+@pytest.mark.parametrize("page", ["/de/docs/wicks", "/de/", "https://lamps.example/de/blog"])
+def test_a_question_is_answered_from_the_locale_of_the_page(
+    client: httpx.Client, page: str
+) -> None:
+    answer = ask(client, "Wie oft wird der Docht der Lampe geschnitten?", page)
+    assert "alle vier Stunden" in str(answer["answer"])
+    # What is not translated is shown in the default locale, at an address of this one.
+    fog = ask(client, "How often does the foghorn sound in fog?", page)
+    assert "https://lamps.example/de/docs/fog" in str(fog["citations"])
+
+
+def test_what_a_version_does_not_answer_the_default_one_may(client: httpx.Client) -> None:
+    question = "How often does the foghorn sound in fog?"
+    answer = ask(client, question, "/docs/next/wicks")
+    assert "twice a minute" in str(answer["answer"])
+    on_page = ask(client, question, "/docs/next/wicks", scope="page")
+    assert on_page["confidence"] == "not_in_book"
+
+
+def test_search_and_permalinks_are_of_one_edition(client: httpx.Client) -> None:
+    body = {"question": "assistant log book", "book": "lamps", "page_url": "/docs/next/wicks"}
+    hits = client.post("/v1/search", json=body).json()["hits"]
+    assert {hit["book"] for hit in hits} == {"lamps@next"}
+    answer = ask(client, "Who keeps the log book?", "/docs/next/")
+    citations = answer["citations"]
+    assert isinstance(citations, list)
+    citation = citations[0]
+    assert citation["permalink"].endswith("?book=lamps&version=next")
+    there = client.get(citation["permalink"])
+    assert there.status_code == 302
+    assert there.headers["location"].startswith("https://lamps.example/docs/next/wicks")
+    default = client.get(citation["permalink"].partition("&")[0])
+    assert default.headers["location"].startswith("https://lamps.example/docs/wicks")
+
+
+def test_the_list_of_books_shows_one_book_with_its_editions(client: httpx.Client) -> None:
+    (listed,) = client.get("/v1/books").json()["books"]
+    assert listed["id"] == "lamps"
+    assert [(one["version"], one["locale"], one["base_url"]) for one in listed["editions"]] == [
+        ("1.0", "en", "https://lamps.example"),
+        ("1.0", "de", "https://lamps.example/de"),
+        ("next", "en", "https://lamps.example/docs/next"),
+    ]
+
+
+def test_an_ingest_brings_every_edition_and_takes_it_away(
+    book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = runner(tmp_path, monkeypatch, capsys)
+    assert run("ingest", book, "--book", "lamps", "--quiet").code == 0
+    assert [one["book"] for one in run("books", "--json").lines()] == IDS
+    assert "lamps@next  Lamps  edition next en  version" in run("books").out
+    ledgers = [run("ledger", "export", one).lines() for one in IDS]
+    assert all(ledgers)
+    shared = [
+        {one["paragraph_id"] for one in ledger if "assistant" in str(one)} for ledger in ledgers
+    ]
+    assert shared == [shared[0], set(), shared[0]]  # an id is that of the text in each
+    again = run("ingest", book, "--book", "lamps", "--quiet", "--json").lines()
+    assert [one["unchanged"] for one in again] == [True, True, True]
+    assert run("remove", "lamps").code == 0
+    assert run("books", "--json").lines() == []
+
+
+def test_an_edition_that_the_site_has_no_more_leaves_the_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = runner(tmp_path, monkeypatch, capsys)
+    folder = write(tmp_path / "lamps", FILES)
+    run("ingest", folder, "--quiet")
+    (folder / f"{TRANSLATED}/version-1.0/wicks.md").unlink()
+    assert "removed lamps+de" in run("ingest", folder, "--quiet").err
+    assert [one["book"] for one in run("books", "--json").lines()] == ["lamps", "lamps@next"]
+    links = run("links", "lamps").lines()
+    assert links == run("links", folder, "--base-url", "https://lamps.example").lines()
+    assert {link["url"].split("#")[0] for link in links} == {
+        "https://lamps.example/docs/wicks",
+        "https://lamps.example/docs/fog",
+        "https://lamps.example/docs/next/wicks",
+        "https://lamps.example/docs/next/new",
+    }
+
+
+def test_versions_deployed_one_by_one_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = runner(tmp_path, monkeypatch, capsys)
+    config = {"mkdocs.yml": "site_name: Lamps\nsite_url: https://lamps.example/\n"}
+    new = write(tmp_path / "new", {**config, "docs/wicks.md": PAGE.format(hours="nine")})
+    old = write(tmp_path / "old", {**config, "docs/wicks.md": PAGE.format(hours="four")})
+    run("ingest", new, "--book", "lamps", "--quiet")
+    run("ingest", old, "--book", "lamps", "--edition", "0.9", "--quiet")
+    run("ingest", new, "--book", "lamps", "--quiet")
+    manifests = run("books", "--json").lines()
+    assert [one["book"] for one in manifests] == ["lamps", "lamps@0.9"]
+    assert manifests[1]["base_url"] == "https://lamps.example/0.9"
+    hits = run("search", "wick", "--book", "lamps@0.9", "--json").json()["hits"]
+    assert hits[0]["url"].startswith("https://lamps.example/0.9/wicks/")
+
+
+BUILT = ".docusaurus/docusaurus-plugin-content-docs/default/site-docs-wicks-md-1.json"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "path"),
+    [
+        pytest.param({"permalink": "/docs/built"}, "docs/built", id="of this locale"),
+        pytest.param({"permalink": "/de/docs/built"}, "docs/built", id="of another locale"),
+        pytest.param(
+            {"permalink": "/docs/old", "frontMatter": {"slug": "old"}}, "docs/wicks", id="edited"
+        ),
+        pytest.param({"permalink": "/docs/next/wicks", "version": "1.0"}, "docs/wicks", id="moved"),
+    ],
+)
+def test_addresses_of_an_earlier_build_are_checked_against_the_source(
+    tmp_path: Path, metadata: dict[str, object], path: str
+) -> None:
+    source = {"source": "@site/docs/wicks.md", **metadata}
+    folder = write(
+        tmp_path,
+        {
+            "docusaurus.config.js": CONFIG,
+            "docs/wicks.md": PAGE.format(hours="nine"),
+            f"{TRANSLATED}/current/other.md": GERMAN.format(hours="neun"),
+            BUILT: json.dumps(source),
+        },
+    )
+    urls = {
+        edition.locale: read_book(folder, edition=edition).documents[-1].url
+        for edition in editions_of(folder)
+    }
+    assert urls == {"en": f"https://lamps.example/{path}", "de": f"https://lamps.example/de/{path}"}
+
+
+def test_a_page_is_of_the_innermost_edition() -> None:
+    editions = [
+        (BookId("a"), "https://a.example/x"),
+        (BookId("a@next"), "https://a.example/x/next"),
+        (BookId("a@next+de"), "https://a.example/x/de/next"),
+        (BookId("b@next"), "https://b.example/next"),
+    ]
+    found = {
+        url: edition_at(url, editions)
+        for url in ("/x/next/y", "/x/de/next", "/x/nexts", "/next/", "/y", "http://[::1", "")
+    }
+    assert list(found.values()) == ["a@next", "a@next+de", "a", "b@next", None, None, None]
+    assert edition_at("https://b.example/next/x", editions) == "b@next"
+
+
+@pytest.mark.parametrize(
+    ("version", "locale", "expected"),
+    [
+        ("", "", "b"),
+        ("2.x", "", "b@2.x"),
+        ("v2_beta", "pt-BR", "b@v2-beta+pt-br"),
+        ("", "zh-Hans", "b+zh-hans"),
+        ("Über", "", "b@ber"),
+        ("新", "", "b@3cc493bc"),
+    ],
+)
+def test_ids_of_editions(version: str, locale: str, expected: str) -> None:
+    made = Edition.named(version, locale).id_of(BookId("b"))
+    assert made.name == "b"
+    assert made == expected
+    assert BookId(str(made)) == made

@@ -1,0 +1,31 @@
+"""Serves a folder as static hosts do: `/page` is also `/page.html`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+
+@contextmanager
+def static_site(folder: Path) -> Iterator[str]:
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None: ...
+
+        def translate_path(self, path: str) -> str:
+            found = super().translate_path(path)
+            # As static hosts do: /page is /page.html.
+            page = Path(found)
+            return (
+                f"{found}.html" if not page.exists() and Path(f"{found}.html").exists() else found
+            )
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
