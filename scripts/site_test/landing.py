@@ -17,6 +17,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -32,7 +33,7 @@ _LEFT_OUT = {"heading", "math", "figure"}
 _MIN_LETTERS = 12
 
 _JUDGE = """
-async ([first, last, kind]) => {
+async ([first, last, kind, cited]) => {
   const inside = [...document.querySelectorAll('[data-src]')].filter((each) => {
     const [from, to] = each.dataset.src.split('-').map(Number);
     return from >= first && to <= last || from <= first && to >= last;
@@ -47,7 +48,7 @@ async ([first, last, kind]) => {
     : inside;
   // An admonition's title has no source lines of its own.
   if (kind === 'admonition') right = right.map((each) => each.closest('.theme-admonition') ?? each);
-  const marked = [...document.querySelectorAll('[data-textbook-rag-cited]')];
+  const marked = [...document.querySelectorAll(cited)];
   const boxes = (marked.length ? marked : right).map((each) => each.getBoundingClientRect());
   const top = Math.min(...boxes.map((box) => box.top));
   const bottom = Math.max(...boxes.map((box) => box.bottom));
@@ -70,6 +71,14 @@ async ([first, last, kind]) => {
   return { marked: marked.length, right: right.length, fits: good, seen };
 }
 """
+
+
+class Way(StrEnum):
+    LINK = "link"
+    """The URL with its text fragment, without the widget."""
+    WIDGET = "widget"
+    IDS = "ids"
+    """The paragraph's id as the anchor, without the widget, on a site built with the ids."""
 
 
 @dataclass(frozen=True)
@@ -165,14 +174,15 @@ def cases(folder: Path, options: argparse.Namespace, site: str) -> list[Case]:
     return chosen
 
 
-async def land(page: Page, case: Case, *, widget: bool) -> dict[str, Any]:
+async def land(page: Page, case: Case, way: Way) -> dict[str, Any]:
     await page.goto("about:blank")
-    if widget:
+    if way is Way.WIDGET:
         kept = json.dumps(json.dumps([case.target]))
         await page.goto(f"{urlsplit(case.local).scheme}://{urlsplit(case.local).netloc}/robots.txt")
         await page.evaluate(f"localStorage.setItem('textbook-rag:targets', {kept})")
-    await page.goto(case.local)
-    if widget:
+    at_id = f"{case.local.partition('?')[0]}#{case.target['id']}"
+    await page.goto(at_id if way is Way.IDS else case.local)
+    if way is Way.WIDGET:
         mark = page.locator("[data-textbook-rag-cited]").first
         try:
             await mark.wait_for(state="attached", timeout=20_000)
@@ -181,11 +191,12 @@ async def land(page: Page, case: Case, *, widget: bool) -> dict[str, Any]:
         await page.wait_for_timeout(1_500)
     else:
         await page.wait_for_timeout(1_500)
-    judged: dict[str, Any] = await page.evaluate(_JUDGE, [*case.lines, case.kind])
+    cited = ":target" if way is Way.IDS else "[data-textbook-rag-cited]"
+    judged: dict[str, Any] = await page.evaluate(_JUDGE, [*case.lines, case.kind, cited])
     return judged
 
 
-async def measure(browser: Browser, all_cases: Sequence[Case], *, widget: bool) -> None:
+async def measure(browser: Browser, all_cases: Sequence[Case], way: Way) -> None:
     queue = list(enumerate(all_cases))
     results: list[dict[str, Any] | None] = [None] * len(all_cases)
 
@@ -193,11 +204,11 @@ async def measure(browser: Browser, all_cases: Sequence[Case], *, widget: bool) 
         # Each with a storage of its own.
         context = await browser.new_context(viewport={"width": 1280, "height": 800})
         page = await context.new_page()
-        if not widget:
+        if way is not Way.WIDGET:
             await page.route("**/widget.js*", lambda route: route.abort())
         while queue:
             index, case = queue.pop()
-            results[index] = await land(page, case, widget=widget)
+            results[index] = await land(page, case, way)
 
     await asyncio.gather(work(), work())
     landed, total, wrong = Counter[str](), Counter[str](), 0
@@ -206,14 +217,13 @@ async def measure(browser: Browser, all_cases: Sequence[Case], *, widget: bool) 
         if not result.get("right", 1):
             print(f"  not judged: {case.file}:{case.lines} has no element of its own, an include")
             continue
-        good = result["seen"] and (result["fits"] if widget else True)
+        good = result["seen"] and (result["fits"] or way is Way.LINK)
         total[case.kind] += 1
         landed[case.kind] += good
         wrong += result["marked"] > 0 and not result["fits"]
         if not good:
             quote = case.target["quote"][:70]
             print(f"  miss {case.kind} {case.file}:{case.lines} {result} {quote!r}")
-    way = "with the widget" if widget else "link alone"
     for kind in sorted(total):
         print(f"| {way} | {kind} | {landed[kind]}/{total[kind]} |")
     share = landed.total() / total.total()
@@ -230,7 +240,15 @@ async def main() -> None:
     parser.add_argument("--book", required=True)
     parser.add_argument("--count", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--link-alone", action="store_true", help="measure without the widget, too")
+    parser.add_argument(
+        "--ways",
+        nargs="+",
+        type=Way,
+        choices=Way,
+        default=[Way.WIDGET],
+        metavar="WAY",
+        help="link alone, with the widget, with ids: each is measured",
+    )
     parser.add_argument(
         "--edited",
         type=float,
@@ -242,9 +260,8 @@ async def main() -> None:
         chosen = cases(options.folder, options, address)
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-            if options.link_alone:
-                await measure(browser, chosen, widget=False)
-            await measure(browser, chosen, widget=True)
+            for way in options.ways:
+                await measure(browser, chosen, way)
             await browser.close()
 
 

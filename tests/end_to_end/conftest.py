@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from app.bootstrap.books import sample_request
 from tests.browsing import ARGUMENTS, CHROMIUM
@@ -14,6 +14,8 @@ from tests.serving import ingest, offline_settings, sample_routes, serving
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    # How long a failing test takes: two busy cores need more than the five seconds of Playwright.
+    expect.set_options(timeout=30_000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser

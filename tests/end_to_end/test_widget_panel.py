@@ -309,3 +309,35 @@ def test_an_answer_is_copied_with_the_addresses_of_its_sources(browser: Browser,
     page.get_by_role("button", name="Copy the permanent link").click()
     assert page.evaluate("navigator.clipboard.readText()") == f"{site}/cite/p-1?book={BOOK}"
     context.close()
+
+
+def test_thumbs_send_a_rating_and_a_reason_where_the_server_takes_them(
+    page: Page, site: str
+) -> None:
+    bodies: list[dict[str, object]] = []
+
+    def take(route: Route) -> None:
+        bodies.append(json.loads(route.request.post_data or ""))
+        route.fulfill(status=204)
+
+    page.route("**/v1/feedback", take)
+    restore(page, f"{site}/docs/why-search", [turn(answer="Yes.", answer_id="a1")], BOOK)
+    down = page.get_by_role("button", name="This did not help")
+    down.click()
+    expect(down).to_have_attribute("aria-pressed", "true")
+    page.get_by_label("What was missing or wrong?").fill("too long")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Thank you.")).to_be_visible()
+    down.click()
+    expect(down).to_have_attribute("aria-pressed", "false")
+    assert bodies == [
+        {"answer_id": "a1", "rating": "down"},
+        {"answer_id": "a1", "rating": "down", "reason": "too long"},
+        {"answer_id": "a1", "rating": "none"},
+    ]
+
+
+def test_without_feedback_on_the_server_there_are_no_thumbs(page: Page, site: str) -> None:
+    restore(page, f"{site}/docs/why-search", [turn(answer="Yes.")], BOOK)
+    expect(page.get_by_role("button", name="Ask again")).to_be_visible()
+    expect(page.get_by_role("button", name="This helped")).to_have_count(0)

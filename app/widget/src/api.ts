@@ -1,7 +1,7 @@
 // The server: questions with their streamed answers, search, glossary.
 import type { Config } from "./config";
 import { t } from "./texts";
-import type { Question, WireEvent } from "./turn";
+import type { Question, Rating, WireEvent } from "./turn";
 
 const RETRIES = 5; // of a connection that breaks, after 1, 2, 4, 8 and 16 s
 const MAX_WAITS = 3; // for a server that says when to ask again
@@ -105,14 +105,26 @@ export class Api {
     }
   }
 
-  async search(question: string, signal: AbortSignal): Promise<Hit[]> {
-    const body = { question, k: 20, ...(this.config.book ? { book: this.config.book } : {}) };
+  /** `page` decides which version and locale of the book is searched. */
+  async search(question: string, page: string, signal: AbortSignal): Promise<Hit[]> {
+    const body = { question, k: 20, page_url: page, ...(this.config.book ? { book: this.config.book } : {}) };
     const found = await this.json("/v1/search", signal, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(body),
     });
     return (found as { hits: Hit[] } | null)?.hits ?? [];
+  }
+
+  /** Say whether an answer helped; "none" takes the earlier rating back. Raises Refusal. */
+  async rate(answerId: string, rating: Rating, reason?: string): Promise<void> {
+    const body = { answer_id: answerId, rating, ...(reason ? { reason } : {}) };
+    const response = await fetch(`${this.config.api}/v1/feedback`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Refusal(await problemText(response));
   }
 
   /** The glossary's terms of the page; none where the book does not have the page. */

@@ -48,6 +48,8 @@ export interface Answer {
   exercise: string;
   follow_ups: string[];
   searched_for: string;
+  /** Names the answer in feedback; "" where the server takes none. */
+  answer_id: string;
 }
 
 /** What is sent to `POST /v1/chat`. */
@@ -70,7 +72,11 @@ export interface Turn extends Answer {
   error: string;
   /** What is going on, such as a wait; "" if nothing is to be said. */
   notice: string;
+  /** The reader's judgement. */
+  rating?: Rating;
 }
+
+export type Rating = "up" | "down" | "none";
 
 const empty = (): Answer => ({
   answer: "",
@@ -84,6 +90,7 @@ const empty = (): Answer => ({
   exercise: "",
   follow_ups: [],
   searched_for: "",
+  answer_id: "",
 });
 
 export function newTurn(body: Question): Turn {

@@ -207,7 +207,42 @@ function Actions({ store, turn }: { store: Store; turn: Turn }): VNode {
       <button type="button" class="tbr-icon" title={t("retry")} aria-label={t("retry")} onClick={() => store.retry(turn)}>
         <Icon name="retry" />
       </button>
+      {turn.answer_id && <Thumbs store={store} turn={turn} />}
     </div>
+  );
+}
+
+/** Two thumbs; below the second a field for the reason. */
+function Thumbs({ store, turn }: { store: Store; turn: Turn }): VNode {
+  const [reason, setReason] = useState<string | null>(null);
+  const [said, setSaid] = useState("");
+  const rate = (given: "up" | "down") => () => {
+    const rating = turn.rating === given ? "none" : given;
+    setReason(rating === "down" ? "" : null);
+    store.rate(turn, rating).then(() => setSaid(rating === "none" ? "" : t("thanks")), (failure: Error) => setSaid(failure.message));
+  };
+  const send = (event: Event) => {
+    event.preventDefault();
+    if (!reason?.trim()) return;
+    store.rate(turn, "down", reason.trim()).then(() => (setReason(null), setSaid(t("thanks"))), (failure: Error) => setSaid(failure.message));
+  };
+  const thumb = (given: "up" | "down", label: TextKey) => (
+    <button type="button" class="tbr-icon" title={t(label)} aria-label={t(label)} aria-pressed={turn.rating === given} onClick={rate(given)}>
+      <Icon name={given} />
+    </button>
+  );
+  return (
+    <Fragment>
+      {thumb("up", "helpful")}
+      {thumb("down", "unhelpful")}
+      <span class="tbr-note" role="status">{said}</span>
+      {reason !== null && (
+        <form class="tbr-reason" onSubmit={send}>
+          <input class="tbr-field" dir="auto" maxLength={500} aria-label={t("reason")} placeholder={t("reason")} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
+          <button type="submit" class="tbr-chip">{t("send")}</button>
+        </form>
+      )}
+    </Fragment>
   );
 }
 

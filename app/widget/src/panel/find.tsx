@@ -23,7 +23,7 @@ export function Find({ store }: { store: Store }): VNode {
     }
     const controller = new AbortController();
     const timer = setTimeout(() => {
-      store.api.search(query, controller.signal).then(
+      store.api.search(query, location.origin + location.pathname, controller.signal).then(
         (found) => (setHits(found), setError("")),
         (failure: Error) => controller.signal.aborted || setError(failure.message),
       );

@@ -5,7 +5,7 @@ import { forget, land } from "../landing/land";
 import { isThisPage, targetHref, type Target } from "../links";
 import { keepTarget, Session } from "../session";
 import { t } from "../texts";
-import { apply, newTurn, type Question, type Turn } from "../turn";
+import { apply, newTurn, type Question, type Rating, type Turn } from "../turn";
 
 export type View = "ask" | "find" | "terms" | "quiz";
 export type Scope = "book" | "page" | "so_far";
@@ -137,6 +137,14 @@ export class Store {
     const again = newTurn(turn.body);
     this.turns = this.turns.map((each) => (each === turn ? again : each));
     void this.run(again);
+  }
+
+  /** Keep the reader's judgement and send it. Raises Refusal. */
+  async rate(turn: Turn, rating: Rating, reason?: string): Promise<void> {
+    await this.api.rate(turn.answer_id, rating, reason);
+    turn.rating = rating;
+    this.session.save();
+    this.changed();
   }
 
   private history(): Question["history"] {
