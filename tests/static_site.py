@@ -11,7 +11,7 @@ from threading import Thread
 
 
 @contextmanager
-def static_site(folder: Path) -> Iterator[str]:
+def static_site(folder: Path, port: int = 0) -> Iterator[str]:
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None: ...
 
@@ -23,7 +23,7 @@ def static_site(folder: Path) -> Iterator[str]:
                 f"{found}.html" if not page.exists() and Path(f"{found}.html").exists() else found
             )
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    server = ThreadingHTTPServer(("127.0.0.1", port), partial(Quiet, directory=str(folder)))
     Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}"

@@ -34,7 +34,7 @@ FILES = {
     "versioned_docs/version-1.0/fog.md": "# Fog\n\nIn fog the foghorn sounds twice a minute.\n",
     f"{TRANSLATED}/version-1.0/wicks.md": GERMAN.format(hours="vier"),
 }
-IDS = ["lamps", "lamps+de", "lamps@next"]
+IDS = ["lamps", "lamps+de", "lamps@next", "lamps@next+de"]
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +78,7 @@ WICK = "How often is the wick of the lamp trimmed?"
         ("/docs/next/wicks", "nine", "https://lamps.example/docs/next/wicks"),
         ("https://lamps.example/docs/next/", "nine", "https://lamps.example/docs/next/wicks"),
         ("https://preview.example/docs/next", "nine", "https://lamps.example/docs/next/wicks"),
+        ("/de/docs/next", "nine", "https://lamps.example/de/docs/next/wicks"),
         ("/docs/nextdoor", "four", "https://lamps.example/docs/wicks"),
     ],
 )
@@ -133,6 +134,7 @@ def test_the_list_of_books_shows_one_book_with_its_editions(client: httpx.Client
         ("1.0", "en", "https://lamps.example"),
         ("1.0", "de", "https://lamps.example/de"),
         ("next", "en", "https://lamps.example/docs/next"),
+        ("next", "de", "https://lamps.example/de/docs/next"),
     ]
 
 
@@ -148,9 +150,9 @@ def test_an_ingest_brings_every_edition_and_takes_it_away(
     shared = [
         {one["paragraph_id"] for one in ledger if "assistant" in str(one)} for ledger in ledgers
     ]
-    assert shared == [shared[0], set(), shared[0]]  # an id is that of the text in each
+    assert shared == [shared[0], set(), shared[0], shared[0]]  # an id is that of the text in each
     again = run("ingest", book, "--book", "lamps", "--quiet", "--json").lines()
-    assert [one["unchanged"] for one in again] == [True, True, True]
+    assert [one["unchanged"] for one in again] == [True] * 4
     assert run("remove", "lamps").code == 0
     assert run("books", "--json").lines() == []
 

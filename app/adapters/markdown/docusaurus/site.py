@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import PurePosixPath
 
 from app.adapters.markdown.docusaurus.config import (
@@ -87,9 +88,14 @@ class _Site:
     warnings: list[SourceWarning]
 
     def editions(self) -> dict[Edition, tuple[str, str]]:
-        """Return the editions with their version and locale, the default one first."""
+        """Return the editions with their version and locale, the default one first.
+
+        The site builds each version in each locale, whatever is translated.
+        """
         default = (self.config.latest, self.config.locale)
-        found = {(doc.version, doc.locale) for doc in self.docs} | {default}
+        versions = {doc.version for doc in self.docs} | {default[0]}
+        locales = {doc.locale for doc in self.docs} | {default[1]}
+        found = product(versions, locales)
         ordered = sorted(found, key=lambda one: (one != default, one))
         several = [len(set(labels)) > 1 for labels in zip(*ordered, strict=True)]
 
