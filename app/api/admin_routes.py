@@ -19,11 +19,11 @@ from pydantic import BaseModel, Field, JsonValue
 
 from app.api import sse
 from app.api.admin_key import AdminKey, allowed
+from app.api.book_list import BookBody
 from app.api.events import frame
 from app.api.keys import BEARER
 from app.api.problems import ErrorEvent, error_event, problem_response, request_id
 from app.api.requests import BookName
-from app.api.responses import BookBody
 from app.api.routes import Rag, problems
 from app.api.uploads import store_body
 from app.bootstrap.ingest_process import Order, ingest_in_process

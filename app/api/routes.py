@@ -183,8 +183,6 @@ async def books(request: Request, rag: Rag) -> BooksBody:
         {book: damage for book, damage in damaged.items() if not asked or book.name in asked},
         feedback=rag.question_log is not None,
     )
-    body.feedback = rag.question_log is not None
-    return body
 
 
 @router.get(
