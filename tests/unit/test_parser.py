@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.markdown import read_book
-from app.domain.document import BlockKind, Book
+from app.adapters.markdown import detect_site, read_book
+from app.domain.document import BlockKind, Book, Site
 from tests.conftest import ROOT
 from tests.parser_invariants import assert_sound
 
@@ -82,6 +82,18 @@ def test_a_heading_path_runs_from_the_title_to_the_section() -> None:
     assert blocks["Inside a widget."].heading_path == ("Introduction", "Choices", "Set x")
     assert blocks["Set x"].heading_path == ("Introduction", "Choices", "Set x")
     assert blocks["First"].heading_path == ("First",)
+
+
+@pytest.mark.parametrize(
+    ("folder", "site"),
+    [("lectures", Site.MYST), ("a/b", Site.MYST), ("a/b/c", Site.PLAIN), ("tests/a", Site.PLAIN)],
+)
+def test_the_table_of_contents_of_a_repositorys_book_stands_near_its_root(
+    tmp_path: Path, folder: str, site: Site
+) -> None:
+    (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / folder / "_toc.yml").write_text("root: intro\n")
+    assert detect_site(tmp_path) is site
 
 
 def test_a_single_file_is_a_book(tmp_path: Path) -> None:

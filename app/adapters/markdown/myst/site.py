@@ -52,6 +52,8 @@ CONFIG_NAMES = (
 )
 _SUFFIXES = (".md", ".myst.md", ".markdown")
 _TOCS = ("_toc.yml", "myst.yml")
+_MAX_FOLDERS = 2
+_SAMPLES = frozenset("test tests example examples template templates".split())
 _NUMFIG = re.compile(r"^numfig\s*=\s*True\b", re.M)
 _BIBLIOGRAPHIES = re.compile(r"^bibtex_bibfiles\s*=\s*\[(?P<files>[^\]]*)\]", re.M)
 _QUOTED = re.compile(r"[\"']([^\"'\n]+)[\"']")
@@ -67,8 +69,14 @@ def find_config(library: Library) -> str:
     contents.
     """
     found = next((name for name in CONFIG_NAMES if library.locate("", name)), "")
-    below = found or [file for file in walk(library) if file.rpartition("/")[2] in _TOCS]
+    below = () if found else filter(_is_toc_of_book, walk(library))
     return found or min(below, key=lambda file: (file.count("/"), file), default="")
+
+
+def _is_toc_of_book(file: str) -> bool:
+    """Whether this may be the repository's book: not far down, and no test or example."""
+    *folders, name = file.split("/")
+    return name in _TOCS and len(folders) <= _MAX_FOLDERS and not _SAMPLES.intersection(folders)
 
 
 def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
