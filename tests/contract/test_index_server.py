@@ -625,6 +625,24 @@ def test_another_process_sees_a_switch_half_a_second_later() -> None:
     in_memory(scenario)
 
 
+def test_a_reader_whose_generation_was_deleted_looks_again() -> None:
+    """Two switches within the half second in which a reader does not look."""
+
+    async def scenario(client: AsyncQdrantClient) -> None:
+        writer = index_of(client)
+        reader = ServerIndex(client, "textbook", "http://localhost", clock=lambda: 0.0)
+        scopes = (ALL, SearchFilter(books=(BookId("book"),)))
+        await publish(writer, "book", points("book", [1]))
+        for number, scope in enumerate(scopes):
+            await reader.search(QUERY, None, 9, scope)
+            for more in (2, 3):
+                await publish(writer, "book", points("book", [more + 10 * number]))
+            found = (await reader.search(QUERY, None, 9, scope)).dense
+            assert [hit.chunk_id for hit in found] == [chunk_id("book", 3 + 10 * number)]
+
+    in_memory(scenario)
+
+
 def test_a_manifest_of_another_layout_is_a_clear_error_and_leaves_other_books_alone() -> None:
     async def scenario(client: AsyncQdrantClient) -> None:
         index, records = index_of(client), records_of(client)

@@ -234,8 +234,11 @@ def test_books_in_collections_of_their_own_are_moved_to_the_shared_one() -> None
         )
         use_case = MigrateBooks(old, target)
         expected = Migrated(BookId("lamps"), 20, 1, copied=True)
+        with pytest.raises(StorageError, match="migrate --from collections"):
+            await target.check()
         assert await use_case.run([], phases()) == [expected]
         assert await use_case.run([], phases()) == [replace(expected, copied=False)]
+        await target.check()
         before = [point async for page in old.points(BookId("lamps")) for point in page]
         after = await all_points(target, "lamps")
         assert [one.chunk for one in after] == [one.chunk for one in before]

@@ -10,6 +10,7 @@ from dataclasses import replace
 from qdrant_client import AsyncQdrantClient, models
 
 from app.adapters.qdrant.manifest import manifest_from_json
+from app.adapters.qdrant.old_collections import OldCollections
 from app.adapters.qdrant.payload import best, check_dimension, find_passage
 from app.adapters.qdrant.server_catalogue import Catalogue, ServedBook
 from app.adapters.qdrant.server_errors import public_address, server_errors
@@ -31,7 +32,7 @@ from app.adapters.qdrant.server_schema import Schema
 from app.adapters.qdrant.server_writer import BookStorage, ServerWriter
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.errors import BookNotFound, InputError, StorageError
+from app.domain.errors import BookNotFound, IndexUnreadable, InputError, StorageError
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
 from app.services.ports import BookManifest, Damage, IndexPoint
 
@@ -61,6 +62,7 @@ class ServerIndex:
         self._schema = Schema(client, prefix, self._address, self._options)
         self._records = Records(client, self._schema.books, self._address)
         self._storage = BookStorage(client, self._schema, self._records)
+        self._old = OldCollections(client, prefix, url)
         self._catalogue = Catalogue(client, self._records, clock)
 
     async def books(self) -> list[BookManifest]:
@@ -137,32 +139,14 @@ class ServerIndex:
         if sparse is not None and not sparse.indices:
             sparse = None
         books = await self._catalogue.served(filter.books)
-        if dense is not None:
-            for one in books:
-                manifest = one.manifest
-                check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
-        if sparse is not None:
-            terms = (sparse.indices, sparse.values)
-            weights = await self._catalogue.idf(books, sparse.indices)
-            values = (value * weights[term] for term, value in zip(*terms, strict=True))
-            sparse = replace(sparse, values=tuple(values))
-        by_dense: list[ScoredId] = []
-        by_sparse: list[ScoredId] = []
-        for dimension, scope in _scopes(books).items():
-            with server_errors(self._address):
-                found = await search_points(
-                    self._client,
-                    self._schema.points(dimension),
-                    scope,
-                    dense,
-                    sparse,
-                    limit,
-                    filter,
-                    self._options,
-                )
-            by_dense += found[0]
-            by_sparse += found[1]
-        return Candidates(best(by_dense, limit), best(by_sparse, limit))
+        found = await self._search(books, dense, sparse, limit, filter)
+        if not found.dense and not found.sparse:
+            # Switched twice since the look-up: the points are deleted.
+            self._catalogue.look_again()
+            again = await self._catalogue.served(filter.books)
+            if _scopes(again) != _scopes(books):
+                return await self._search(again, dense, sparse, limit, filter)
+        return found
 
     async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
         served = await self._catalogue.served(books)
@@ -252,7 +236,47 @@ class ServerIndex:
 
     async def check(self) -> None:
         self._catalogue.look_again()
-        await self._catalogue.served([])
+        if not await self._catalogue.served([]) and await self._old.books():
+            message = (
+                f"{self._address} holds books as older versions wrote them, each in a collection "
+                "of its own: run `textbook-rag migrate --from collections`"
+            )
+            raise IndexUnreadable(message)
+
+    async def _search(
+        self,
+        books: Sequence[ServedBook],
+        dense: Vector | None,
+        sparse: SparseVector | None,
+        limit: int,
+        filter: SearchFilter,
+    ) -> Candidates:
+        if dense is not None:
+            for one in books:
+                manifest = one.manifest
+                check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
+        if sparse is not None:
+            terms = (sparse.indices, sparse.values)
+            weights = await self._catalogue.idf(books, sparse.indices)
+            values = (value * weights[term] for term, value in zip(*terms, strict=True))
+            sparse = replace(sparse, values=tuple(values))
+        by_dense: list[ScoredId] = []
+        by_sparse: list[ScoredId] = []
+        for dimension, scope in _scopes(books).items():
+            with server_errors(self._address):
+                found = await search_points(
+                    self._client,
+                    self._schema.points(dimension),
+                    scope,
+                    dense,
+                    sparse,
+                    limit,
+                    filter,
+                    self._options,
+                )
+            by_dense += found[0]
+            by_sparse += found[1]
+        return Candidates(best(by_dense, limit), best(by_sparse, limit))
 
     async def _record(self, book: BookId) -> BookRecord:
         """The book's record as it is now. BookNotFound, StorageError."""
