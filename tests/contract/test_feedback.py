@@ -17,10 +17,11 @@ from app.domain.answer import AnswerMode
 from app.domain.question_log import LoggedAnswer, Mark, MarkKind, Rating
 from app.services.question_log import Selected
 from app.settings import Settings
+from tests.cohere_double import CohereDouble
 from tests.command_line import Run
 from tests.logged_answers import deleted, found
 from tests.owl_server import ORIGIN, QUESTION, assert_problem, events_of
-from tests.serving import ScriptedGenerator, offline_settings, serving
+from tests.serving import offline_settings, serving
 
 POSTGRES = os.environ.get("RAG_TEST_POSTGRES_URL", "")
 
@@ -187,13 +188,21 @@ def test_a_log_that_cannot_be_written_delays_no_answer(owl_home: Path, home: Pat
         assert_problem(say(client, told["answer_id"], rating="up"), 503, "storage_failed")
 
 
-def test_a_models_price_is_logged(owl_home: Path, home: Path, generator: ScriptedGenerator) -> None:
-    settings = offline_settings(Path(shutil.copytree(owl_home, home / "state")), question_log=True)
-    generator.play("The feathers of an owl end in a soft fringe [1].")
-    with (
-        serving(settings, generator.open) as address,
-        httpx.Client(base_url=address, timeout=30) as client,
-    ):
-        ask(client)
+def test_tokens_money_and_stages_of_a_model_are_logged(owl_home: Path, home: Path) -> None:
+    state = Path(shutil.copytree(owl_home, home / "state"))
+    with CohereDouble() as double:
+        settings = offline_settings(
+            state,
+            question_log=True,
+            generator="cohere",
+            cohere_api_key=double.key,
+            cohere_base_url=double.url,
+        )
+        with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as client:
+            told = ask(client)
     (entry,) = found(settings)
-    assert (entry.input_tokens, entry.output_tokens) == (3, 2)
+    assert entry.mode is AnswerMode.GENERATED
+    assert entry.input_tokens == told["usage"]["input_tokens"] > 0
+    assert entry.output_tokens == told["usage"]["output_tokens"] > 0
+    assert entry.usd > 0
+    assert {"search", "generation"} <= set(entry.stages)
