@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from app.adapters.bm25 import Bm25Encoder
+from app.adapters.local_embedder import inner_products
 from app.adapters.sentences import split_sentences
 from app.domain.answer import AnswerMode, Usage
 from app.domain.answering.extraction_input import ExtractionInput
@@ -194,7 +195,7 @@ def answering_over(
     """The use case as bootstrap makes it, without a model."""
     ceilings = TermUpperBounds(index, sparse)
     judge = AnswerabilityScorer(
-        SimilarityEncoder(local_embedder, STOP_WORDS),
+        SimilarityEncoder(local_embedder, STOP_WORDS, inner_products),
         ceilings,
         FeatureReranker(ceilings).terms_of,
     )

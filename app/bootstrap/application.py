@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.fingerprints import FileLastRunStore
+from app.adapters.local_embedder import inner_products
 from app.adapters.minilm_embedder import MiniLmEmbedder
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_copy import disk_fault
@@ -164,7 +165,9 @@ async def application(
         sparse = Bm25Encoder()
         count_tokens = await asyncio.to_thread(token_counter)
         bounds = TermUpperBounds(index, sparse)
-        similarity = SimilarityEncoder(partial(local_embedder, embedder), FUNCTION_WORDS)
+        similarity = SimilarityEncoder(
+            partial(local_embedder, embedder), FUNCTION_WORDS, inner_products
+        )
         feature_reranker = FeatureReranker(bounds, vectors=similarity)
         vocabulary = BookVocabulary(index, bounds, count_tokens)
         retrieve = _retrieve(

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from app.adapters.clusters import cluster
+from app.adapters.local_embedder import inner_products
 from app.bootstrap.providers import local_embedder
 from app.domain.languages import FUNCTION_WORDS
 from app.services.ports import BookStore
@@ -36,7 +37,7 @@ def question_reports(store: QuestionStore, index: BookStore) -> ReportQuestions:
     return ReportQuestions(
         store=store,
         index=index,
-        similarity=SimilarityEncoder(local_embedder, FUNCTION_WORDS),
+        similarity=SimilarityEncoder(local_embedder, FUNCTION_WORDS, inner_products),
         cluster=cluster,
         now=lambda: datetime.now(UTC),
     )

@@ -45,6 +45,8 @@ class SimilarityEncoder:
     cosines of two models do not compare."""
     common_words: Mapping[str, Collection[str]]
     """The function words of each language that is known, in lower case."""
+    inner_products: Callable[[Vector, Sequence[Vector]], list[float]]
+    """Of the first vector with each of the others."""
     _known: LRUCache[tuple[str, str], Vector] = field(
         default_factory=lambda: LRUCache(_CACHED_TEXTS), init=False, compare=False, repr=False
     )
@@ -80,9 +82,7 @@ class SimilarityEncoder:
         """Text to its cosine with the question, -1 to 1."""
         asked = await self.question(question, language)
         vectors = await self.texts(texts, language)
-        return {
-            text: sum(map(mul, asked, vector)) for text, vector in zip(texts, vectors, strict=True)
-        }
+        return dict(zip(texts, self.inner_products(asked, vectors), strict=True))
 
     async def _embed(self, texts: Sequence[str], language: str) -> list[Vector]:
         embedder = await self.embedder()
