@@ -138,12 +138,17 @@ def test_the_list_of_books_shows_one_book_with_its_editions(client: httpx.Client
     ]
 
 
+def listed(run: Run) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads(run("books", "--json").out)
+    return found
+
+
 def test_an_ingest_brings_every_edition_and_takes_it_away(
     book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = runner(tmp_path, monkeypatch, capsys)
     assert run("ingest", book, "--book", "lamps", "--quiet").code == 0
-    assert [one["book"] for one in run("books", "--json").lines()] == IDS
+    assert [one["book"] for one in listed(run)] == IDS
     assert "lamps@next  Lamps  edition next en  version" in run("books").out
     ledgers = [run("ledger", "export", one).lines() for one in IDS]
     assert all(ledgers)
@@ -154,7 +159,7 @@ def test_an_ingest_brings_every_edition_and_takes_it_away(
     again = run("ingest", book, "--book", "lamps", "--quiet", "--json").lines()
     assert [one["unchanged"] for one in again] == [True] * 4
     assert run("remove", "lamps").code == 0
-    assert run("books", "--json").lines() == []
+    assert listed(run) == []
 
 
 def test_an_edition_that_the_site_has_no_more_leaves_the_index(
@@ -165,7 +170,7 @@ def test_an_edition_that_the_site_has_no_more_leaves_the_index(
     run("ingest", folder, "--quiet")
     (folder / f"{TRANSLATED}/version-1.0/wicks.md").unlink()
     assert "removed lamps+de" in run("ingest", folder, "--quiet").err
-    assert [one["book"] for one in run("books", "--json").lines()] == ["lamps", "lamps@next"]
+    assert [one["book"] for one in listed(run)] == ["lamps", "lamps@next"]
     links = run("links", "lamps").lines()
     assert links == run("links", folder, "--base-url", "https://lamps.example").lines()
     assert {link["url"].split("#")[0] for link in links} == {
@@ -186,7 +191,7 @@ def test_versions_deployed_one_by_one_are_named(
     run("ingest", new, "--book", "lamps", "--quiet")
     run("ingest", old, "--book", "lamps", "--edition", "0.9", "--quiet")
     run("ingest", new, "--book", "lamps", "--quiet")
-    manifests = run("books", "--json").lines()
+    manifests = listed(run)
     assert [one["book"] for one in manifests] == ["lamps", "lamps@0.9"]
     assert manifests[1]["base_url"] == "https://lamps.example/0.9"
     hits = run("search", "wick", "--book", "lamps@0.9", "--json").json()["hits"]
