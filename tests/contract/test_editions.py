@@ -14,7 +14,7 @@ from app.bootstrap.books import requests_by_edition
 from app.domain.book_id import BookId
 from app.domain.edition import Edition, edition_at
 from app.services.ingest import IngestRequest
-from tests.command_line import runner
+from tests.command_line import Run, runner
 from tests.serving import ingest, offline_settings, serving
 
 CONFIG = """module.exports = {title: 'Lamps', url: 'https://lamps.example', baseUrl: '/',
