@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TypeAlias
 
+from tests.index_points import DIMENSION, chunk_id
+
 Json: TypeAlias = dict[str, object]
 
 
@@ -99,3 +101,72 @@ def qdrant_double() -> Iterator[QdrantDouble]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+BOOKS, POINTS = "/collections/textbook~books", f"/collections/textbook~{DIMENSION}"
+DONE = Reply(result={"operation_id": 1, "status": "completed"})
+
+
+def version(number: str = "1.18.2") -> Reply:
+    return Reply(raw=json.dumps({"title": "qdrant", "version": number}).encode())
+
+
+def serve(double: QdrantDouble, *, exists: bool = True) -> QdrantDouble:
+    """Answer as a server that keeps records and frequencies; it has no points."""
+    stored: dict[str, Json] = {}
+
+    def put(request: Request) -> Reply:
+        made = request.body["points"]
+        assert isinstance(made, list)
+        stored.update({one["id"]: {**one, "vector": {}} for one in made})
+        return DONE
+
+    def retrieve(request: Request) -> Reply:
+        ids = request.body["ids"]
+        assert isinstance(ids, list)
+        return Reply(result=[stored[name] for name in ids if name in stored])
+
+    def scroll(request: Request) -> Reply:
+        found = [one for one in stored.values() if "revision" in str(one["payload"])]
+        return Reply(result={"points": found, "next_page_offset": None})
+
+    def hits(request: Request) -> Reply:
+        searches = request.body["searches"]
+        assert isinstance(searches, list)
+        found: Json = {"id": chunk_id("book", 1), "version": 1, "score": 0.5}
+        (record,) = [one for one in stored.values() if "revision" in str(one["payload"])][:1]
+        payload = record["payload"]
+        assert isinstance(payload, dict)
+        found["payload"] = {"generation": payload["current"]["key"]}
+        return Reply(result=[{"points": [found]} for _ in searches])
+
+    config = {
+        "params": {},
+        "hnsw_config": {"m": 16, "ef_construct": 100, "full_scan_threshold": 10_000},
+        "optimizer_config": {
+            "deleted_threshold": 0.2,
+            "vacuum_min_vector_number": 1_000,
+            "default_segment_number": 0,
+            "flush_interval_sec": 5,
+        },
+    }
+    info = {"status": "green", "optimizer_status": "ok", "segments_count": 1}
+    listed = {"collections": [{"name": f"textbook~{name}"} for name in (DIMENSION, "books", "x")]}
+    double.routes = {
+        "GET /": lambda _: version(),
+        "GET /collections": lambda _: Reply(result=listed),
+        "GET /collections/": lambda request: Reply(
+            result={"exists": exists}
+            if request.path.endswith("/exists")
+            else {**info, "payload_schema": {}, "config": config}
+        ),
+        "PUT /collections/": lambda request: DONE if "?wait" in request.path else Reply(),
+        "POST /collections/": lambda _: DONE,
+        f"PUT {BOOKS}/points": put,
+        f"POST {BOOKS}/points": retrieve,
+        f"POST {BOOKS}/points/scroll": scroll,
+        f"POST {BOOKS}/points/delete": lambda _: DONE,
+        f"POST {POINTS}/points/query/batch": hits,
+        f"POST {POINTS}/points/delete": lambda _: DONE,
+    }
+    return double

@@ -162,7 +162,7 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         request_id = str(scope["state"]["request_id"])
-        limit = CONVERSATION_BYTES if scope.get("path") in _WITH_CONVERSATION else self._max
+        limit = CONVERSATION_BYTES if scope["path"] in _WITH_CONVERSATION else self._max
         try:
             async with asyncio.timeout(self._seconds):
                 body = await self._read(scope, receive, limit)

@@ -122,7 +122,8 @@ def _line(value: dict[str, Any]) -> None:
 
 
 async def _ingest(settings: Settings, order: Order) -> None:
-    from app.bootstrap.application import application, ledger_store  # noqa: PLC0415 - see main
+    from app.bootstrap.application import application  # noqa: PLC0415 - see main
+    from app.bootstrap.storage import ledger_store  # noqa: PLC0415
 
     folder = order.folder or _unpacked(settings, order)
     exported = folder / LEDGER_FILE

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.bootstrap.application import index_only
 from app.bootstrap.question_log import question_reports, question_store
+from app.bootstrap.storage import index_only
 from app.services.report_questions import ReportQuestions
 from app.settings import Settings
 

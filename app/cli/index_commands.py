@@ -10,8 +10,9 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from app.bootstrap.application import application, index_only, ledger_store, migration, verifying
+from app.bootstrap.application import application
 from app.bootstrap.books import requests_by_edition
+from app.bootstrap.storage import index_only, ledger_store, migration, verifying
 from app.cli.output import (
     TerminalProgress,
     duration,

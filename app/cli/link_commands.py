@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from app.bootstrap.application import index_only
 from app.bootstrap.books import read_identified, requests_by_edition
 from app.bootstrap.sites import built_site
+from app.bootstrap.storage import index_only
 from app.cli.index_commands import naming_the_books
 from app.cli.output import print_json, remark
 from app.domain.book_id import BookId

@@ -10,9 +10,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 
-from app.bootstrap.application import Application, application, storage_warnings
+from app.bootstrap.application import Application, application
 from app.bootstrap.books import sample_request
 from app.bootstrap.keys import site_keys
+from app.bootstrap.storage import storage_warnings
 from app.cli.output import TerminalProgress, remark
 from app.domain.errors import ConfigError
 from app.settings import Settings

@@ -140,6 +140,7 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     scope = {
         "type": "http",
         "method": "POST",
+        "path": "/v1/search",
         "headers": [(b"content-length", b"100")],
         "state": {"request_id": "one"},
     }

@@ -14,7 +14,7 @@ from app.cli.output import TerminalProgress, duration, remark_each
 from app.domain.book_id import BookId
 from tests.command_line import Run
 from tests.ingesting import edit, make_book
-from tests.qdrant_double import Reply, qdrant_double
+from tests.qdrant_double import Reply, qdrant_double, serve
 
 
 @pytest.fixture
@@ -173,13 +173,11 @@ def test_the_settings_lay_out_a_collection_on_a_server(run: Run, book: Path) -> 
         "RAG_QDRANT_ON_DISK_VECTORS": "true",
     }
     with qdrant_double() as double:
-        double.routes = {
-            "GET /aliases": lambda _: Reply(result={"aliases": []}),
-            "GET /collections": lambda _: Reply(result={"collections": []}),
-            "PUT /collections/": lambda _: Reply(500, None, "as far as this test goes"),
-        }
+        serve(double, exists=False)
+        created = "PUT /collections/textbook~256"
+        double.routes[created] = lambda _: Reply(500, None, "as far as this test goes")
         result = run("ingest", book, QDRANT_URL=double.url, **settings)
-        (body,) = double.bodies("PUT /collections/textbook_lamps_v1")
+        (body,) = double.bodies(created)
     assert result.code == 1
     assert "as far as this test goes" in result.err
     assert (body["shard_number"], body["replication_factor"]) == (6, 2)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.bootstrap.application import index_only, storage_warnings
+from app.bootstrap.storage import index_only, storage_warnings
 from tests.command_line import Result, Run, runner
 from tests.conftest import ROOT
 from tests.index_points import quick_folder

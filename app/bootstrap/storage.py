@@ -1,0 +1,141 @@
+"""Open the stores that the settings choose, and say what is wrong with them."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from app.adapters.qdrant.edge import EdgeIndex
+from app.adapters.qdrant.edge_copy import disk_fault
+from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
+from app.adapters.sqlite.ledgers import SqliteLedgers
+from app.domain.errors import ConfigError, StorageError
+from app.services.migrate import MigrateBooks
+from app.services.ports import BookStore
+from app.services.verify import VerifyBooks
+from app.settings import Settings
+
+if TYPE_CHECKING:
+    from qdrant_client import AsyncQdrantClient
+
+
+@asynccontextmanager
+async def index_only(settings: Settings) -> AsyncIterator[BookStore]:
+    """Open the index without an embedder, for commands that do not search."""
+    if settings.qdrant_url:
+        async with _server_index(settings, settings.qdrant_url) as index:
+            yield index
+    else:
+        yield EdgeIndex(settings.home)
+
+
+def ledger_store(settings: Settings) -> SqliteLedgers:
+    """The ledgers of paragraph ids, one for each book."""
+    return SqliteLedgers(settings.home / "ledger")
+
+
+@asynccontextmanager
+async def verifying(settings: Settings) -> AsyncIterator[VerifyBooks]:
+    """Open index, ledgers and cache without an embedder."""
+    async with index_only(settings) as index:
+        yield VerifyBooks(
+            index,
+            ledger_store(settings),
+            SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
+        )
+
+
+@asynccontextmanager
+async def _server_index(settings: Settings, url: str) -> AsyncIterator[BookStore]:
+    # Costs a second of start-up, which the embedded index should not pay.
+    from app.adapters.qdrant.server import ServerIndex  # noqa: PLC0415
+    from app.adapters.qdrant.server_options import ServerOptions  # noqa: PLC0415
+
+    options = ServerOptions(
+        shard_number=settings.qdrant_shards,
+        replication_factor=settings.qdrant_replicas,
+        write_consistency_factor=settings.qdrant_write_consistency,
+        quantization=settings.qdrant_quantization,
+        on_disk_vectors=settings.qdrant_on_disk_vectors,
+        strict_mode=settings.qdrant_strict_mode,
+    )
+    async with _client(settings, url) as client:
+        yield ServerIndex(client, settings.qdrant_collection_prefix, url, options)
+
+
+@asynccontextmanager
+async def _client(settings: Settings, url: str) -> AsyncIterator[AsyncQdrantClient]:
+    from app.adapters.qdrant.server import server_client  # noqa: PLC0415
+
+    key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
+    client = server_client(url, key)
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+@asynccontextmanager
+async def migration(
+    settings: Settings, source: Literal["embedded", "collections"] = "embedded"
+) -> AsyncIterator[MigrateBooks]:
+    """Open the source and the server. ConfigError when no server is set."""
+    url = settings.qdrant_url
+    if not url:
+        message = "migrate copies books to a server: set QDRANT_URL to its address"
+        raise ConfigError(message)
+    async with _server_index(settings, url) as server:
+        if source == "embedded":
+            yield MigrateBooks(EdgeIndex(settings.home), server)
+            return
+        from app.adapters.qdrant.old_collections import OldCollections  # noqa: PLC0415
+
+        async with _client(settings, url) as client:
+            old = OldCollections(client, settings.qdrant_collection_prefix, url)
+            yield MigrateBooks(old, server)
+
+
+async def storage_warnings(settings: Settings, index: BookStore) -> list[str]:
+    """What an operator should know before serving: damaged books, a disk that cannot be written."""
+    disk = await asyncio.to_thread(disk_of, settings)
+    lines = [disk.warning] if disk.fault else []
+    try:
+        await index.check()
+    except StorageError as error:
+        lines.append(f"no book can be answered from: {error}")
+    for book, damage in (await index.damaged()).items():
+        served = "the previous generation answers" if damage.answers else "the book is left out"
+        lines.append(f"book {book}: {served}; see `textbook-rag verify`: {damage.reason}")
+    return lines
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """The disk that holds RAG_HOME."""
+
+    home: Path
+    free: int
+    """Bytes."""
+    fault: str
+    """"full" or "read-only"; "" if the index can be opened in place."""
+
+    @property
+    def warning(self) -> str:
+        return (
+            f"{self.home}: the disk is {self.fault}: nothing can be ingested, and the index is "
+            f"searched in a temporary copy below {tempfile.gettempdir()}"
+        )
+
+
+def disk_of(settings: Settings) -> Disk:
+    """The disk of RAG_HOME, which need not exist yet."""
+    home = settings.home
+    there = next(path for path in (home, *home.absolute().parents) if path.is_dir())
+    fault = "" if settings.qdrant_url or there != home else disk_fault(home)
+    return Disk(home, shutil.disk_usage(there).free, fault)
