@@ -213,14 +213,16 @@ LONGEST_WAIT = 1.5
 """Seconds of CPU time that may be ahead of a request; beyond that it is refused at once."""
 LEAST_SLOTS = 8
 _LONGEST_SAMPLE = 0.2
-"""Seconds; the first questions load models."""
+"""Seconds."""
 _NEW_SAMPLE = 0.05
-"""Share of the newest request in the average."""
+"""Least share of the newest request in the average."""
 
 
 @dataclass(slots=True)
 class Pace:
     """How much CPU time a request takes, as a moving average over those that ended.
+
+    The first one is left out, as it loads models.
 
     Python uses one core, so requests that run at once wait for each other's CPU time, though not
     for each other's calls to a provider.
@@ -229,7 +231,8 @@ class Pace:
     cpu: Callable[[], float] = time.process_time
     """Returns the CPU time of the process in seconds."""
     each: float = field(default=0.0, init=False)
-    """Seconds of CPU time a request; 0 before the first one."""
+    """Seconds of CPU time a request; 0 until two have ended."""
+    _ended: int = field(default=0, init=False)
     _mark: float = field(default=0.0, init=False)
 
     @property
@@ -245,7 +248,9 @@ class Pace:
         """A request has ended."""
         now = self.cpu()
         sample, self._mark = min(now - self._mark, _LONGEST_SAMPLE), now
-        self.each += (sample - self.each) * _NEW_SAMPLE if self.each else sample
+        if self._ended:
+            self.each += (sample - self.each) * max(_NEW_SAMPLE, 1 / self._ended)
+        self._ended += 1
 
 
 @dataclass(slots=True)

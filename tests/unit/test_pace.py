@@ -66,3 +66,12 @@ def test_requests_that_run_at_once_share_what_was_used() -> None:
             shares.release(client)
     assert shares.pace is not None
     assert 0.008 < shares.pace.each < 0.012
+
+
+def test_the_first_request_which_loads_models_does_not_count() -> None:
+    cpu = Cpu()
+    shares = Shares(64, Pace(cpu))
+    served(shares, cpu, 0.5, 1)
+    assert shares.free == 64
+    served(shares, cpu, 0.02, 5)
+    assert shares.free == 64
