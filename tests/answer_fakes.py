@@ -193,20 +193,20 @@ def answering_over(
     answer_threshold: float = 0.0,
 ) -> AnswerQuestion:
     """The use case as bootstrap makes it, without a model."""
-    ceilings = TermUpperBounds(index, sparse)
-    judge = AnswerabilityScorer(
+    bounds = TermUpperBounds(index, sparse)
+    scorer = AnswerabilityScorer(
         SimilarityEncoder(local_embedder, STOP_WORDS, inner_products),
-        ceilings,
-        FeatureReranker(ceilings).terms_of,
+        bounds,
+        FeatureReranker(bounds).terms_of,
     )
-    extractive = ExtractiveGenerator(split_sentences, judge.vectors)
+    extractive = ExtractiveGenerator(split_sentences, scorer.vectors)
     consult = ConsultBook(
         retrieve=retriever,
-        ceilings=ceilings,
+        bounds=bounds,
         places=PageLocator(index),
-        judge=judge,
+        scorer=scorer,
         refusal=RefusalPolicy(refusal_threshold, answer_threshold),
-        vocabulary=BookVocabulary(index, ceilings, lambda text: len(text.split())),
+        vocabulary=BookVocabulary(index, bounds, lambda text: len(text.split())),
     )
     return AnswerQuestion(
         consult=consult,
@@ -217,7 +217,7 @@ def answering_over(
         extractive=extractive,
         split_sentences=split_sentences,
         links=LinkQuotes(index),
-        suggest=SuggestFollowUps(retriever, ceilings),
+        suggest=SuggestFollowUps(retriever, bounds),
         count_tokens=lambda text: len(text.split()),
         max_question_chars=max_question_chars,
     )
@@ -271,13 +271,13 @@ class FakeGenerator:
 
 
 def extracted(
-    question: str, *passages: Passage, likeness: Sequence[float] | None = None
+    question: str, *passages: Passage, similarities: Sequence[float] | None = None
 ) -> ExtractiveAnswer:
-    """The extractive answer where every term weighs the same; `likeness` of each unit, else 0."""
+    """The extractive answer with equal term weights; `similarities` of each unit, else 0."""
     context = context_of(*in_order(*passages))
     weights = dict.fromkeys(terms(question), 1.0)
     given = ExtractionInput(question, context, weights, terms, split_sentences)
     found = quotable(given)
     chosen = choose(given, found)
-    known = likeness or [0.0] * len(found)
+    known = similarities or [0.0] * len(found)
     return chosen.answer([known[at] for at in chosen.to_compare])

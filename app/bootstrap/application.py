@@ -167,9 +167,9 @@ async def application(
         retrieve = _retrieve(
             settings, embedder, vocabulary, sparse, cohere, writer, feature_reranker, count_tokens
         )
-        judge = AnswerabilityScorer(similarity, bounds, feature_reranker.terms_of)
+        scorer = AnswerabilityScorer(similarity, bounds, feature_reranker.terms_of)
         glossary = LookUpTerms(index)
-        answer = _answer(settings, retrieve, bounds, judge, glossary, vocabulary, count_tokens)
+        answer = _answer(settings, retrieve, bounds, scorer, glossary, vocabulary, count_tokens)
         answer = answer.written_by(writer.generator) if writer else answer
         ledgers = ledger_store(settings)
         cite = CiteParagraph(index, ledgers)
@@ -235,19 +235,19 @@ def _answer(
     settings: Settings,
     retrieve: Retrieve,
     bounds: TermUpperBounds,
-    judge: AnswerabilityScorer,
+    scorer: AnswerabilityScorer,
     glossary: LookUpTerms,
     vocabulary: BookVocabulary,
     count_tokens: Callable[[str], int],
 ) -> AnswerQuestion:
     """The use case with extractive answers."""
     index = retrieve.index
-    extractive = ExtractiveGenerator(split_sentences, judge.vectors)
+    extractive = ExtractiveGenerator(split_sentences, scorer.vectors)
     consult = ConsultBook(
         retrieve=retrieve,
-        ceilings=bounds,
+        bounds=bounds,
         places=PageLocator(index),
-        judge=judge,
+        scorer=scorer,
         refusal=RefusalPolicy(settings.refusal_threshold, settings.answer_threshold),
         vocabulary=vocabulary,
         context_tokens=settings.context_tokens,

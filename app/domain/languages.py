@@ -214,7 +214,7 @@ _SCRIPTS = {
 _MIN_KANA = 0.1
 """Share of kana among the characters of any Japanese text."""
 
-TELLING = 5
+MIN_DETECTION_WORDS = 5
 """Words of a text from which its language can be told; of fewer, two common ones may be typing
 errors."""
 
@@ -226,12 +226,14 @@ def guess_language(text: str, default: str = "en") -> str:
     return best if _count(found, best) > _count(found, default) else default
 
 
-def surely_in_another_language(text: str, language: str) -> bool:
+def clearly_another_language(text: str, language: str) -> bool:
     """Whether the guess is another language, and enough words tell it.
 
     "wat is fotosynthesis" is misspelt English as likely as it is Dutch.
     """
-    return guess_language(text, language) != language and len(list(words(text))) >= TELLING
+    return (
+        guess_language(text, language) != language and len(list(words(text))) >= MIN_DETECTION_WORDS
+    )
 
 
 def language_of_text(text: str) -> str:

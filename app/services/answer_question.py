@@ -21,7 +21,7 @@ from app.domain.answer import (
 from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.exercises import Solutions, read_first
 from app.domain.answering.extraction_input import ExtractionInput
-from app.domain.answering.extractive import to_read
+from app.domain.answering.extractive import paragraphs_to_read
 from app.domain.answering.intents import requested, small_talk_reply
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest, Scope, recent
@@ -251,7 +251,7 @@ class AnswerQuestion:
             self.split_sentences,
             analysis.language,
         )
-        first = tuple(map(source_of, to_read(given)[:READ_FIRST]))
+        first = tuple(map(source_of, paragraphs_to_read(given)[:READ_FIRST]))
         yield Started(AnswerMode.EXTRACTIVE, first)
         yield TextDelta(text)
         yield Finished(

@@ -10,10 +10,10 @@ from operator import itemgetter
 from app.domain.answering.refusal import (
     Evidence,
     Support,
+    counted_score,
     defined_share,
     phrases,
-    share_of_ceilings,
-    told_score,
+    share_of_bounds,
 )
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
@@ -24,7 +24,7 @@ from app.domain.terms import words
 from app.services.similarity import BY_CHARACTERS, SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
 
-JUDGED_HITS = 8
+SCORED_HITS = 8
 """Hits that answerability is scored by, even if the answer is made from fewer."""
 READ_CLOSELY = 3
 """The paragraphs most similar to the question, compared with it sentence by sentence; more gain
@@ -36,18 +36,18 @@ _ASKS_ITSELF = frozenset({BlockKind.HEADING, BlockKind.EXERCISE})
 @dataclass(frozen=True, slots=True)
 class AnswerabilityScorer:
     vectors: SimilarityEncoder
-    ceilings: TermUpperBounds
+    bounds: TermUpperBounds
     chunk_terms: Callable[[Chunk], ChunkTerms]
 
     async def evidence(
         self, question: str, hits: Sequence[Hit], books: Sequence[BookId] = ()
     ) -> Evidence:
         """Features of the best hits of a search in these books, or in all. Raises StorageError."""
-        near = hits[:JUDGED_HITS]
+        near = hits[:SCORED_HITS]
         language = near[0].chunk.language if near else "en"
-        asked = self.ceilings.ordered_terms(question, language)
+        asked = self.bounds.ordered_terms(question, language)
         one_letter = self._one_letter_terms(question, language)
-        ceilings = await self.ceilings.of(self.ceilings.terms(question, language), books)
+        bounds = await self.bounds.of(self.bounds.terms(question, language), books)
         title, similar = await self._similarities(question, [hit.chunk for hit in near], language)
         support: list[Support] = []
         for hit, (paragraph, sentence) in zip(near, similar, strict=True):
@@ -56,12 +56,12 @@ class AnswerabilityScorer:
                 Support(
                     paragraph,
                     sentence,
-                    share_of_ceilings(
-                        told_score(hit.sparse_score or 0.0, asked, one_letter, known, ceilings),
-                        ceilings,
+                    share_of_bounds(
+                        counted_score(hit.sparse_score or 0.0, asked, one_letter, known, bounds),
+                        bounds,
                     ),
-                    phrases(asked, known, ceilings),
-                    defined_share(known, ceilings),
+                    phrases(asked, known, bounds),
+                    defined_share(known, bounds),
                 )
             )
         return Evidence(title, support)
@@ -71,9 +71,7 @@ class AnswerabilityScorer:
         if language in BY_CHARACTERS:
             return frozenset()
         letters = [word for word in words(question) if len(word) == 1 and word.isalpha()]
-        return frozenset(
-            term for letter in letters for term in self.ceilings.terms(letter, language)
-        )
+        return frozenset(term for letter in letters for term in self.bounds.terms(letter, language))
 
     async def _similarities(
         self, question: str, chunks: Sequence[Chunk], language: str

@@ -11,9 +11,9 @@ from app.domain.abbreviations import short_words, written_out
 from app.domain.answer import Confidence
 from app.domain.answering.definitions import (
     POOL,
+    defining_hits,
     definitions_first,
     in_front,
-    places_that_define,
 )
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining, for_solving
 from app.domain.answering.extractive import ExtractiveAnswer, whole
@@ -32,7 +32,7 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchMode, SearchQuery
 from app.domain.terms import words
-from app.services.answerability import JUDGED_HITS, AnswerabilityScorer
+from app.services.answerability import SCORED_HITS, AnswerabilityScorer
 from app.services.generators import GenerationRequest
 from app.services.page_locator import PageLocator
 from app.services.recording import stage
@@ -111,9 +111,9 @@ class ConsultBook:
     """
 
     retrieve: Retriever
-    ceilings: TermUpperBounds
+    bounds: TermUpperBounds
     places: PageLocator
-    judge: AnswerabilityScorer
+    scorer: AnswerabilityScorer
     refusal: RefusalPolicy
     vocabulary: BookVocabulary
     context_tokens: int = 3_000
@@ -188,13 +188,13 @@ class ConsultBook:
         found = await self.retrieve.search(query)
         with stage("analysis"):
             analysis = await self._analyse(request, found, scope)
-        pool = found.hits if analysis.definition else found.hits[: max(request.k, JUDGED_HITS)]
+        pool = found.hits if analysis.definition else found.hits[: max(request.k, SCORED_HITS)]
         read = Consultation(request, scope, found, pool, analysis)
         if not pool:
             return read
         with stage("answerability"):
             evidence = [
-                await self.judge.evidence(reading, pool, scope.books)
+                await self.scorer.evidence(reading, pool, scope.books)
                 for reading in analysis.readings
             ]
         return replace(
@@ -207,9 +207,9 @@ class ConsultBook:
         self, request: AskRequest, found: SearchResult, scope: SearchFilter
     ) -> QuestionAnalysis:
         language = found.hits[0].chunk.language if found.hits else "en"
-        terms = cache(partial(self.ceilings.terms, language=language))
+        terms = cache(partial(self.bounds.terms, language=language))
         asked = terms(found.question) if found.hits else ()
-        bounds = await self.ceilings.of(asked, scope.books) if asked else {}
+        bounds = await self.bounds.of(asked, scope.books) if asked else {}
         patterns = not self.refusal.model
         return analyse(request.question, found.question, language, terms, bounds, patterns=patterns)
 
@@ -231,7 +231,7 @@ class ConsultBook:
     async def _compared_definitions(self, read: Consultation) -> list[Hit]:
         """Hits that define the compared things; empty unless each of them is defined."""
         places: list[Hit] = []
-        terms, known = read.analysis.terms, self.judge.chunk_terms
+        terms, known = read.analysis.terms, self.scorer.chunk_terms
         for subject in read.analysis.compared:
             # By BM25 alone: a definition has its term, and no provider need be paid for it.
             query = SearchQuery(
@@ -239,7 +239,7 @@ class ConsultBook:
             )
             hits = (await self.retrieve.search(query)).hits
             name = tuple(words(subject.name))
-            found = (places_that_define(hits, one, terms, known, name) for one in subject.readings)
+            found = (defining_hits(hits, one, terms, known, name) for one in subject.readings)
             defining = next(filter(None, found), [])
             if not defining:
                 return []
@@ -254,7 +254,7 @@ class ConsultBook:
             ranked,
             analysis.definition,
             analysis.terms,
-            self.judge.chunk_terms,
+            self.scorer.chunk_terms,
             analysis.definition_name,
         )
         if read.exercise:

@@ -87,7 +87,7 @@ class Evaluation:
         return refusal_curve(judged, self.policy)
 
 
-class AnswerabilityJudge(Protocol):
+class QuestionScorer(Protocol):
     """The part of `AnswerQuestion` that evaluation needs."""
 
     @property
@@ -102,7 +102,7 @@ class Evaluate:
 
     retrieve: Retrieve
     clock: Callable[[], float]
-    judge: AnswerabilityJudge | None = None
+    scorer: QuestionScorer | None = None
     """If None, refusals are not measured."""
 
     async def run(
@@ -112,12 +112,12 @@ class Evaluate:
         advance: Callable[[int], None] = lambda _: None,
     ) -> Evaluation:
         """Search for each question; call `advance(1)` after each. Raises what `Retrieve` raises."""
-        judge = None if all(one.answerable for one in questions) else self.judge
+        scorer = None if all(one.answerable for one in questions) else self.scorer
         results = []
         for question in questions:
-            results.append(await self._ask(question, request, judge))
+            results.append(await self._ask(question, request, scorer))
             advance(1)
-        policy = judge.refusal if judge else RefusalPolicy()
+        policy = scorer.refusal if scorer else RefusalPolicy()
         missing = await self._missing(results, request)
         return Evaluation(request.k, tuple(results), policy, missing)
 
@@ -142,7 +142,7 @@ class Evaluate:
         return tuple(missing)
 
     async def _ask(
-        self, question: Question, request: EvaluationRequest, judge: AnswerabilityJudge | None
+        self, question: Question, request: EvaluationRequest, scorer: QuestionScorer | None
     ) -> QuestionResult:
         query = _query(question, request)
         started = self.clock()
@@ -156,8 +156,8 @@ class Evaluate:
             measures=_measures(question, ranking, scores, context, request.k),
             first_hit=scores.first_hit if question.answerable else 0,
             first_page_hit=scores.first_page_hit if question.answerable else 0,
-            answerability=await judge.answerability(ask_request(question, request.book))
-            if judge
+            answerability=await scorer.answerability(ask_request(question, request.book))
+            if scorer
             else None,
             milliseconds=elapsed * 1000,
             degraded=bool(found.degraded),

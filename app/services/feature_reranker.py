@@ -29,7 +29,7 @@ _CACHED_CHUNKS = 5_000
 
 @dataclass(slots=True)
 class FeatureReranker:
-    ceilings: TermUpperBounds
+    bounds: TermUpperBounds
     """Terms, and their weights: a rare term says more about what is asked."""
     weights: RescoringWeights = field(default_factory=RescoringWeights)
     vectors: SimilarityEncoder | None = None
@@ -84,16 +84,16 @@ class FeatureReranker:
         with self._lock:
             found = self._known.get(key)
         if found is None:
-            found = chunk_terms(chunk, self.ceilings.ordered_terms)
+            found = chunk_terms(chunk, self.bounds.ordered_terms)
             with self._lock:
                 self._known[key] = found
         return found
 
     async def _asked(self, query: SearchQuery, languages: set[str]) -> Mapping[str, QuestionTerms]:
-        ordered = self.ceilings.ordered_terms
+        ordered = self.bounds.ordered_terms
         terms = {language: ordered(query.question, language)[:MOST_TERMS] for language in languages}
         every = {term for found in terms.values() for term in found}
-        weights = await self.ceilings.of(every, query.filter.books)
+        weights = await self.bounds.of(every, query.filter.books)
         return {
             language: QuestionTerms(
                 found,

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol
 
-from app.domain.answering.definitions import is_called, says_what_it_is
+from app.domain.answering.definitions import has_defining_sentence, names_term
 from app.domain.answering.invisible import without_invisible
 from app.domain.answering.question_analysis import QuestionAnalysis
-from app.domain.answering.refusal import share_of_ceilings
+from app.domain.answering.refusal import share_of_bounds
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.errors import RagError
@@ -127,7 +127,9 @@ def _explained(about: frozenset[int], passage: Passage, terms: Terms) -> bool:
     """Whether the passage defines the marked term: authors mark words for emphasis, too."""
     if passage.kind is BlockKind.GLOSSARY_ENTRY:
         return True
-    return is_called(about, passage.text, terms) or says_what_it_is(passage.text, about, terms)
+    return names_term(about, passage.text, terms) or has_defining_sentence(
+        passage.text, about, terms
+    )
 
 
 def _is_label(term: str, passage: Passage, language: str) -> bool:
@@ -164,7 +166,7 @@ class SuggestFollowUps:
     """The use case. Suggestions are checked by BM25 alone, without a call to a provider."""
 
     retrieve: Searcher
-    ceilings: TermUpperBounds
+    bounds: TermUpperBounds
 
     async def after(
         self, analysis: QuestionAnalysis, hits: Sequence[Hit], scope: SearchFilter
@@ -185,5 +187,5 @@ class SuggestFollowUps:
 
     async def _answerable(self, about: str, scope: SearchFilter, terms: Terms) -> bool:
         best = await self.retrieve.best_by_words(about, scope)
-        ceilings = await self.ceilings.of(terms(about), scope.books)
-        return share_of_ceilings(best, ceilings) >= LEAST_SHARE
+        bounds = await self.bounds.of(terms(about), scope.books)
+        return share_of_bounds(best, bounds) >= LEAST_SHARE

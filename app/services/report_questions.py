@@ -18,7 +18,7 @@ from app.domain.question_log import LoggedAnswer, Rating
 from app.domain.retrieval.query import Vector
 from app.services.ports import BookStore
 from app.services.question_log import QuestionStore, Selected
-from app.services.similarity import LEARNT, SimilarityEncoder
+from app.services.similarity import MODEL_LANGUAGE, SimilarityEncoder
 
 SAME_MEANING = 0.7
 """Least cosine of a question and the mean of its cluster, both without function words. At 0.7 the
@@ -54,7 +54,7 @@ class ReportQuestions:
     async def language(self, book: str) -> str:
         """The book's language, as an ISO 639-1 code."""
         languages = [one.language for one in await self.index.books() if one.book == book]
-        return languages[0] if languages else LEARNT
+        return languages[0] if languages else MODEL_LANGUAGE
 
     async def _clusters(
         self, answers: Sequence[LoggedAnswer], language: str
@@ -73,7 +73,7 @@ class ReportQuestions:
         return list(clusters.values())
 
 
-def evaluation_question(answer: LoggedAnswer, language: str = LEARNT) -> Question:
+def evaluation_question(answer: LoggedAnswer, language: str = MODEL_LANGUAGE) -> Question:
     """A question for `eval`, for a person to check: an answered one has the cited paragraphs as
     gold, one without citations counts as not in the book. Its kind is "doubtful" if the answer was
     uncertain or rated down, else "logged".

@@ -20,12 +20,12 @@ from app.domain.languages import without_words
 from app.domain.retrieval.query import Vector
 from app.services.ports import Embedder
 
-LEARNT = "en"
+MODEL_LANGUAGE = "en"
 """The language that the model was trained on, as an ISO 639-1 code."""
-OTHERWISE = 0.9
+OTHER_LANGUAGE_LENGTH = 0.9
 """Length of a question's vector in another language, which scales its cosines. With it answerable
 and out-of-domain questions of xquad-es score as those of xquad-en do."""
-UNKNOWN = 0.57
+UNKNOWN_LANGUAGE_LENGTH = 0.57
 """The same in a language whose function words are not known, so that BM25 decides: Spanish without
 its list refuses nearly as it does with it."""
 
@@ -59,9 +59,13 @@ class SimilarityEncoder:
         common = self._common(language)
         if not common:
             vector = await embedder.embed_query(text)
-            return vector if language in (LEARNT, *BY_CHARACTERS) else _scaled(vector, UNKNOWN)
+            return (
+                vector
+                if language in (MODEL_LANGUAGE, *BY_CHARACTERS)
+                else _scaled(vector, UNKNOWN_LANGUAGE_LENGTH)
+            )
         vector = await embedder.embed_query(without_words(text, common))
-        return _without(await self._direction(language), vector, length=OTHERWISE)
+        return _without(await self._direction(language), vector, length=OTHER_LANGUAGE_LENGTH)
 
     async def texts(self, texts: Sequence[str], language: str) -> list[Vector]:
         """One vector a text, in order; vectors are cached."""
@@ -94,7 +98,7 @@ class SimilarityEncoder:
         return [_without(direction, vector) for vector in vectors]
 
     def _common(self, language: str) -> Collection[str]:
-        return () if language == LEARNT else self.common_words.get(language, ())
+        return () if language == MODEL_LANGUAGE else self.common_words.get(language, ())
 
     async def _direction(self, language: str) -> Vector:
         if language not in self._shared:

@@ -14,7 +14,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from app.domain.book_id import BookId
-from app.domain.languages import surely_in_another_language
+from app.domain.languages import clearly_another_language
 from app.services.ports import BookManifest, VectorIndex
 from app.services.term_upper_bounds import TermUpperBounds
 
@@ -68,7 +68,7 @@ class BookVocabulary:
     """The words of a book are counted when a question first has one that the book lacks."""
 
     index: VectorIndex
-    ceilings: TermUpperBounds
+    bounds: TermUpperBounds
     count_tokens: Callable[[str], int]
     _known: LRUCache[tuple[str, str, int], KnownWords] = field(
         default_factory=lambda: LRUCache(_CACHED_BOOKS), init=False, compare=False, repr=False
@@ -87,7 +87,7 @@ class BookVocabulary:
         if not manifests:
             return question
         language = manifests[0].language
-        if surely_in_another_language(question, language):
+        if clearly_another_language(question, language):
             return question
         unknown = await self._unknown(question, language, [one.book for one in manifests])
         if not unknown:
@@ -103,9 +103,9 @@ class BookVocabulary:
             for word in correctable(question)
             if self.count_tokens(f" {word.lower()}") > ONE_TOKEN
         ]
-        terms = {word: self.ceilings.terms(word, language) for word in rare}
+        terms = {word: self.bounds.terms(word, language) for word in rare}
         every = sorted(frozenset().union(*terms.values()))
-        missing = await self.ceilings.missing(every, books) if every else set()
+        missing = await self.bounds.missing(every, books) if every else set()
         return [word for word, own in terms.items() if own & missing]
 
     async def words(self, manifest: BookManifest) -> KnownWords:

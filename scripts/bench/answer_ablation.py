@@ -130,7 +130,7 @@ async def _asked(app: Application, request: AskRequest, record: Record, folder: 
     )
     found = quotable(given)
     texts = [*(unit.text for unit in found), *(one.passage.text for one in read.context)]
-    similarities = await consult.judge.vectors.similarities(
+    similarities = await consult.scorer.vectors.similarities(
         analysis.standalone, texts, analysis.language
     )
     chunks = [

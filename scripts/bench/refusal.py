@@ -44,7 +44,7 @@ from app.domain.answering.refusal import (
 from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
 from app.domain.retrieval.query import SearchFilter, Turn
-from app.services.answerability import JUDGED_HITS
+from app.services.answerability import SCORED_HITS
 
 Floats: TypeAlias = NDArray[np.float64]
 OURS = np.array([TITLE, PARAGRAPH, SENTENCE, SHARE, DEFINED, BIAS])
@@ -149,7 +149,7 @@ async def _judge(app: Application, book: str, source: str, asked: Asked) -> Judg
     consult = app.answer.consult
     read = await consult.read(request)
     readings = [
-        await consult.judge.evidence(reading, read.hits, scope.books)
+        await consult.scorer.evidence(reading, read.hits, scope.books)
         for reading in read.analysis.readings
     ]
     return Judged(book, source, asked, tuple(readings), read.score, read.confidence)
@@ -157,7 +157,7 @@ async def _judge(app: Application, book: str, source: str, asked: Asked) -> Judg
 
 def features(sample: Sequence[Judged]) -> tuple[Floats, Floats]:
     """Questions by readings' hits by weights; and what is added to the sums by fixed weights."""
-    slots = JUDGED_HITS * max(len(one.readings) for one in sample)
+    slots = SCORED_HITS * max(len(one.readings) for one in sample)
     seen = np.zeros((len(sample), slots, len(OURS)))
     held = np.zeros((len(sample), slots))
     for at, one in enumerate(sample):

@@ -80,7 +80,7 @@ def test_a_sentence_whose_announcement_is_not_to_be_had_is_not_quoted(
 def test_endless_announcements_announce_nothing_that_is_quoted() -> None:
     context = context_of(passage("Hares run:\n\n" * 3_000, "p-1"))
     found = list(units(context, split_sentences, "en"))
-    assert Announcements(found, context).brought()[0] is None
+    assert Announcements(found, context).targets()[0] is None
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ class Listening:
 def test_what_touches_a_follow_up_is_compared_with_it_as_it_was_searched_for() -> None:
     world = World((LIGHT, passage("Owls hunt at night.", "p-owls")))
     answering = world.answering()
-    vectors = Listening(answering.consult.judge.vectors)
+    vectors = Listening(answering.consult.scorer.vectors)
     history = (Turn("user", "What is photosynthesis?"), Turn("assistant", "A process."))
     request = AskRequest("And in chloroplasts?", history=history)
     extractive = ExtractiveGenerator(answering.split_sentences, vectors)

@@ -31,14 +31,14 @@ CHUNKS = [
 def evaluate(
     questions: list[Question],
     request: EvaluationRequest | None = None,
-    judge: FakeJudge | None = None,
+    scorer: FakeScorer | None = None,
 ) -> Evaluation:
     """Run with a clock that ticks by 1, 2, 3... milliseconds."""
     ticks = itertools.accumulate(itertools.chain([0.0], *((0.001 * n, 0.0) for n in range(1, 99))))
     retrieve = Retrieve(
         FakeEmbedder(), FakeSparse(), FakeIndex(CHUNKS), None, lambda text: len(text.split())
     )
-    use_case = Evaluate(retrieve, lambda: next(ticks), judge)
+    use_case = Evaluate(retrieve, lambda: next(ticks), scorer)
     return asyncio.run(use_case.run(questions, request or EvaluationRequest()))
 
 
@@ -111,7 +111,7 @@ def test_a_question_that_names_a_file_is_asked_within_it() -> None:
 
 
 @dataclass
-class FakeJudge:
+class FakeScorer:
     """Scores questions by their id; remembers who was asked."""
 
     scores: Mapping[str, float]
@@ -124,8 +124,8 @@ class FakeJudge:
 
 
 def test_an_unanswerable_question_gives_refusals_over_thresholds() -> None:
-    judge = FakeJudge({"What are stacks and plates?": 0.9, "Who wrote it?": 0.35})
-    evaluation = evaluate([stack_question(), UNANSWERABLE], judge=judge)
+    scorer = FakeScorer({"What are stacks and plates?": 0.9, "Who wrote it?": 0.35})
+    evaluation = evaluate([stack_question(), UNANSWERABLE], scorer=scorer)
     assert evaluation.results[1].measures == {}
     refusal = evaluation.refusal()
     assert refusal
@@ -134,9 +134,9 @@ def test_an_unanswerable_question_gives_refusals_over_thresholds() -> None:
 
 
 def test_nobody_is_asked_for_refusals_where_all_is_answerable() -> None:
-    judge = FakeJudge({})
-    assert evaluate([stack_question(), TREE], judge=judge).refusal() is None
-    assert not judge.asked
+    scorer = FakeScorer({})
+    assert evaluate([stack_question(), TREE], scorer=scorer).refusal() is None
+    assert not scorer.asked
 
 
 def test_the_context_keeps_its_own_budget() -> None:

@@ -12,16 +12,23 @@ from hypothesis import strategies as st
 from app.adapters.sentences import split_sentences
 from app.domain.answering.definitions import (
     defined_terms,
+    defining_hits,
     definitions_first,
     name_asked,
-    places_that_define,
     term_match_score,
 )
 from app.domain.answering.extractive import ExtractiveAnswer
 from app.domain.answering.passage_text import quoted_text
 from app.domain.answering.question_analysis import Asked
 from app.domain.answering.relevance import Relevance
-from app.domain.answering.units import MAX_UNIT_WORDS, Unit, has_blanks, list_items, tells, units
+from app.domain.answering.units import (
+    MAX_UNIT_WORDS,
+    Unit,
+    has_blanks,
+    is_quotable,
+    list_items,
+    units,
+)
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import ChunkTerms, chunk_terms
@@ -188,7 +195,7 @@ def test_of_terms_with_one_stem_the_one_that_was_asked_for_is_explained(
     hits = [hit(one, score=1 - at / 10) for at, one in enumerate(entries)]
     for ranked in (hits, hits[::-1]):
         asked, name = defined_terms(question, terms), name_asked(question)
-        places = places_that_define(ranked, asked, terms, known, name)
+        places = defining_hits(ranked, asked, terms, known, name)
         assert [place.chunk.passages[0].terms for place in places] == [(term,)]
 
 
@@ -366,7 +373,7 @@ def test_code_that_is_asked_for_is_whole_and_fenced_with_its_language(
 def test_code_with_blanks_to_fill_in_is_no_example(code: str, language: str, blanks: bool) -> None:
     assert has_blanks(code, language) == blanks
     shown = passage(code, "p-code", BlockKind.CODE, language=language)
-    assert tells(shown) != blanks
+    assert is_quotable(shown) != blanks
 
 
 @pytest.mark.parametrize(
@@ -387,12 +394,12 @@ def test_code_with_blanks_to_fill_in_is_no_example(code: str, language: str, bla
 def test_entries_of_a_bibliography_are_no_answer(
     text: str, kind: BlockKind, names_works: bool
 ) -> None:
-    assert tells(passage(text, "p-entry", kind)) != names_works
+    assert is_quotable(passage(text, "p-entry", kind)) != names_works
 
 
 def test_a_link_to_a_work_is_no_answer() -> None:
     linked = replace(passage("The cell", "p-entry", BlockKind.REFERENCE), start=0, end=60)
-    assert not tells(linked)
+    assert not is_quotable(linked)
 
 
 def test_fence_is_longer_than_any_in_the_code() -> None:
@@ -538,8 +545,8 @@ def test_of_sentences_with_the_same_words_the_one_most_like_the_question_is_quot
     liked: int,
 ) -> None:
     sentences = ("The heart of a fish pumps blood.", "All its blood leaves the heart of a fish.")
-    likeness = [0.1, 0.1]
-    likeness[liked] = 0.9
+    similarities = [0.1, 0.1]
+    similarities[liked] = 0.9
     told = (passage(one, f"p-{one[:3]}") for one in sentences)
-    found = extracted("heart of a fish blood", *told, likeness=likeness)
+    found = extracted("heart of a fish blood", *told, similarities=similarities)
     assert found.text == sentences[liked]

@@ -17,10 +17,10 @@ from app.domain.answering.refusal import (
     Evidence,
     Support,
     answerability,
+    counted_score,
     defined_share,
     phrases,
-    share_of_ceilings,
-    told_score,
+    share_of_bounds,
 )
 from app.domain.answering.request import AskRequest, recent
 from app.domain.book_id import BookId
@@ -88,19 +88,19 @@ def test_what_speaks_for_an_answer_must_be_in_one_hit() -> None:
 
 
 def test_share_is_at_most_one() -> None:
-    assert share_of_ceilings(9.0, {1: 10.0}) == 0.9
-    assert share_of_ceilings(12.0, {1: 10.0}) == 1.0
+    assert share_of_bounds(9.0, {1: 10.0}) == 0.9
+    assert share_of_bounds(12.0, {1: 10.0}) == 1.0
 
 
 def test_only_the_rarest_terms_of_a_long_question_count() -> None:
     rare = dict.fromkeys(range(8), 5.0)
     common = dict.fromkeys(range(8, 80), 0.5)
-    assert share_of_ceilings(30.0, rare | common) == share_of_ceilings(30.0, rare) == 0.75
+    assert share_of_bounds(30.0, rare | common) == share_of_bounds(30.0, rare) == 0.75
 
 
-@pytest.mark.parametrize("ceilings", [{}, {1: 0.0}])
-def test_without_terms_there_is_no_share(ceilings: dict[int, float]) -> None:
-    assert share_of_ceilings(5.0, ceilings) == 0.0
+@pytest.mark.parametrize("bounds", [{}, {1: 0.0}])
+def test_without_terms_there_is_no_share(bounds: dict[int, float]) -> None:
+    assert share_of_bounds(5.0, bounds) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,8 @@ def test_without_terms_there_is_no_share(ceilings: dict[int, float]) -> None:
 def test_a_term_counts_as_defined_where_all_of_it_is_asked_for(question: str, share: float) -> None:
     defining = chunk([passage("A night owl hunts.", terms=("night owl", "hunt"))])
     known = chunk_terms(defining, SPARSE.terms)
-    ceilings = dict.fromkeys(SPARSE.terms(question, "en"), 2.0)
-    assert defined_share(known, ceilings) == pytest.approx(share)
+    bounds = dict.fromkeys(SPARSE.terms(question, "en"), 2.0)
+    assert defined_share(known, bounds) == pytest.approx(share)
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_words_side_by_side_in_a_sentence_count_as_often_as_they_are_asked(
     question: str, pairs: int
 ) -> None:
     asked = SPARSE.terms(question, "en")
-    ceilings = dict.fromkeys(asked, 2.0)
-    found = phrases(asked, chunk_terms(CHUNK, SPARSE.terms), ceilings)
+    bounds = dict.fromkeys(asked, 2.0)
+    found = phrases(asked, chunk_terms(CHUNK, SPARSE.terms), bounds)
     assert found == pytest.approx(log(1 + 2 * pairs))
 
 
@@ -147,16 +147,16 @@ P_VALUE = "What is a p value?"
 )
 def test_a_one_letter_term_counts_only_beside_its_neighbour(text: str, counted: int) -> None:
     asked = SPARSE.terms(P_VALUE, "en")
-    ceilings = dict.fromkeys(SPARSE.terms("p value", "en"), 2.0)
+    bounds = dict.fromkeys(SPARSE.terms("p value", "en"), 2.0)
     letters = SPARSE.terms("p", "en")
     known = chunk_terms(chunk([passage(text)]), SPARSE.terms)
-    assert told_score(4.0, asked, letters, known, ceilings) == 2.0 * counted
+    assert counted_score(4.0, asked, letters, known, bounds) == 2.0 * counted
 
 
 def test_a_question_of_one_letter_terms_alone_keeps_its_score() -> None:
     letters = SPARSE.terms("r", "en")
     known = chunk_terms(chunk([passage("R is a language.")]), SPARSE.terms)
-    assert told_score(1.5, letters, letters, known, dict.fromkeys(letters, 2.0)) == 1.5
+    assert counted_score(1.5, letters, letters, known, dict.fromkeys(letters, 2.0)) == 1.5
 
 
 def test_citations_with_page_numbers_do_not_answer_what_a_p_value_is() -> None:
@@ -188,41 +188,39 @@ class CountingIndex(FakeIndex):
         return await super().best_scores(terms, books)
 
 
-def ceilings_of(
-    ceilings: TermUpperBounds, text: str, books: Sequence[BookId] = ()
-) -> dict[int, float]:
-    return asyncio.run(ceilings.of(ceilings.terms(text, "en"), books))
+def bounds_of(bounds: TermUpperBounds, text: str, books: Sequence[BookId] = ()) -> dict[int, float]:
+    return asyncio.run(bounds.of(bounds.terms(text, "en"), books))
 
 
-def test_ceiling_is_the_best_score_a_chunk_has_by_the_term_alone() -> None:
+def test_upper_bound_is_the_best_score_a_chunk_has_by_the_term_alone() -> None:
     chunks = [make_chunk("owl owl owl mouse"), make_chunk("owl", index=1)]
-    ceilings = TermUpperBounds(CountingIndex(chunks), FakeSparse())
-    assert ceilings_of(ceilings, "owl") == {next(iter(ceilings.terms("owl", "en"))): 3.0}
+    bounds = TermUpperBounds(CountingIndex(chunks), FakeSparse())
+    assert bounds_of(bounds, "owl") == {next(iter(bounds.terms("owl", "en"))): 3.0}
 
 
 def test_term_that_is_in_no_chunk_counts_as_much_as_the_rarest_could() -> None:
     index = CountingIndex([make_chunk("owl")], [replace(make_manifest(), chunks=1_000)])
-    ceilings = TermUpperBounds(index, FakeSparse())
-    (unknown,) = ceilings_of(ceilings, "zebra").values()
+    bounds = TermUpperBounds(index, FakeSparse())
+    (unknown,) = bounds_of(bounds, "zebra").values()
     assert 9.0 < unknown < 11.0
 
 
-def test_ceilings_are_asked_once_for_each_generation_of_a_book() -> None:
+def test_upper_bounds_are_asked_once_for_each_generation_of_a_book() -> None:
     index = CountingIndex([make_chunk("owl mouse")])
-    ceilings = TermUpperBounds(index, FakeSparse())
-    assert ceilings_of(ceilings, "owl mouse") == ceilings_of(ceilings, "mouse owl")
+    bounds = TermUpperBounds(index, FakeSparse())
+    assert bounds_of(bounds, "owl mouse") == bounds_of(bounds, "mouse owl")
     assert index.asked == 2
     index.manifests = [replace(make_manifest(), generation=2)]
-    ceilings_of(ceilings, "owl")
+    bounds_of(bounds, "owl")
     assert index.asked == 3
 
 
-def test_ceilings_of_one_book_leave_out_the_others() -> None:
+def test_upper_bounds_of_one_book_leave_out_the_others() -> None:
     chunks = [make_chunk("owl"), make_chunk("owl owl", book="other")]
     manifests = [make_manifest(), make_manifest("other")]
-    ceilings = TermUpperBounds(CountingIndex(chunks, manifests), FakeSparse())
-    assert list(ceilings_of(ceilings, "owl", [BookId("book")]).values()) == [1.0]
-    assert list(ceilings_of(ceilings, "owl").values()) == [2.0]
+    bounds = TermUpperBounds(CountingIndex(chunks, manifests), FakeSparse())
+    assert list(bounds_of(bounds, "owl", [BookId("book")]).values()) == [1.0]
+    assert list(bounds_of(bounds, "owl").values()) == [2.0]
 
 
 @pytest.mark.parametrize(

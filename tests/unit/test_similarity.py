@@ -9,7 +9,7 @@ import pytest
 
 from app.adapters.local_embedder import inner_products
 from app.domain.languages import STOP_WORDS
-from app.services.similarity import UNKNOWN, SimilarityEncoder
+from app.services.similarity import UNKNOWN_LANGUAGE_LENGTH, SimilarityEncoder
 from tests.retrieval_fakes import local_embedder
 
 QUESTION = "¿Qué es la fotosíntesis y cómo la hacen las plantas?"
@@ -17,7 +17,7 @@ TOLD = "Con la fotosíntesis las plantas hacen azúcar de la luz que les llega."
 FOREIGN = "El equipo que ganó la final de la liga es el que más puntos ha hecho en el año."
 
 
-def likeness(question: str, text: str, language: str) -> float:
+def similarity(question: str, text: str, language: str) -> float:
     async def measured() -> float:
         vectors = SimilarityEncoder(local_embedder, STOP_WORDS, inner_products)
         asked = await vectors.question(question, language)
@@ -29,8 +29,8 @@ def likeness(question: str, text: str, language: str) -> float:
 
 def test_what_is_in_one_language_is_not_alike_for_that() -> None:
     """As far as it goes with a model that has learnt English."""
-    foreign, told = (likeness(QUESTION, text, "es") for text in (FOREIGN, TOLD))
-    foreign_before, told_before = (likeness(QUESTION, text, "en") for text in (FOREIGN, TOLD))
+    foreign, told = (similarity(QUESTION, text, "es") for text in (FOREIGN, TOLD))
+    foreign_before, told_before = (similarity(QUESTION, text, "en") for text in (FOREIGN, TOLD))
     assert foreign < foreign_before / 2
     assert told - foreign > told_before - foreign_before + 0.15
 
@@ -47,11 +47,11 @@ def test_nothing_is_taken_from_texts_in_the_models_own_language() -> None:
 
 
 def test_in_a_language_that_is_not_known_likeness_counts_less() -> None:
-    whole = likeness(QUESTION, TOLD, "en")
-    assert likeness(QUESTION, TOLD, "xx") == pytest.approx(UNKNOWN * whole)
-    assert likeness(QUESTION, TOLD, "zh") == whole
+    whole = similarity(QUESTION, TOLD, "en")
+    assert similarity(QUESTION, TOLD, "xx") == pytest.approx(UNKNOWN_LANGUAGE_LENGTH * whole)
+    assert similarity(QUESTION, TOLD, "zh") == whole
 
 
 def test_a_text_of_function_words_alone_has_a_vector_all_the_same() -> None:
-    assert -1.0 <= likeness("¿Qué es eso?", "Es lo que es.", "es") <= 1.0
-    assert likeness("", "", "es") == likeness("", "", "es")
+    assert -1.0 <= similarity("¿Qué es eso?", "Es lo que es.", "es") <= 1.0
+    assert similarity("", "", "es") == similarity("", "", "es")

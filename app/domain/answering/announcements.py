@@ -84,7 +84,7 @@ class Announcements:
     units: Sequence[Unit]
     context: Sequence[ContextPassage]
 
-    def brought(self) -> list[list[int] | None]:
+    def targets(self) -> list[list[int] | None]:
         """For each unit the positions of all that it announces, and what that announces in turn.
 
         None where that is not to be had, so that the unit would be left hanging.

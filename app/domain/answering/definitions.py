@@ -61,13 +61,13 @@ _ASKS_DEFINITION = re.compile(
 _KIND_FOLLOWS = (
     r"(?=\s+(?:an?|the|any|one|when|what|how|un[ae]?|l[ae]|el|eine?|d(?:er|ie|as)|uma?)\b)"
 )
-SAYS_WHAT_IT_IS = re.compile(
+DEFINING_VERB = re.compile(
     rf"\b(?:(?:is|are|was|were|es|son|ist|sind|est|sont|é|são){_KIND_FOLLOWS}"
     r"|means?|refers?\s+to|consists?\s+of|describes?|denotes?|involves?|represents?)\b"
     r"|:|\u2014|\s-\s",
     re.IGNORECASE,
 )
-SAYS_SOMETHING = re.compile(
+COPULA = re.compile(
     r"\b(?:is|are|es|son|ist|sind|est|sont|é|são)\b(?! (?:not|nicht|pas|different|similar)\b)",
     re.IGNORECASE,
 )
@@ -141,7 +141,7 @@ def definitions_first(
 
     The definition of a term that is everywhere in a book may have any rank.
     """
-    return in_front(places_that_define(hits, asked, terms, terms_of, name), hits)
+    return in_front(defining_hits(hits, asked, terms, terms_of, name), hits)
 
 
 def _mentions(known: ChunkTerms, asked: frozenset[int]) -> bool:
@@ -158,7 +158,7 @@ def in_front(front: Sequence[Hit], hits: Sequence[Hit]) -> list[Hit]:
     return list(found.values())
 
 
-def places_that_define(
+def defining_hits(
     hits: Sequence[Hit],
     asked: frozenset[int],
     terms: Terms,
@@ -194,7 +194,9 @@ def _name_match(hit: Hit, asked: frozenset[int], terms: Terms, name: Name) -> in
     return max((term_match_score(term, name) for one in passages for term in one.terms), default=0)
 
 
-def speaks_of(asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms: Terms) -> float:
+def subject_match(
+    asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms: Terms
+) -> float:
     """Return 1 if the subject before the verb is exactly what was asked for, less if it is more,
     else 0.
     """
@@ -212,7 +214,7 @@ def speaks_of(asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms
     return max(1 / (1 + len(one - asked)) if one >= asked else 0.0 for one in readings)
 
 
-def is_called(asked: frozenset[int], sentence: str, terms: Terms) -> bool:
+def names_term(asked: frozenset[int], sentence: str, terms: Terms) -> bool:
     """Whether the sentence names the term: "These pieces are known as tokens."."""
     for called in _CALLED.finditer(sentence):
         named = called["name"].split()
@@ -232,21 +234,21 @@ def _marked(hit: Hit, asked: frozenset[int], terms: Terms) -> bool:
 
 def _said(hit: Hit, asked: frozenset[int], terms: Terms) -> bool:
     prose = (one for one in hit.chunk.passages if one.kind in _PROSE)
-    return any(says_what_it_is(one.text, asked, terms) for one in prose)
+    return any(has_defining_sentence(one.text, asked, terms) for one in prose)
 
 
 def _named(hit: Hit, asked: frozenset[int], terms: Terms) -> bool:
-    return is_named(hit.chunk.heading_path, asked, terms)
+    return heading_is_term(hit.chunk.heading_path, asked, terms)
 
 
-def is_named(path: Sequence[str], asked: frozenset[int], terms: Terms) -> bool:
+def heading_is_term(path: Sequence[str], asked: frozenset[int], terms: Terms) -> bool:
     """Whether the innermost heading is exactly these words."""
     return bool(path) and any(terms(form) == asked for form in heading_forms(path[-1]))
 
 
-def says_what_it_is(text: str, asked: frozenset[int], terms: Terms) -> bool:
+def has_defining_sentence(text: str, asked: frozenset[int], terms: Terms) -> bool:
     """Whether a sentence starts with exactly these terms and defines them."""
     return any(
-        speaks_of(asked, sentence, SAYS_WHAT_IT_IS, terms) == 1.0
+        subject_match(asked, sentence, DEFINING_VERB, terms) == 1.0
         for sentence in _SENTENCE_BEGINS.split(text)
     )

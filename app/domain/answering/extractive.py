@@ -109,7 +109,7 @@ def choose(
     context = given.context
     asked = Asked.of(given.question, given.weights, given.terms)
     relevance = Relevance(asked, context, given.terms, rules)
-    announced = Announcements(found, context).brought()
+    announced = Announcements(found, context).targets()
     if Rule.ANNOUNCEMENT not in rules:
         announced = [[]] * len(found)
     told, ranked = relevance.scores(found, similarities)
@@ -128,7 +128,7 @@ def choose(
     return Choice(found, relevance, scores, announced, focus, selector.ranges)
 
 
-def to_read(given: ExtractionInput) -> list[ContextPassage]:
+def paragraphs_to_read(given: ExtractionInput) -> list[ContextPassage]:
     """The paragraphs with the units that answer best, best first; no exercise nor solution."""
     context, terms = given.context, given.terms
     relevance = Relevance(Asked.of(given.question, given.weights, terms), context, terms)

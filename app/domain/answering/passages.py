@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from app.domain.answering.units import BLOCKS, WHOLE, Unit, adjoin, tells
+from app.domain.answering.units import BLOCKS, WHOLE, Unit, adjoin, is_quotable
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 
@@ -88,7 +88,9 @@ class PassageSelector:
         if not 0 < at < len(self.context):
             return False
         one, other = self.context[at - 1].passage, self.context[at].passage
-        if BlockKind.GLOSSARY_ENTRY in (one.kind, other.kind) or not (tells(one) and tells(other)):
+        if BlockKind.GLOSSARY_ENTRY in (one.kind, other.kind) or not (
+            is_quotable(one) and is_quotable(other)
+        ):
             return False
         return one.heading_path == other.heading_path and adjoin(self.context, at - 1, at)
 

@@ -96,42 +96,42 @@ def answerability(found: Evidence) -> float:
     return 1 / (1 + exp(-(TITLE * found.title + best + BIAS)))
 
 
-def share_of_ceilings(score: float, ceilings: Mapping[int, float]) -> float:
-    """`ceilings` maps each term of the question to the most it could add to a BM25 score."""
-    most = sum(nlargest(RAREST, ceilings.values()))
+def share_of_bounds(score: float, bounds: Mapping[int, float]) -> float:
+    """`bounds` maps each term of the question to the most it could add to a BM25 score."""
+    most = sum(nlargest(RAREST, bounds.values()))
     return min(1.0, score / most) if most else 0.0
 
 
-def told_score(
+def counted_score(
     score: float,
     asked: Sequence[int],
     one_letter: Collection[int],
     hit: ChunkTerms,
-    ceilings: Mapping[int, float],
+    bounds: Mapping[int, float],
 ) -> float:
     """The hit's BM25 score without one-letter terms that lack their neighbour in the question.
 
     `asked` are the question's terms in their order, `one_letter` those of a single letter. A
     question of such terms alone keeps its score.
     """
-    if not one_letter or ceilings.keys() <= set(one_letter):
+    if not one_letter or bounds.keys() <= set(one_letter):
         return score
     beside = {term for pair in _shared_pairs(asked, hit) for term in pair}
     told = {term for sentence in hit.sentences for term in sentence.terms}.union(hit.heading)
-    counted = (told & ceilings.keys()) - (set(one_letter) - beside)
-    return min(score, sum(ceilings[term] for term in counted))
+    counted = (told & bounds.keys()) - (set(one_letter) - beside)
+    return min(score, sum(bounds[term] for term in counted))
 
 
-def phrases(asked: Sequence[int], hit: ChunkTerms, ceilings: Mapping[int, float]) -> float:
+def phrases(asked: Sequence[int], hit: ChunkTerms, bounds: Mapping[int, float]) -> float:
     """log(1 + what the pairs of neighbours that question and hit share weigh / the rarest term).
 
     `asked` are the question's terms in their order.
     """
-    rarest = max(ceilings.values(), default=0.0)
+    rarest = max(bounds.values(), default=0.0)
     if not rarest:
         return 0.0
     shared = _shared_pairs(asked, hit)
-    return log(1 + sum(ceilings.get(a, 0.0) + ceilings.get(b, 0.0) for a, b in shared) / rarest)
+    return log(1 + sum(bounds.get(a, 0.0) + bounds.get(b, 0.0) for a, b in shared) / rarest)
 
 
 def _shared_pairs(asked: Sequence[int], hit: ChunkTerms) -> set[tuple[int, int]]:
@@ -140,8 +140,8 @@ def _shared_pairs(asked: Sequence[int], hit: ChunkTerms) -> set[tuple[int, int]]
     return told.intersection(pairwise(asked))
 
 
-def defined_share(hit: ChunkTerms, ceilings: Mapping[int, float]) -> float:
+def defined_share(hit: ChunkTerms, bounds: Mapping[int, float]) -> float:
     """The share of the question that is one term defined in the hit, all of it asked for."""
-    asked = [set(form) for form in hit.defined if ceilings.keys() >= set(form)]
-    best = max((sum(map(ceilings.__getitem__, form)) for form in asked), default=0.0)
-    return share_of_ceilings(best, ceilings)
+    asked = [set(form) for form in hit.defined if bounds.keys() >= set(form)]
+    best = max((sum(map(bounds.__getitem__, form)) for form in asked), default=0.0)
+    return share_of_bounds(best, bounds)

@@ -12,7 +12,7 @@ on the students' development half and the dev sets, leaving out one book at a ti
 (`specs/001-textbook-rag/measurements/answers.md`). What is marked in it is chosen by its units:
 
 score = coverage + HIT * (the passage's retrieval score / the best one) + DEFINITION * definition
-    + LIKENESS * cosine of question and unit, by the local model
+    + SIMILARITY * cosine of question and unit, by the local model
 
 Coverage is the weighted share of the question's terms: a term in the unit counts whole, in the
 unit before it or in the headings above it PREVIOUS or HEADING, elsewhere in the passage PASSAGE.
@@ -25,12 +25,12 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from app.domain.answering.definitions import (
-    SAYS_SOMETHING,
-    SAYS_WHAT_IT_IS,
+    COPULA,
+    DEFINING_VERB,
     Name,
     defines,
-    is_named,
-    speaks_of,
+    heading_is_term,
+    subject_match,
     term_match_score,
 )
 from app.domain.answering.extraction_input import ALL_RULES, Rule
@@ -43,7 +43,7 @@ from app.domain.terms import Terms
 PARAGRAPH_COVERAGE = 1.2
 PARAGRAPH_DEFINITION = 1.7
 HIT = 0.4
-LIKENESS = 0.5
+SIMILARITY = 0.5
 DEFINITION = 1.0
 PREVIOUS = 0.5
 HEADING = 0.5
@@ -68,7 +68,7 @@ class Relevance:
     @property
     def similarity_weight(self) -> float:
         """What the cosine of a unit counts, less where the place of a term is known better."""
-        weight = LIKENESS / 2 if self.asked.defined else LIKENESS
+        weight = SIMILARITY / 2 if self.asked.defined else SIMILARITY
         return weight * (Rule.SIMILARITY in self.rules)
 
     def scores(
@@ -169,12 +169,12 @@ class Relevance:
         marked = defines(passage, asked, self.terms)
         if marked and begins_entry(unit, passage):
             return 1.2
-        says = speaks_of(asked, unit.text, SAYS_SOMETHING, self.terms)
+        says = subject_match(asked, unit.text, COPULA, self.terms)
         unnamed = unit.start == 0 and not asked <= own
         opens = unnamed and self._opens_section_of(unit.passage, asked)
         return max(
             NAMED if opens else 0.0,
-            (1.0 if marked else 0.75) * speaks_of(asked, unit.text, SAYS_WHAT_IT_IS, self.terms),
+            (1.0 if marked else 0.75) * subject_match(asked, unit.text, DEFINING_VERB, self.terms),
             (0.75 if marked else OPENING if says == 1.0 and unit.start == 0 else 0.2) * says,
             0.65 if marked and asked <= own else 0.0,
         )
@@ -183,7 +183,9 @@ class Relevance:
         """Whether it is the first prose of a section whose heading is just the term."""
         one = self.context[at]
         path = one.passage.heading_path
-        if one.passage.kind is not BlockKind.PARAGRAPH or not is_named(path, asked, self.terms):
+        if one.passage.kind is not BlockKind.PARAGRAPH or not heading_is_term(
+            path, asked, self.terms
+        ):
             return False
         told = (earlier for earlier in self.context[:at] if earlier.file == one.file)
         return not any(

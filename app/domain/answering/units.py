@@ -80,7 +80,7 @@ def units(
     """Yield all units of the context in order."""
     for at, one in enumerate(context):
         passage = one.passage
-        if not tells(passage):
+        if not is_quotable(passage):
             continue
         for kind, start, end in _spans(passage, split_sentences, language):
             unit = Unit(at, start, end, kind, passage.text[start:end])
@@ -88,7 +88,7 @@ def units(
                 yield unit
 
 
-def tells(passage: Passage) -> bool:
+def is_quotable(passage: Passage) -> bool:
     """Whether the paragraph may be shown: no heading, no task, no list of links or works, no
     reference to another entry, no listing that is only named, no code with blanks to fill in.
     """
