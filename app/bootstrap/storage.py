@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,7 +16,9 @@ from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_copy import disk_fault
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
+from app.adapters.sqlite.state_files import SqliteStateFiles
 from app.domain.errors import ConfigError, StorageError
+from app.services.backup import BackUp, Restore
 from app.services.migrate import MigrateBooks
 from app.services.ports import BookStore
 from app.services.verify import VerifyBooks
@@ -49,6 +52,21 @@ async def verifying(settings: Settings) -> AsyncIterator[VerifyBooks]:
             ledger_store(settings),
             SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
         )
+
+
+@asynccontextmanager
+async def backing_up(settings: Settings) -> AsyncIterator[BackUp]:
+    """Open index, ledgers and state files without an embedder."""
+    async with index_only(settings) as index:
+        files = SqliteStateFiles(settings.home)
+        yield BackUp(index, ledger_store(settings), files, lambda: datetime.now(UTC))
+
+
+@asynccontextmanager
+async def restoring(settings: Settings) -> AsyncIterator[Restore]:
+    """The same for the other direction."""
+    async with index_only(settings) as index:
+        yield Restore(index, ledger_store(settings), SqliteStateFiles(settings.home))
 
 
 @asynccontextmanager

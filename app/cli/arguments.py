@@ -40,6 +40,7 @@ def parser() -> argparse.ArgumentParser:
     _measuring(commands)
     _compare(commands)
     _index(commands)
+    _backup(commands)
     _links(commands)
     _llms(commands)
     _ledger(commands)
@@ -246,6 +247,31 @@ def _index(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     migrate.add_argument("--quiet", action="store_true", help="no progress on stderr")
     json_option(migrate)
     migrate.set_defaults(run="index_commands.migrate")
+
+
+def _backup(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    backup = commands.add_parser("backup", help="write all books and local state into one file")
+    backup.add_argument("file", type=Path, metavar="FILE", help="appears when it is complete")
+    backup.add_argument("--force", action="store_true", help="replace a file of that name")
+    backup.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    json_option(backup)
+    backup.set_defaults(run="backup_commands.backup")
+
+    restore = commands.add_parser("restore", help="restore books and local state from a backup")
+    restore.add_argument("file", type=Path, metavar="FILE", help="as `backup` writes it")
+    restore.add_argument(
+        "books",
+        type=BookId,
+        metavar="BOOK",
+        nargs="*",
+        help="restore these books only; without, all of them and local state that is missing",
+    )
+    restore.add_argument(
+        "--yes", action="store_true", help="replace books of the index without asking"
+    )
+    restore.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    json_option(restore)
+    restore.set_defaults(run="backup_commands.restore")
 
 
 def _links(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -262,7 +262,7 @@ async def export_ledger(arguments: argparse.Namespace, settings: Settings) -> No
 
 async def import_ledger(arguments: argparse.Namespace, settings: Settings) -> None:
     """Replace the book's ledger; the next ingest continues from it."""
-    ledger = from_lines(_read(arguments.file).splitlines(), str(arguments.file))
+    ledger = from_lines(_read(arguments.file).split("\n"), str(arguments.file))
     await ledger_store(settings).save(arguments.book, ledger)
     remark(f"{len(ledger.entries)} paragraph ids of {arguments.book} imported")
 

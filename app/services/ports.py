@@ -172,6 +172,19 @@ class IndexPoint:
     sparse: SparseVector
 
 
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One published generation of a book, whatever is published while it is read."""
+
+    manifest: BookManifest
+    pages: AsyncIterator[list[IndexPoint]]
+    """All points in pages, ascending by chunk id.
+
+    On a server, pages lack points if the generation was replaced twice while it was read: compare
+    their number with the manifest's.
+    """
+
+
 class GenerationWriter(Protocol):
     """A new generation of one book, invisible to readers until `publish`."""
 
@@ -281,6 +294,17 @@ class VectorIndex(Protocol):
 
 class BookStore(VectorIndex, BookSource, Protocol):
     """The index for the operator's commands and for ingests."""
+
+    async def begin(self, book: BookId, dimension: int, number: int = 1) -> GenerationWriter:
+        """Start a generation. IndexBusy if another process is writing this book.
+
+        Its number is `number` if the book had none as high, else the next one.
+        """
+        ...
+
+    async def snapshot(self, book: BookId) -> Snapshot:
+        """Return the current generation to read. BookNotFound, StorageError."""
+        ...
 
     async def manifest(self, book: BookId) -> BookManifest | None:
         """Return the manifest of the current generation. IndexUnreadable if it is damaged or of

@@ -32,7 +32,7 @@ from app.domain.book_id import BookId, is_book_id
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.errors import BookNotFound, InputError, StorageError
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
-from app.services.ports import BookManifest, Damage, IndexPoint
+from app.services.ports import BookManifest, Damage, IndexPoint, Snapshot
 
 _Found = TypeVar("_Found")
 
@@ -61,7 +61,7 @@ class EdgeIndex:
     async def manifest(self, book: BookId) -> BookManifest | None:
         return await asyncio.to_thread(self._manifest, self._folder(book))
 
-    async def begin(self, book: BookId, dimension: int) -> EdgeWriter:
+    async def begin(self, book: BookId, dimension: int, number: int = 1) -> EdgeWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
         folder = self._folder(book)
         return await asyncio.to_thread(
@@ -70,6 +70,7 @@ class EdgeIndex:
             dimension,
             self._segment,
             lambda: self._books.look_again(book),
+            number,
         )
 
     async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
@@ -124,13 +125,13 @@ class EdgeIndex:
 
     async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
         """Pages of points, all of the generation that is current at the first page."""
-        opened = await asyncio.to_thread(self._books.get, self._folder(book))
-        generation, offset = opened.generation, None
-        while True:
-            page, offset = await asyncio.to_thread(_point_page, generation, offset)
+        async for page in (await self.snapshot(book)).pages:
             yield page
-            if offset is None:
-                return
+
+    async def snapshot(self, book: BookId) -> Snapshot:
+        """The generation stays open, so it is whole though its folder is removed."""
+        opened = await asyncio.to_thread(self._books.get, self._folder(book))
+        return Snapshot(opened.generation.manifest, _pages(opened.generation))
 
     async def check(self) -> None:
         await asyncio.to_thread(self._check)
@@ -319,6 +320,15 @@ class EdgeIndex:
                 failed = error
         if failed and not answering:
             raise failed
+
+
+async def _pages(generation: Generation) -> AsyncIterator[list[IndexPoint]]:
+    offset = None
+    while True:
+        page, offset = await asyncio.to_thread(_point_page, generation, offset)
+        yield page
+        if offset is None:
+            return
 
 
 def _point_page(

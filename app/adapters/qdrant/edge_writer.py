@@ -109,6 +109,7 @@ class EdgeWriter:
         segment: int,
         lock: BookLock,
         on_switch: Callable[[], None],
+        number: int,
     ) -> None:
         """Take over the lock of a folder that is there; `open` is the way to get a writer."""
         self._folder = folder
@@ -119,7 +120,7 @@ class EdgeWriter:
         self._on_switch = on_switch
         self._step = threading.Lock()
         self._samples = Samples()
-        self._number = folder.next_number()
+        self._number = max(folder.next_number(), number)
         self._building = folder.building(self._number)
         self._path = self._building / "shard"
         self._shard: edge.EdgeShard | None = None
@@ -128,18 +129,24 @@ class EdgeWriter:
 
     @classmethod
     def open(
-        cls, folder: BookFolder, dimension: int, segment: int, on_switch: Callable[[], None]
+        cls,
+        folder: BookFolder,
+        dimension: int,
+        segment: int,
+        on_switch: Callable[[], None],
+        number: int = 1,
     ) -> EdgeWriter:
         """Take the book's lock, clear what a crash left and start an empty generation.
 
-        `segment` is the number of chunks after which what is written is sealed.
+        `segment` is the number of chunks after which what is written is sealed; `number` is the
+        generation's, unless the book had one as high.
         """
         with storage_errors(folder.path):
             folder.path.mkdir(parents=True, exist_ok=True)
             lock = BookLock.take(folder.path, folder.book)
             try:
                 folder.prune()
-                writer = cls(folder, dimension, segment, lock, on_switch)
+                writer = cls(folder, dimension, segment, lock, on_switch, number)
             except BaseException:
                 lock.release()
                 raise

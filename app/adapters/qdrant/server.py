@@ -34,7 +34,7 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.errors import BookNotFound, IndexUnreadable, InputError, StorageError
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
-from app.services.ports import BookManifest, Damage, IndexPoint
+from app.services.ports import BookManifest, Damage, IndexPoint, Snapshot
 
 
 def server_client(url: str, api_key: str | None, timeout_seconds: int = 30) -> AsyncQdrantClient:
@@ -113,11 +113,16 @@ class ServerIndex:
             await self._swap(book)
         return (await self._catalogue.get(book)).manifest
 
-    async def begin(self, book: BookId, dimension: int) -> ServerWriter:
+    async def begin(self, book: BookId, dimension: int, number: int = 1) -> ServerWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
         await self._catalogue.check_version()
         return await ServerWriter.open(
-            self._storage, BookId(book), dimension, self._options, self._catalogue.look_again
+            self._storage,
+            BookId(book),
+            dimension,
+            self._options,
+            self._catalogue.look_again,
+            number,
         )
 
     async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
@@ -221,7 +226,14 @@ class ServerIndex:
 
     async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
         """Pages of points, all of the generation that is current at the first page."""
+        async for page in (await self.snapshot(book)).pages:
+            yield page
+
+    async def snapshot(self, book: BookId) -> Snapshot:
         served = await self._catalogue.get(book)
+        return Snapshot(served.manifest, self._pages(served))
+
+    async def _pages(self, served: ServedBook) -> AsyncIterator[list[IndexPoint]]:
         key = served.current.key
         collection = self._schema.points(served.current.dimension)
         with server_errors(self._address):

@@ -100,6 +100,7 @@ class ServerWriter:
         dimension: int,
         options: ServerOptions,
         switched: Callable[[], None],
+        number: int,
     ) -> None:
         """Of a record that holds our lease; `open` takes it."""
         self._storage = storage
@@ -110,7 +111,7 @@ class ServerWriter:
         self._options = options
         self._switched = switched
         self._key = secrets.token_hex(8)
-        self._number = max((one.number for one in record.kept), default=0) + 1
+        self._number = max([number, *(one.number + 1 for one in record.kept)])
         self._samples = Samples()
         self._counter = FrequencyCounter()
         self._renewing: asyncio.Task[None] | None = None
@@ -125,13 +126,15 @@ class ServerWriter:
         dimension: int,
         options: ServerOptions,
         switched: Callable[[], None],
+        number: int = 1,
     ) -> ServerWriter:
         """Take the book's lease and clear what a crash has left. IndexBusy, StorageError.
 
-        `switched` is called when readers are to follow the new generation.
+        `switched` is called when readers are to follow the new generation. `number` is the
+        generation's, unless the book had one as high.
         """
         await storage.schema.create(dimension)
-        writer = cls(storage, await storage.take(book), dimension, options, switched)
+        writer = cls(storage, await storage.take(book), dimension, options, switched, number)
         try:
             await storage.keep(book, writer._record.kept)
         except BaseException:

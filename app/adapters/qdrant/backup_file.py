@@ -1,0 +1,290 @@
+"""A backup as one file: a zip archive whose comment is the SHA-256 of all bytes before it.
+
+contents.json                books with their manifests, names of state files, format, time
+points/NNNNNNNN              up to some hundred points: a line of JSON, then numbers
+ledger/<book>.jsonl          as `ledger export` writes it
+state/<name>                 files of RAG_HOME
+
+Numbers are little-endian: the dense vectors (float32), the BM25 terms (uint32), their values
+(float32), in the order of the chunks in the line before them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+import zipfile
+import zlib
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
+from app.adapters.qdrant.payload import from_payload, to_payload
+from app.domain.book_id import BookId
+from app.domain.errors import InputError, RagError, StorageError
+from app.domain.ledger import Ledger, from_lines, to_lines
+from app.domain.retrieval.query import SparseVector
+from app.services.ports import BookManifest, IndexPoint
+
+_FORMAT = 1
+_CONTENTS = "contents.json"
+_DIGEST_CHARS = 64
+_BLOCK = 2**20
+
+_Number = TypeVar("_Number", int, float)
+
+
+@dataclass(frozen=True, slots=True)
+class BackedUpBook:
+    manifest: BookManifest
+    pages: tuple[str, ...]
+    """Names of the members that hold its points."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    created_at: str
+    """ISO 8601, UTC."""
+    books: tuple[BackedUpBook, ...]
+    state: tuple[str, ...]
+    """Names of files."""
+
+    def to_json(self) -> str:
+        books = [
+            {"manifest": manifest_to_json(one.manifest), "pages": one.pages} for one in self.books
+        ]
+        values = {"format": _FORMAT, "created_at": self.created_at, "state": self.state}
+        return json.dumps(values | {"books": books}, ensure_ascii=False, indent=1)
+
+    @classmethod
+    def from_json(cls, text: bytes, where: str) -> Contents:
+        """InputError, naming `where`, unless `to_json` of this version wrote it."""
+        data = json.loads(text)
+        if data["format"] != _FORMAT:
+            message = (
+                f"{where}: a backup of format {data['format']}, but this version reads {_FORMAT}"
+            )
+            raise InputError(message)
+        books = (
+            BackedUpBook(manifest_from_json(one["manifest"], where), tuple(one["pages"]))
+            for one in data["books"]
+        )
+        return cls(data["created_at"], tuple(books), tuple(data["state"]))
+
+
+class BackupWriter:
+    """Writes `<path>.new`, which `finish` renames; `discard` deletes it."""
+
+    def __init__(self, path: Path) -> None:
+        """Create the file, for its owner's eyes only. InputError if that is not possible."""
+        self._path = path
+        self._new = path.with_name(path.name + ".new")
+        self._pages = 0
+        self._books: list[BackedUpBook] = []
+        self._state: list[str] = []
+        try:
+            descriptor = os.open(self._new, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        except OSError as error:
+            message = f"{self._new}: cannot be written ({error.strerror})"
+            raise InputError(message) from error
+        self._file = os.fdopen(descriptor, "w+b")
+        self._zip = zipfile.ZipFile(self._file, "w", zipfile.ZIP_DEFLATED)
+
+    def add_page(self, points: Sequence[IndexPoint]) -> str:
+        """Add points; return the page's name. StorageError."""
+        name = f"points/{self._pages:08d}"
+        self._pages += 1
+        self._add(name, _packed(points))
+        return name
+
+    def add_book(self, manifest: BookManifest, pages: Sequence[str], ledger: Ledger) -> None:
+        """Add a book whose points are on these pages. Other pages belong to no book."""
+        lines = "".join(f"{line}\n" for line in to_lines(ledger))
+        self._add(_ledger_name(manifest.book), lines.encode())
+        self._books.append(BackedUpBook(manifest, tuple(pages)))
+
+    def add_state(self, name: str, source: Path) -> None:
+        with self._errors():
+            self._zip.write(source, f"state/{name}")
+        self._state.append(name)
+
+    def finish(self, created_at: str) -> int:
+        """Complete the file under its name; return its size in bytes. StorageError."""
+        contents = Contents(created_at, tuple(self._books), tuple(self._state))
+        self._add(_CONTENTS, contents.to_json().encode())
+        with self._errors():
+            self._zip.comment = bytes(_DIGEST_CHARS)
+            self._zip.close()
+            size = self._file.tell()
+            digest = _digest(self._file, size - _DIGEST_CHARS)
+            self._file.seek(size - _DIGEST_CHARS)
+            self._file.write(digest.encode())
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._new.replace(self._path)
+        return size
+
+    def discard(self) -> None:
+        """Delete what was written. Does nothing after `finish`."""
+        if not self._file.closed:
+            self._file.close()
+            self._new.unlink(missing_ok=True)
+
+    def _add(self, name: str, data: bytes) -> None:
+        with self._errors():
+            self._zip.writestr(name, data)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            message = f"{error.filename or self._new}: {error.strerror or error}"
+            raise StorageError(message) from error
+
+
+class BackupReader:
+    """A complete backup: `open` has compared every byte with the digest."""
+
+    def __init__(self, path: Path, archive: zipfile.ZipFile, contents: Contents) -> None:
+        """Of an archive that was checked."""
+        self._path = path
+        self._zip = archive
+        self.contents = contents
+
+    @classmethod
+    def open(cls, path: Path, advance: Callable[[int], None]) -> BackupReader:
+        """Check and open a backup; `advance` is called with bytes read.
+
+        InputError if the file is no backup, or is cut or changed.
+        """
+        try:
+            with path.open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                wanted = _digest(file, size - _DIGEST_CHARS, advance).encode()
+                if file.read() != wanted:
+                    message = f"{path}: no complete backup: it is cut, changed or another file"
+                    raise InputError(message)
+        except OSError as error:
+            message = f"{path}: cannot be read ({error.strerror})"
+            raise InputError(message) from error
+        with _bad_backup(path):
+            archive = zipfile.ZipFile(path)
+            return cls(path, archive, Contents.from_json(archive.read(_CONTENTS), str(path)))
+
+    def points(self, page: str) -> list[IndexPoint]:
+        with _bad_backup(self._path):
+            return _unpacked(self._zip.read(page))
+
+    def ledger(self, book: BookId) -> Ledger:
+        name = _ledger_name(book)
+        with _bad_backup(self._path):
+            lines = self._zip.read(name).decode().split("\n")
+        return from_lines(lines, f"{self._path} {name}")
+
+    def extract(self, name: str, target: Path) -> None:
+        """Write a state file to `target`. StorageError."""
+        with _bad_backup(self._path), self._zip.open(f"state/{name}") as source:
+            try:
+                with target.open("wb") as file:
+                    shutil.copyfileobj(source, file, _BLOCK)
+                    file.flush()
+                    os.fsync(file.fileno())
+            except OSError as error:
+                message = f"{target}: {error.strerror or error}"
+                raise StorageError(message) from error
+
+    def close(self) -> None:
+        self._zip.close()
+
+
+@contextmanager
+def _bad_backup(path: Path) -> Iterator[None]:
+    """InputError for a file that another program wrote, whatever is wrong with it."""
+    try:
+        yield
+    except RagError:
+        raise
+    except (
+        OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError,
+        KeyError, TypeError, ValueError, AttributeError,
+    ) as error:  # fmt: skip
+        message = f"{path}: no backup that this version can read ({error})"
+        raise InputError(message) from error
+
+
+def _ledger_name(book: BookId) -> str:
+    return f"ledger/{book}.jsonl"
+
+
+def _digest(file: BinaryIO, size: int, advance: Callable[[int], None] = lambda _: None) -> str:
+    """SHA-256 of the first `size` bytes, in hex."""
+    file.seek(0)
+    digest = hashlib.sha256()
+    while size > 0 and (block := file.read(min(_BLOCK, size))):
+        digest.update(block)
+        size -= len(block)
+        advance(len(block))
+    return digest.hexdigest()
+
+
+def _packed(points: Sequence[IndexPoint]) -> bytes:
+    head = {
+        "dimension": len(points[0].dense) if points else 0,
+        "terms": [len(one.sparse.indices) for one in points],
+        "chunks": [to_payload(one.chunk) for one in points],
+    }
+    numbers: list[array[float] | array[int]] = [
+        *(one.dense for one in points),
+        *(array("I", one.sparse.indices) for one in points),
+        *(array("f", one.sparse.values) for one in points),
+    ]
+    text = json.dumps(head, ensure_ascii=False)
+    return b"".join([text.encode(), b"\n", *map(_bytes, numbers)])
+
+
+def _unpacked(data: bytes) -> list[IndexPoint]:
+    text, _, rest = data.partition(b"\n")
+    head: Mapping[str, list[int]] = json.loads(text)
+    count, dimension = len(head["terms"]), int(str(head["dimension"]))
+    ends = [0, *accumulate(head["terms"])]
+    numbers, terms = 4 * count * dimension, 4 * ends[-1]
+    if len(rest) != numbers + 2 * terms or len(head["chunks"]) != count:
+        message = "a page of points has another length"
+        raise ValueError(message)
+    dense = _numbers(array("f"), rest[:numbers])
+    indices = _numbers(array("I"), rest[numbers : numbers + terms])
+    values = _numbers(array("f"), rest[numbers + terms :])
+    return [
+        IndexPoint(
+            from_payload(payload),  # type: ignore[arg-type]
+            dense[place * dimension : (place + 1) * dimension],
+            SparseVector(tuple(indices[start:end]), tuple(values[start:end])),
+        )
+        for place, (payload, (start, end)) in enumerate(
+            zip(head["chunks"], pairwise(ends), strict=True)
+        )
+    ]
+
+
+def _bytes(numbers: array[float] | array[int]) -> bytes:
+    if sys.byteorder == "big":
+        numbers = numbers[:]
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+def _numbers(numbers: array[_Number], data: bytes) -> array[_Number]:
+    numbers.frombytes(data)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers

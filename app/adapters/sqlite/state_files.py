@@ -1,0 +1,64 @@
+"""The SQLite files of RAG_HOME that belong to no book: consistent copies, and putting them back."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from app.adapters.sqlite.connection import reading
+from app.domain.errors import InputError, StorageError
+
+NAMES = ("keys.sqlite", "questions.sqlite", "spending.sqlite", "embeddings.sqlite")
+
+
+class SqliteStateFiles:
+    """The files with these names in `home`."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+
+    def present(self) -> Sequence[str]:
+        return [name for name in NAMES if (self._home / name).exists()]
+
+    def copy(self, name: str, target: Path) -> None:
+        """Copy a file as of one moment, whatever other processes write. StorageError."""
+        source = self._home / name
+        try:
+            with reading(source) as here, closing(sqlite3.connect(target)) as there:
+                here.backup(there)
+        except sqlite3.Error as error:
+            message = f"{source}: cannot be copied: {error}"
+            raise StorageError(message) from error
+
+    def place(self, name: str) -> Path:
+        """Where to write a file that `put` is to move to its name. InputError, StorageError."""
+        if name not in NAMES:
+            message = f"{name!r} is no file of RAG_HOME that a backup may hold"
+            raise InputError(message)
+        try:
+            self._home.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            message = f"{self._home}: {error.strerror}"
+            raise StorageError(message) from error
+        return self._home / f"{name}.{os.getpid()}.new"
+
+    def put(self, name: str, source: Path) -> bool:
+        """Move the file to its name; False, and no change, if there is one already."""
+        target = self._home / name
+        try:
+            if not target.exists():
+                # Left by a file that was deleted; SQLite would apply it to the new one.
+                for left in ("-wal", "-shm", "-journal"):
+                    target.with_name(name + left).unlink(missing_ok=True)
+            os.link(source, target)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            message = f"{target}: {error.strerror or error}"
+            raise StorageError(message) from error
+        finally:
+            source.unlink(missing_ok=True)
+        return True

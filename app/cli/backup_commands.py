@@ -1,0 +1,119 @@
+"""Commands that write and read backups: backup, restore."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from app.bootstrap.backups import BackupReader, BackupWriter
+from app.bootstrap.storage import backing_up, restoring
+from app.cli.output import TerminalProgress, duration, print_json, remark, remark_each
+from app.domain.book_id import BookId
+from app.domain.errors import BookNotFound, InputError
+from app.services.backup import BackedUp, BackedUpBook, Restored, RestorePlan
+from app.services.phases import Phases
+from app.settings import Settings
+
+
+async def backup(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Write a backup; exit code 1 if something damaged is left out."""
+    path: Path = arguments.file
+    if path.exists() and not arguments.force:
+        message = f"{path} exists: choose another name, or --force replaces it"
+        raise InputError(message)
+    started = time.perf_counter()
+    writer = BackupWriter(path)
+    try:
+        async with backing_up(settings) as use_case:
+            with TerminalProgress(quiet=arguments.quiet) as progress:
+                phases = Phases(progress, time.perf_counter)
+                done = await use_case.run(writer, path.parent, phases)
+    finally:
+        writer.discard()
+    if arguments.json:
+        print_json(asdict(done))
+    else:
+        _print_backed_up(path, done, time.perf_counter() - started)
+    remark_each("damaged", done.faults)
+    return 1 if done.faults else 0
+
+
+def _print_backed_up(path: Path, done: BackedUp, seconds: float) -> None:
+    chunks = sum(one.chunks for one in done.books)
+    print(
+        f"{path}: {len(done.books):,} books, {chunks:,} chunks, {done.bytes / 1e6:,.1f} MB, "
+        f"{duration(seconds)}"
+    )
+    if done.state:
+        print(f"  with {', '.join(done.state)}")
+
+
+async def restore(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Restore a backup; exit code 1 if the question is answered by no."""
+    with TerminalProgress(quiet=arguments.quiet) as progress:
+        phases = Phases(progress, time.perf_counter)
+        with phases.phase("check", _size(arguments.file), "bytes") as advance:
+            reader = BackupReader.open(arguments.file, advance)
+    try:
+        chosen = _chosen(reader.contents.books, arguments.books, arguments.file)
+        state = () if arguments.books else reader.contents.state
+        async with restoring(settings) as use_case:
+            plan = await use_case.plan(chosen)
+            if plan.replaced and not arguments.yes and not _confirmed(plan):
+                remark("nothing restored")
+                return 1
+            with TerminalProgress(quiet=arguments.quiet) as progress:
+                phases = Phases(progress, time.perf_counter)
+                done = await use_case.run(reader, plan, state, phases)
+    finally:
+        reader.close()
+    if arguments.json:
+        print_json(asdict(done))
+    else:
+        _print_restored(done, settings)
+    return 0
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0  # `open` reports it
+
+
+def _chosen(
+    books: Sequence[BackedUpBook], names: Sequence[BookId], path: Path
+) -> list[BackedUpBook]:
+    """These books of the backup, or all. BookNotFound if one is not in it."""
+    known = {one.manifest.book: one for one in books}
+    for name in names:
+        if name not in known:
+            message = f"no book {name!r} in {path}; there are: {', '.join(known) or 'none'}"
+            raise BookNotFound(message)
+    return [known[name] for name in dict.fromkeys(names or known)]
+
+
+def _confirmed(plan: RestorePlan) -> bool:
+    """Ask on a terminal. InputError elsewhere."""
+    names = ", ".join(one.manifest.book for one in plan.replaced)
+    if not sys.stdin.isatty():
+        message = f"in the index already: {names}; --yes replaces them by those of the backup"
+        raise InputError(message)
+    question = f"Replace {names} and their paragraph ids by those of the backup? [y/N] "
+    print(question, end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _print_restored(done: Restored, settings: Settings) -> None:
+    for one in done.books:
+        print(f"{one.book}: {one.chunks:,} chunks, generation {one.generation}")
+    for book in done.same:
+        print(f"{book}: was there already")
+    for name in done.state:
+        print(f"{settings.home / name}: restored")
+    for name in done.kept:
+        remark(f"{settings.home / name}: kept; delete it first to restore that of the backup")
