@@ -162,15 +162,20 @@ def test_what_is_missing_is_created_with_indexes_and_limits_before_the_first_poi
     indexes = double.bodies("PUT /collections/textbook~1024/index")
     assert {body["field_name"]: body["field_schema"] for body in indexes} == {
         "book": {"type": "keyword", "is_tenant": True},
-        "generation": "keyword",
-        "file": "keyword",
-        "chapter": "keyword",
-        "content_type": "keyword",
-        "page": "keyword",
-        "kinds": "keyword",
-        "language": "keyword",
-        "paragraph_ids": "keyword",
-        "position": "integer",
+        **dict.fromkeys(
+            (
+                "generation",
+                "file",
+                "chapter",
+                "content_type",
+                "page",
+                "kinds",
+                "language",
+                "paragraph_ids",
+            ),
+            {"type": "keyword", "enable_hnsw": False},
+        ),
+        "position": {"type": "integer", "enable_hnsw": False},
     }
     indexes = double.bodies(f"PUT {BOOKS}/index")
     assert [body["field_name"] for body in indexes] == ["kind", "book", "revision", "generation"]

@@ -6,7 +6,7 @@ with vectors of this dimension. A book id has no `~`, so no name is that of anot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from qdrant_client import AsyncQdrantClient, models
 
@@ -63,20 +63,13 @@ class Schema:
         keyword = models.PayloadSchemaType.KEYWORD
         names = ("kind", "book", "revision", GENERATION_FIELD)
         await self._create(self.books, None, dict.fromkeys(names, keyword))
-        schemas: dict[str, models.PayloadSchemaType | models.KeywordIndexParams] = {
-            TENANT_FIELD: models.KeywordIndexParams(
-                type=models.KeywordIndexType.KEYWORD, is_tenant=True
-            )
-        }
-        schemas |= dict.fromkeys((GENERATION_FIELD, *KEYWORD_FIELDS), keyword)
-        schemas |= dict.fromkeys(INTEGER_FIELDS, models.PayloadSchemaType.INTEGER)
-        await self._create(self.points(dimension), dimension, schemas)
+        await self._create(self.points(dimension), dimension, _points_indexes())
 
     async def _create(
         self,
         name: str,
         dimension: int | None,
-        schemas: dict[str, models.PayloadSchemaType | models.KeywordIndexParams],
+        schemas: Mapping[str, models.PayloadSchemaType | models.PayloadSchemaParams],
     ) -> None:
         with server_errors(self._address):
             exists = await self._client.collection_exists(name)
@@ -109,6 +102,20 @@ class Schema:
                 )
         except CollectionExists:
             return  # another process was first
+
+
+def _points_indexes() -> dict[str, models.PayloadSchemaParams]:
+    """Only the tenant key has graphs of its own: one for each large book.
+
+    Other fields are filtered by within a book, where few enough points match to compare them all.
+    """
+    keyword, integer = models.KeywordIndexType.KEYWORD, models.IntegerIndexType.INTEGER
+    tenant = models.KeywordIndexParams(type=keyword, is_tenant=True)
+    other = models.KeywordIndexParams(type=keyword, enable_hnsw=False)
+    number = models.IntegerIndexParams(type=integer, enable_hnsw=False)
+    indexes: dict[str, models.PayloadSchemaParams] = {TENANT_FIELD: tenant}
+    indexes |= dict.fromkeys((GENERATION_FIELD, *KEYWORD_FIELDS), other)
+    return indexes | dict.fromkeys(INTEGER_FIELDS, number)
 
 
 def match_any(field: str, values: Sequence[str]) -> models.FieldCondition:
