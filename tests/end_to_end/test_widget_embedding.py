@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
@@ -20,7 +22,9 @@ from app.domain.answer import (
 )
 from app.domain.book_id import BookId
 from tests.browsing import CHROMIUM, CITED, ask, fulfill, restore, stream, turn
+from tests.command_line import Run
 from tests.foreign_site import ForeignSite, foreign_site
+from tests.owl_server import added
 from tests.serving import ingest, offline_settings, serving
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium or Chrome on PATH")
@@ -119,6 +123,41 @@ def test_an_origin_that_the_server_does_not_know_is_told_what_to_set(
         expect(error).to_contain_text(closed)
     assert any("RAG_ALLOWED_ORIGINS" in text for text in told)
     page.close()
+
+
+def test_a_server_with_keys_is_asked_with_the_sites_key(
+    browser: Browser, owls: ForeignSite, run: Run, home: Path
+) -> None:
+    settings = offline_settings(home / "state")
+    ingest(settings, sample_request(settings))
+    # In a thread: playwright's synchronous interface keeps a loop running in this one.
+    with ThreadPoolExecutor(1) as pool:
+        key = pool.submit(added, run, "--origin", owls.address).result()
+        others = pool.submit(added, run, "--origin", "https://other.example").result()
+    with serving(settings) as server:
+
+        def replies(attributes: str) -> Page:
+            page = browser.new_page()
+            owls.tag = tag(server, attributes)
+            page.goto(owls.address)
+            ask(page, QUESTION)
+            return page
+
+        page = replies(f'data-key="{key}" defer')
+        expect(page.locator(".tbr-passage").first).to_be_visible()
+        page.get_by_role("tab", name="Find").click()
+        page.get_by_label("Search the book").fill("posting list gaps")
+        expect(page.locator(".tbr-view a.tbr-card").first).to_be_visible()
+        page.close()
+        for attributes, told in (
+            ("defer", "data-key"),
+            ('data-key="pk_wrong" defer', "data-key"),
+            (f'data-key="{others}" defer', "is not valid for the origin"),
+        ):
+            page = replies(attributes)
+            expect(page.locator(".tbr-error")).to_contain_text(told)
+            expect(page.locator(".tbr-error")).to_contain_text(f"--origin {owls.address}")
+            page.close()
 
 
 def test_a_policy_that_keeps_the_server_away_is_named(

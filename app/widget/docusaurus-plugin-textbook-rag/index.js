@@ -2,6 +2,7 @@
 const NAME = 'docusaurus-plugin-textbook-rag';
 const ATTRIBUTES = {
   book: 'data-book',
+  key: 'data-key',
   baseUrl: 'data-base-url',
   label: 'data-label',
   logo: 'data-logo',

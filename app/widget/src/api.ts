@@ -81,14 +81,12 @@ export class Api {
 
   /** Return the seconds after which the server wants to be asked again, or null. */
   private async chatOnce(body: Question, lastId: string, signal: AbortSignal, onEvent: (event: WireEvent) => void): Promise<number | null> {
-    const headers: Record<string, string> = { "Content-Type": "application/json", Accept: "text/event-stream" };
-    if (lastId) headers["Last-Event-ID"] = lastId;
-    const response = await fetch(`${this.config.api}/v1/chat`, { method: "POST", headers, body: JSON.stringify(body), signal });
+    const response = await this.post("/v1/chat", body, { Accept: "text/event-stream", ...(lastId ? { "Last-Event-ID": lastId } : {}) }, signal);
     if (response.status === 429 || response.status === 503) {
       const wait = Number(response.headers.get("Retry-After"));
       if (wait > 0) return wait;
     }
-    if (!response.ok) throw new Refusal(await problemText(response));
+    if (!response.ok) throw await this.refusal(response);
     if (!response.body) return null;
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let buffer = "";
@@ -108,45 +106,61 @@ export class Api {
   /** `page` decides which version and locale of the book is searched. */
   async search(question: string, page: string, signal: AbortSignal): Promise<Hit[]> {
     const body = { question, k: 20, page_url: page, ...(this.config.book ? { book: this.config.book } : {}) };
-    const found = await this.json("/v1/search", signal, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-    });
+    const found = await this.json(() => this.post("/v1/search", body, {}, signal), signal);
     return (found as { hits: Hit[] } | null)?.hits ?? [];
   }
 
   /** Say whether an answer helped; "none" takes the earlier rating back. Raises Refusal. */
   async rate(answerId: string, rating: Rating, reason?: string): Promise<void> {
     const body = { answer_id: answerId, rating, ...(reason ? { reason } : {}) };
-    const response = await fetch(`${this.config.api}/v1/feedback`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Refusal(await problemText(response));
+    const response = await this.post("/v1/feedback", body);
+    if (!response.ok) throw await this.refusal(response);
   }
 
   /** The glossary's terms of the page; none where the book does not have the page. */
   async terms(page: string): Promise<Term[]> {
     const query = new URLSearchParams({ page, ...(this.config.book ? { book: this.config.book } : {}) });
-    const found = await this.json(`/v1/glossary?${query}`);
+    const found = await this.json(() => fetch(`${this.config.api}/v1/glossary?${query}`, { headers: this.own() }));
     return (found as { terms: Term[] } | null)?.terms ?? [];
   }
 
+  /** Headers of every request. */
+  private own(): Record<string, string> {
+    return this.config.key ? { Authorization: `Bearer ${this.config.key}` } : {};
+  }
+
+  private post(path: string, body: unknown, headers: Record<string, string> = {}, signal: AbortSignal | null = null): Promise<Response> {
+    return fetch(this.config.api + path, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...this.own(), ...headers },
+      body: JSON.stringify(body),
+      signal,
+    });
+  }
+
   /** Return the response's JSON; null for a 404. Raises Refusal. */
-  private async json(path: string, signal?: AbortSignal, init: RequestInit = {}): Promise<unknown> {
+  private async json(request: () => Promise<Response>, signal?: AbortSignal): Promise<unknown> {
     let response: Response;
     try {
-      response = await fetch(this.config.api + path, { ...init, signal: signal ?? null });
+      response = await request();
     } catch (error) {
       if (signal?.aborted) throw error;
       await this.explain();
       throw new Refusal(t("unreachable"));
     }
     if (response.status === 404) return null;
-    if (!response.ok) throw new Refusal(await problemText(response));
+    if (!response.ok) throw await this.refusal(response);
     return response.json();
+  }
+
+  /** The server's own word; where the site's key is at fault, what its owner can do. */
+  private async refusal(response: Response): Promise<Refusal> {
+    const { code, detail } = await problem(response);
+    const { api: server } = this.config;
+    const { origin } = location;
+    if (code.startsWith("key_")) return told(t("keyDetail", { server, origin }));
+    if (code === "origin_not_allowed") return told(t("keyOriginDetail", { server, origin }));
+    return new Refusal(detail || t("errorStatus", { status: response.status }));
   }
 
   /** Raise Refusal with what an owner can do, if the server is there but this site may not ask it. */
@@ -162,7 +176,7 @@ export class Api {
       if (this.blockedByPolicy) throw told(t("policyDetail", { server }));
       return;
     }
-    throw told(t("originDetail", { server, origin }));
+    throw told(t(this.config.key ? "keyOriginDetail" : "originDetail", { server, origin }));
   }
 }
 
@@ -181,12 +195,11 @@ function parseEvent(block: string): WireEvent | null {
   return { name: fields.event ?? "", id: fields.id ?? "", data: JSON.parse(fields.data) as Record<string, unknown> };
 }
 
-async function problemText(response: Response): Promise<string> {
-  const fallback = t("errorStatus", { status: response.status });
+async function problem(response: Response): Promise<{ code: string; detail: string }> {
   try {
-    return ((await response.json()) as { detail?: string }).detail || fallback;
+    return { code: "", detail: "", ...((await response.json()) as object) };
   } catch {
-    return fallback;
+    return { code: "", detail: "" };
   }
 }
 

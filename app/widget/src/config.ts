@@ -4,6 +4,8 @@ export interface Config {
   readonly book: string;
   /** Address of the server, without a slash at its end. */
   readonly api: string;
+  /** The site's publishable key; "" where the server needs none. */
+  readonly key: string;
   /** Address that the book was read for; citations below it are opened on this page's own site. */
   readonly baseUrl: string;
   readonly label: string;
@@ -49,6 +51,7 @@ export function readConfig(): Config {
   return {
     book: get("book"),
     api: withoutSlash(get("api") || own),
+    key: get("key"),
     baseUrl: withoutSlash(get("base-url")),
     label: get("label"),
     logo: get("logo"),
