@@ -57,8 +57,8 @@ class Sentences:
         ]
         texts = list(dict.fromkeys(texts))
         embedder, sparse = LocalEmbedder.load(), Bm25Encoder()
-        ids = embedder._tokens(texts)  # noqa: SLF001 - the model's own tokens
-        vectors = embedder._token_vectors  # noqa: SLF001
+        ids = embedder._tokens(texts)
+        vectors = embedder._token_vectors
         return cls(
             texts,
             [np.array(sparse.terms(text, "en"), np.uint32) for text in texts],

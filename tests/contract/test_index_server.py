@@ -162,8 +162,9 @@ def test_what_is_missing_is_created_with_indexes_and_limits_before_the_first_poi
     indexes = double.bodies("PUT /collections/textbook~1024/index")
     assert {body["field_name"]: body["field_schema"] for body in indexes} == {
         "book": {"type": "keyword", "is_tenant": True},
-        **dict.fromkeys(
-            (
+        **{
+            key: {"type": "keyword", "enable_hnsw": False}
+            for key in (
                 "generation",
                 "file",
                 "chapter",
@@ -172,9 +173,8 @@ def test_what_is_missing_is_created_with_indexes_and_limits_before_the_first_poi
                 "kinds",
                 "language",
                 "paragraph_ids",
-            ),
-            {"type": "keyword", "enable_hnsw": False},
-        ),
+            )
+        },
         "position": {"type": "integer", "enable_hnsw": False},
     }
     indexes = double.bodies(f"PUT {BOOKS}/index")
