@@ -178,7 +178,8 @@ def test_what_is_missing_is_created_with_indexes_and_limits_before_the_first_poi
         "position": {"type": "integer", "enable_hnsw": False},
     }
     indexes = double.bodies(f"PUT {BOOKS}/index")
-    assert [body["field_name"] for body in indexes] == ["kind", "book", "revision", "generation"]
+    names = ["kind", "book", "revision", "generation", "changed"]
+    assert [body["field_name"] for body in indexes] == names
 
 
 def test_a_point_carries_both_vectors_the_generation_and_the_whole_chunk(

@@ -6,6 +6,7 @@ import base64
 import math
 import operator
 import struct
+import sys
 import zlib
 from array import array
 from bisect import bisect_left
@@ -54,14 +55,16 @@ class Frequencies:
         """IndexUnreadable, naming `where`, when this is not what `to_text` wrote."""
         try:
             packed = zlib.decompress(base64.b64decode(str(text), validate=True))
-            documents, *numbers = struct.unpack(f"<{len(packed) // 4}I", packed)
-            half, odd = divmod(len(numbers), 2)
-            if odd:
-                raise ValueError(odd)
-        except (ValueError, zlib.error, struct.error) as error:
+            numbers = array("I", packed)
+            half, odd = divmod(len(numbers) - 1, 2)
+            if odd or half < 0:
+                raise ValueError(len(numbers))
+        except (ValueError, zlib.error) as error:
             message = f"{where}: damaged document frequencies; ingest the book again"
             raise IndexUnreadable(message) from error
-        return cls(documents, array("I", numbers[:half]), array("I", numbers[half:]))
+        if sys.byteorder == "big":
+            numbers.byteswap()
+        return cls(numbers[0], numbers[1 : half + 1], numbers[half + 1 :])
 
 
 @dataclass(slots=True)

@@ -66,7 +66,6 @@ class ServerIndex:
         self._catalogue = Catalogue(client, self._records, clock)
 
     async def books(self) -> list[BookManifest]:
-        self._catalogue.look_again()
         return [served.manifest for served in (await self._catalogue.books()).values()]
 
     async def damaged(self) -> Mapping[BookId, Damage]:
@@ -88,9 +87,11 @@ class ServerIndex:
         where = f"{self._address} {book} generation {generation.number}"
         try:
             manifest = manifest_from_json(generation.manifest, where)
-            await self._records.read_frequencies([generation.key])
+            frequencies = await self._records.read_frequencies([generation.key])
         except StorageError as error:
             return [str(error)]
+        if not frequencies:
+            return [f"{where}: its document frequencies are missing"]
         condition = condition_of(SearchFilter(), {generation.key: book})
         with server_errors(self._address):
             found = await self._client.count(

@@ -5,22 +5,32 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cachetools import LRUCache
 from qdrant_client import AsyncQdrantClient
 
 from app.adapters.qdrant.frequencies import Frequencies, pooled_idf
+from app.adapters.qdrant.frequency_pool import FrequencyPool
 from app.adapters.qdrant.manifest import manifest_from_json
 from app.adapters.qdrant.server_errors import check_version, server_errors
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
-from app.domain.book_id import BookId
+from app.domain.book_id import BookId, is_book_id
 from app.domain.errors import BookNotFound, IndexUnreadable
 from app.services.ports import BookManifest, Damage
 
 _RECHECK_SECONDS = 0.5
 """Shortest time between two requests for one book's record, or for all."""
+
+_LIST_SECONDS = 60.0
+"""Time between two lists of all records, which show changes by a writer whose clock is wrong."""
+
+_SKEW_MILLISECONDS = 30_000
+"""Of the clocks of two writers; what a slow write takes is in it."""
+
+_FEW_BOOKS = 64
+"""Document frequencies of so many books are summed for each question; of more, once."""
 
 _CACHED_TERMS = 64_000_000
 """Terms of document frequencies in memory: 8 bytes each, 512 MB."""
@@ -35,7 +45,7 @@ class ServedBook:
 
 @dataclass(slots=True)
 class _Seen:
-    """A book as its record was when it was read; `reason` why it cannot be served."""
+    """A record as it was when it was read; `reason` why its book cannot be served."""
 
     record: BookRecord
     served: ServedBook | None = None
@@ -57,8 +67,11 @@ class Catalogue:
         self._records = records
         self._clock = clock
         self._seen: dict[BookId, _Seen] = {}
-        self._checked = -math.inf
-        self._asking = asyncio.Lock()
+        self._serving: dict[BookId, ServedBook] | None = None
+        self._checked = self._listed = -math.inf
+        self._newest = self._strange = 0
+        self._asking, self._pooling = asyncio.Lock(), asyncio.Lock()
+        self._pool = FrequencyPool()
         self._compatible = False
         self._frequencies: LRUCache[str, Frequencies] = LRUCache(
             _CACHED_TERMS, getsizeof=lambda one: len(one.terms) + 1
@@ -75,54 +88,39 @@ class Catalogue:
         return {book: Damage(one.reason) for book, one in sorted(self._seen.items()) if one.reason}
 
     async def books(self) -> dict[BookId, ServedBook]:
-        """The readable books, sorted by id."""
+        """The readable books, sorted by id; the same object until something changes."""
         async with self._asking:
             if self._clock() - self._checked >= _RECHECK_SECONDS:
                 await self.check_version()
-                records = await self._records.all()
-                self._seen = {
-                    record.book: self._look(record, record.current)
-                    for record in records
-                    if record.current
-                }
+                await self._refresh()
                 self._checked = self._clock()
-            return {book: one.served for book, one in self._seen.items() if one.served}
+            if self._serving is None:
+                self._serving = {
+                    book: one.served for book, one in sorted(self._seen.items()) if one.served
+                }
+            return self._serving
 
     async def get(self, book: BookId) -> ServedBook:
         """BookNotFound, IndexUnreadable. One small request at most every half second."""
-        book = BookId(book)
-        seen = self._seen.get(book)
-        now = self._clock()
-        last = max(seen.checked if seen else -math.inf, self._checked)
-        if now - last >= _RECHECK_SECONDS:
-            await self.check_version()
-            record = await self._records.read(book)
-            if record.current:
-                seen = self._seen[book] = self._look(record, record.current)
-            else:
-                seen = None
-                self._seen.pop(book, None)
-        if seen is None:
-            message = f"no book {book!r} in the index"
-            raise BookNotFound(message)
-        if seen.served is None:
-            raise IndexUnreadable(seen.reason)
-        return seen.served
+        await self._look_at([book])
+        return self._found(book)
 
-    async def served(self, books: Sequence[BookId]) -> list[ServedBook]:
+    async def served(self, books: Sequence[BookId]) -> Sequence[ServedBook]:
         """The readable ones of these books, or of all if none is named.
 
         BookNotFound if a named book is missing; StorageError if none can be read.
         """
         if not books:
-            found = list((await self.books()).values())
-            if not found and (damaged := self.damaged()):
+            every = list((await self.books()).values())
+            if not every and (damaged := self.damaged()):
                 raise IndexUnreadable(next(iter(damaged.values())).reason)
-            return found
+            return every
+        asked = list(dict.fromkeys(books))
+        await self._look_at(asked)
         found, failed = [], None
-        for book in dict.fromkeys(books):
+        for book in asked:
             try:
-                found.append(await self.get(book))
+                found.append(self._found(book))
             except IndexUnreadable as error:
                 failed = error
         if failed and not found:
@@ -132,31 +130,101 @@ class Catalogue:
     async def idf(self, books: Sequence[ServedBook], terms: Sequence[int]) -> dict[int, float]:
         """Inverse document frequencies of these terms over the books' current generations."""
         keys = [one.current.key for one in books]
+        if len(keys) > _FEW_BOOKS:
+            async with self._pooling:
+                return await self._pool.idf(keys, terms, self._read_frequencies)
+        return pooled_idf(terms, (await self._read_frequencies(keys)).values())
+
+    async def _read_frequencies(self, keys: Sequence[str]) -> dict[str, Frequencies]:
+        """Those of each generation that has some, from memory or the server."""
         found = {key: self._frequencies[key] for key in keys if key in self._frequencies}
         missing = [key for key in keys if key not in found]
         if missing:
             read = await self._records.read_frequencies(missing)
             found |= read
-            for key, one in read.items():
-                if len(one.terms) < _CACHED_TERMS:
-                    self._frequencies[key] = one
-        return pooled_idf(terms, found.values())
+            if len(keys) <= _FEW_BOOKS:
+                for key, one in read.items():
+                    if len(one.terms) < _CACHED_TERMS:
+                        self._frequencies[key] = one
+        return found
 
-    def _look(self, record: BookRecord, current: GenerationRecord) -> _Seen:
-        known = self._seen.get(record.book)
-        if known and known.record.revision == record.revision:
-            known.checked = self._clock()
-            return known
-        seen = _Seen(record, checked=self._clock())
+    async def _refresh(self) -> None:
+        """Read the records that changed; now and then, and if their number differs, all."""
+        now = self._clock()
+        if now - self._listed < _LIST_SECONDS:
+            since = min(self._newest, int(1_000 * time.time())) - _SKEW_MILLISECONDS
+            changed, count = await asyncio.gather(
+                self._records.revisions(since), self._records.count()
+            )
+            await self._read_changed(changed)
+            if count == len(self._seen) + self._strange:
+                return
+        every = await self._records.revisions()
+        for gone in self._seen.keys() - every.keys():
+            self._forget(gone)
+        await self._read_changed(every)
+        self._strange = sum(not is_book_id(name) for name in every)
+        self._listed = now
+
+    async def _read_changed(self, revisions: Mapping[str, str]) -> None:
+        changed = [
+            BookId(name)
+            for name, revision in revisions.items()
+            if is_book_id(name) and not self._is_known(BookId(name), revision)
+        ]
+        for record in (await self._records.read_many(changed)).values():
+            self._look(record)
+
+    def _is_known(self, book: BookId, revision: str) -> bool:
+        return book in self._seen and self._seen[book].record.revision == revision
+
+    async def _look_at(self, books: Sequence[BookId]) -> None:
+        """Read the records of these books again, if they were not read just now."""
+        now = self._clock()
+        old = [book for book in map(BookId, books) if now - self._last(book) >= _RECHECK_SECONDS]
+        if not old:
+            return
+        await self.check_version()
+        records = await self._records.read_many(old)
+        for book in old:
+            if book in records:
+                self._look(records[book])
+            else:
+                self._forget(book)
+
+    def _last(self, book: BookId) -> float:
+        seen = self._seen.get(book)
+        return max(seen.checked if seen else -math.inf, self._checked)
+
+    def _found(self, book: BookId) -> ServedBook:
+        seen = self._seen.get(book)
+        if seen is None or seen.record.current is None:
+            message = f"no book {book!r} in the index"
+            raise BookNotFound(message)
+        if seen.served is None:
+            raise IndexUnreadable(seen.reason)
+        return seen.served
+
+    def _forget(self, book: BookId) -> None:
+        if self._seen.pop(book, None):
+            self._serving = None
+
+    def _look(self, record: BookRecord) -> None:
+        if self._is_known(record.book, record.revision):
+            self._seen[record.book].checked = self._clock()
+            return
+        seen = self._seen[record.book] = _Seen(record, checked=self._clock())
+        self._serving, self._newest = None, max(self._newest, record.changed)
+        if record.current is None:
+            return
         try:
             manifest = manifest_from_json(
-                current.manifest, f"{self._records.address} {record.book}"
+                record.current.manifest, f"{self._records.address} {record.book}"
             )
         except IndexUnreadable as error:
             seen.reason = str(error)
         else:
-            seen.served = ServedBook(manifest, current, record.previous)
-        return seen
+            seen.served = ServedBook(manifest, record.current, record.previous)
 
     async def check_version(self) -> None:
         if self._compatible:

@@ -8,6 +8,7 @@ one wins, and whatever one write changes, readers see at once.
 from __future__ import annotations
 
 import secrets
+import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,11 +20,15 @@ from app.adapters.qdrant.frequencies import Frequencies
 from app.adapters.qdrant.server_errors import server_errors
 from app.adapters.qdrant.server_lease import Lease, lease_from_json
 from app.adapters.qdrant.server_options import PAGE
+from app.adapters.qdrant.server_points import scroll
 from app.adapters.qdrant.server_schema import match_any
-from app.domain.book_id import BookId, is_book_id
+from app.domain.book_id import BookId
 from app.domain.errors import IndexUnreadable
 
 BOOK, FREQUENCIES = "book", "frequencies"
+
+_FREQUENCIES_PAGE = 100
+"""Frequencies in one answer: 60 KB each for a book of 1,000 chunks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,8 @@ class BookRecord:
     current: GenerationRecord | None = None
     previous: GenerationRecord | None = None
     lease: Lease | None = None
+    changed: int = 0
+    """Milliseconds since the epoch, by the clock of who wrote the record."""
 
     @property
     def kept(self) -> list[GenerationRecord]:
@@ -62,36 +69,49 @@ class Records:
 
     async def read(self, book: BookId) -> BookRecord:
         """The book's record, or a new one. StorageError."""
-        if not await self._exists():
-            return BookRecord(BookId(book))
-        with server_errors(self.address):
-            found = await self._client.retrieve(
-                self.collection, [_point_id(BOOK, book)], with_payload=True
-            )
-        return _record(found[0].payload) if found else BookRecord(BookId(book))
+        return (await self.read_many([book])).get(BookId(book)) or BookRecord(BookId(book))
 
-    async def all(self) -> list[BookRecord]:
-        """Every record, sorted by book; none if nothing was ever written."""
-        records: list[BookRecord] = []
+    async def read_many(self, books: Sequence[BookId]) -> dict[BookId, BookRecord]:
+        """The records that these books have."""
+        records: dict[BookId, BookRecord] = {}
         if not await self._exists():
             return records
-        offset = None
-        while True:
+        for start in range(0, len(books), PAGE):
+            ids = [_point_id(BOOK, book) for book in books[start : start + PAGE]]
             with server_errors(self.address):
-                page, offset = await self._client.scroll(
-                    self.collection,
-                    scroll_filter=models.Filter(must=[match_any("kind", [BOOK])]),
-                    limit=PAGE,
-                    offset=offset,
-                    with_payload=True,
-                )
-            records += [_record(one.payload) for one in page if _is_record(one.payload)]
-            if offset is None:
-                return sorted(records, key=lambda record: record.book)
+                found = await self._client.retrieve(self.collection, ids, with_payload=True)
+            records.update((one.book, one) for one in map(_record_of, found))
+        return records
+
+    async def count(self) -> int:
+        """How many records there are, those that no book id names included."""
+        if not await self._exists():
+            return 0
+        with server_errors(self.address):
+            found = await self._client.count(
+                self.collection, models.Filter(must=[match_any("kind", [BOOK])]), exact=True
+            )
+        return found.count
+
+    async def revisions(self, since: int = 0) -> dict[str, str]:
+        """The revision of each record that was changed since then (`BookRecord.changed`)."""
+        revisions: dict[str, str] = {}
+        if not await self._exists():
+            return revisions
+        must: list[models.Condition] = [match_any("kind", [BOOK])]
+        if since:
+            must.append(models.FieldCondition(key="changed", range=models.Range(gte=since)))
+        condition, fields = models.Filter(must=must), ["book", "revision"]
+        with server_errors(self.address):
+            async for one in scroll(self._client, self.collection, condition, fields):
+                payload = one.payload or {}
+                revisions[str(payload.get("book"))] = str(payload.get("revision"))
+        return revisions
 
     async def replace(self, old: BookRecord, new: BookRecord) -> BookRecord | None:
         """Write `new` in the place of `old`; None if another process wrote the record meanwhile."""
-        new = replace(new, revision=secrets.token_hex(8))
+        now = int(1_000 * time.time())
+        new = replace(new, revision=secrets.token_hex(8), changed=now)
         point = models.PointStruct(
             id=_point_id(BOOK, new.book), vector={}, payload=_record_payload(new)
         )
@@ -129,10 +149,10 @@ class Records:
             await self._client.upsert(self.collection, points=[point], wait=True)
 
     async def read_frequencies(self, keys: Sequence[str]) -> dict[str, Frequencies]:
-        """Document frequencies by generation. IndexUnreadable if one is missing or damaged."""
+        """Document frequencies by generation, where there are any. IndexUnreadable if damaged."""
         found: dict[str, Frequencies] = {}
-        for start in range(0, len(keys), PAGE):
-            asked = keys[start : start + PAGE]
+        for start in range(0, len(keys), _FREQUENCIES_PAGE):
+            asked = keys[start : start + _FREQUENCIES_PAGE]
             with server_errors(self.address):
                 records = await self._client.retrieve(
                     self.collection,
@@ -175,6 +195,7 @@ def _record_payload(record: BookRecord) -> dict[str, object]:
         "kind": BOOK,
         "book": record.book,
         "revision": record.revision,
+        "changed": record.changed,
         "current": _generation_payload(record.current),
         "previous": _generation_payload(record.previous),
         "lease": record.lease.to_json() if record.lease else None,
@@ -192,18 +213,15 @@ def _generation_payload(one: GenerationRecord | None) -> dict[str, object] | Non
     }
 
 
-def _is_record(payload: dict[str, object] | None) -> bool:
-    return is_book_id(str((payload or {}).get("book")))
-
-
-def _record(payload: dict[str, object] | None) -> BookRecord:
-    data = payload or {}
+def _record_of(point: models.Record) -> BookRecord:
+    data = point.payload or {}
     return BookRecord(
         BookId(str(data.get("book"))),
         str(data.get("revision")),
         _generation(data.get("current")),
         _generation(data.get("previous")),
         lease_from_json(data.get("lease")),
+        changed if isinstance(changed := data.get("changed"), int) else 0,
     )
 
 

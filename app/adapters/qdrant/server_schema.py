@@ -60,9 +60,10 @@ class Schema:
 
     async def create(self, dimension: int) -> None:
         """Create what is missing of both collections and their indexes. StorageError."""
-        keyword = models.PayloadSchemaType.KEYWORD
         names = ("kind", "book", "revision", GENERATION_FIELD)
-        await self._create(self.books, None, dict.fromkeys(names, keyword))
+        records = dict.fromkeys(names, models.PayloadSchemaType.KEYWORD)
+        records["changed"] = models.PayloadSchemaType.INTEGER
+        await self._create(self.books, None, records)
         await self._create(self.points(dimension), dimension, _points_indexes())
 
     async def _create(
