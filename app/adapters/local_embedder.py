@@ -12,6 +12,7 @@ import hashlib
 import importlib.util
 from array import array
 from collections.abc import AsyncGenerator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,8 @@ _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 # an index that was made with these must not be searched with those.
 _SHA256 = "4d243a4b2daee65802d68699e288b9347fd45097303dc232205a660a82b5171e"
 _BATCH = 2_048
+_QUESTIONS = 256
+"""Vectors that are cached: an answer compares its question with several lists of texts."""
 
 
 class LocalEmbedder:
@@ -47,6 +50,7 @@ class LocalEmbedder:
         """`token_vectors` has the shape (vocabulary size, 256)."""
         self._token_vectors = token_vectors
         self._tokenizer = tokenizer
+        self._question = lru_cache(_QUESTIONS)(self._embed_question)
 
     @classmethod
     def load(cls) -> LocalEmbedder:
@@ -75,6 +79,9 @@ class LocalEmbedder:
 
     async def embed_query(self, text: str) -> Vector:
         # Not in a thread: a question is embedded sooner than a thread would begin.
+        return self._question(text)
+
+    def _embed_question(self, text: str) -> Vector:
         return self._vector(self._tokens([text])[0])
 
     def _embed(self, texts: Sequence[str]) -> list[Vector]:

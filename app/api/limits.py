@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from types import MappingProxyType
 
@@ -39,6 +40,7 @@ def site(address: str) -> str:
     return _key(address, SITE_BITS)
 
 
+@lru_cache(maxsize=4_096)
 def _key(address: str, bits: int) -> str:
     parsed = _parsed(address)
     if isinstance(parsed, IPv6Address):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from threading import Lock
 
 from cachetools import LRUCache
 
@@ -37,8 +35,6 @@ class FeatureReranker:
     _known: LRUCache[tuple[str, str, str], ChunkTerms] = field(
         default_factory=lambda: LRUCache(_CACHED_CHUNKS), init=False, compare=False, repr=False
     )
-    _lock: Lock = field(default_factory=Lock, init=False, compare=False, repr=False)
-    """Threads of several searches share the cache."""
 
     async def order(
         self, query: SearchQuery, hits: Sequence[Hit], standalone: str
@@ -52,7 +48,7 @@ class FeatureReranker:
             return ()
         asked = await self._asked(query, {hit.chunk.language for hit in near})
         similar = await self._similar(standalone, near)
-        rescored = await asyncio.to_thread(self._rescore, near, asked, query.page_url, similar)
+        rescored = self._rescore(near, asked, query.page_url, similar)
         lowest = rescored[-1].score
         return (*rescored, *(replace(hit, score=min(hit.score, lowest)) for hit in far))
 
@@ -81,12 +77,9 @@ class FeatureReranker:
     def terms_of(self, chunk: Chunk) -> ChunkTerms:
         """The terms of a chunk, cached."""
         key = (chunk.book, chunk.book_version, chunk.chunk_id)
-        with self._lock:
-            found = self._known.get(key)
+        found = self._known.get(key)
         if found is None:
-            found = chunk_terms(chunk, self.bounds.ordered_terms)
-            with self._lock:
-                self._known[key] = found
+            found = self._known[key] = chunk_terms(chunk, self.bounds.ordered_terms)
         return found
 
     async def _asked(self, query: SearchQuery, languages: set[str]) -> Mapping[str, QuestionTerms]:

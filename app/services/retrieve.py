@@ -289,5 +289,7 @@ class Retrieve:
 
 
 def _best(lists: Sequence[Sequence[ScoredId]], limit: int) -> tuple[ScoredId, ...]:
+    if len(lists) == 1:
+        return tuple(lists[0])
     merged = (one for found in lists for one in found)
     return tuple(sorted(merged, key=lambda one: (-one.score, one.book, one.chunk_id))[:limit])

@@ -17,6 +17,7 @@ from app.adapters.qdrant.edge_shard import (
     SEGMENT,
     best_scores,
     document_frequencies,
+    id_text,
     matching,
     next_chapter,
     paragraph_ids,
@@ -93,6 +94,9 @@ class EdgeIndex:
 
         So a question that searched before a switch still gets its chunks after it.
         """
+        cached = self._books.cached(book, chunk_ids)
+        if cached is not None:
+            return cached
         return await asyncio.to_thread(self._fetch, book, chunk_ids)
 
     async def matching(self, filter: SearchFilter) -> list[Chunk]:
@@ -215,7 +219,7 @@ class EdgeIndex:
                 check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
             weighted = sparse and pooled.weighted(manifest.book, sparse)
             return [
-                [ScoredId(manifest.book, str(point.id), point.score) for point in points]
+                [ScoredId(manifest.book, id_text(point.id), point.score) for point in points]
                 for points in search_shard(shard, dense, weighted, limit, filter)
             ]
 

@@ -117,6 +117,13 @@ class OpenBooks:
         finally:
             self._opening.release()
 
+    def cached(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk] | None:
+        """These chunks of a book that needs no check now, if all are in memory; nothing is read."""
+        known = self._books.get(book)
+        if known is None or self._clock() - known.checked >= _RECHECK_SECONDS:
+            return None
+        return known.generation.cached(chunk_ids)
+
     def manifest(self, folder: BookFolder) -> BookManifest:
         """Manifest of the generation that answers; it does not open a book."""
         if folder.book in self._books:

@@ -57,10 +57,18 @@ class Generation:
         """Whether a file is truncated. A removed file is no fault: it stays mapped."""
         return any(path.exists() for path in self.wrong_sizes())
 
+    def cached(self, chunk_ids: Sequence[str]) -> list[Chunk] | None:
+        """These chunks, in order, if all of them are in memory."""
+        found = self._cached(chunk_ids)
+        return [found[name] for name in chunk_ids] if len(found) == len(set(chunk_ids)) else None
+
+    def _cached(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
+        with self._lock:
+            return {name: chunk for name in chunk_ids if (chunk := self._known.get(name))}
+
     def retrieve(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
         """Those of the chunks that are in this generation, by id, cached."""
-        with self._lock:
-            found = {name: chunk for name in chunk_ids if (chunk := self._known.get(name))}
+        found = self._cached(chunk_ids)
         missing = [name for name in chunk_ids if name not in found]
         if missing:
             fresh = retrieve(self.shard, missing)

@@ -6,6 +6,7 @@ import os
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
@@ -38,6 +39,9 @@ is sealed is in files, which are mapped when they are read."""
 
 PAGE = 1_000
 """Points in one call to the engine."""
+
+id_text = lru_cache(maxsize=20_000)(str)
+"""The id of a point as text: making it costs as much as the engine's search, 1.7 us for each."""
 
 
 @contextmanager

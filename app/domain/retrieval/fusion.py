@@ -7,12 +7,12 @@ deterministic. If one list is empty, the other one has all the weight.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from math import fsum, sqrt
 from typing import TypeAlias
 
 from app.domain.book_id import BookId
+from app.domain.fast_dataclass import fast_dataclass
 from app.domain.retrieval.query import Candidates, ScoredId
 
 _Key: TypeAlias = tuple[BookId, str]
@@ -32,7 +32,7 @@ class Fusion(StrEnum):
     """Each list mapped from [mean - 3 sd, mean + 3 sd] to [0, 1], as in Qdrant; then weighted."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Fused:
     """A candidate with its fused score and its raw score in each list, None if absent."""
 
@@ -48,20 +48,14 @@ def fuse(
 ) -> list[Fused]:
     """Return the union of both lists by descending fused score; `dense_weight` is 0 to 1."""
     dense_share = _share(candidates, dense_weight)
-    dense = _DENSE[method](candidates.dense)
-    sparse = _SPARSE[method](candidates.sparse)
-    raw_dense = {_key(found): found.score for found in candidates.dense}
-    raw_sparse = {_key(found): found.score for found in candidates.sparse}
-    fused = [
-        Fused(
-            book=key[0],
-            chunk_id=key[1],
-            score=dense_share * dense.get(key, 0.0) + (1 - dense_share) * sparse.get(key, 0.0),
-            dense=raw_dense.get(key),
-            sparse=raw_sparse.get(key),
-        )
-        for key in raw_dense | raw_sparse
-    ]
+    dense = _normalised(candidates.dense, _DENSE[method])
+    sparse = _normalised(candidates.sparse, _SPARSE[method])
+    fused = []
+    for key in dense | sparse:
+        by_dense, raw_dense = dense.get(key, _ABSENT)
+        by_sparse, raw_sparse = sparse.get(key, _ABSENT)
+        score = dense_share * by_dense + (1 - dense_share) * by_sparse
+        fused.append(Fused(*key, score, raw_dense, raw_sparse))
     return sorted(fused, key=lambda found: (-found.score, found.book, found.chunk_id))
 
 
@@ -71,38 +65,48 @@ def _share(candidates: Candidates, dense_weight: float) -> float:
     return dense_weight if candidates.sparse else 1.0
 
 
-def _key(found: ScoredId) -> _Key:
-    return (found.book, found.chunk_id)
+_Normalise: TypeAlias = Callable[[Sequence[float]], Sequence[float]]
+"""Scores of a list, descending, to scores from 0 to 1."""
+_ABSENT = (0.0, None)
 
 
-def _minmax(found: Sequence[ScoredId]) -> Mapping[_Key, float]:
-    low = min((one.score for one in found), default=0.0)
-    width = max((one.score for one in found), default=0.0) - low
-    return {_key(one): (one.score - low) / width if width else 1.0 for one in found}
+def _normalised(
+    found: Sequence[ScoredId], normalise: _Normalise
+) -> dict[_Key, tuple[float, float | None]]:
+    """Return the normalised and the raw score of each chunk."""
+    raw = [one.score for one in found]
+    return {
+        (one.book, one.chunk_id): scores
+        for one, scores in zip(found, zip(normalise(raw), raw, strict=True), strict=True)
+    }
 
 
-def _by_maximum(found: Sequence[ScoredId]) -> Mapping[_Key, float]:
-    top = max((one.score for one in found), default=0.0)
-    return {_key(one): max(0.0, one.score / top) if top > 0 else 0.0 for one in found}
+def _minmax(scores: Sequence[float]) -> Sequence[float]:
+    low = min(scores, default=0.0)
+    width = max(scores, default=0.0) - low
+    return [(score - low) / width if width else 1.0 for score in scores]
 
 
-def _reciprocal_rank(found: Sequence[ScoredId]) -> Mapping[_Key, float]:
-    return {_key(one): (RRF_K + 1) / (RRF_K + rank) for rank, one in enumerate(found, 1)}
+def _by_maximum(scores: Sequence[float]) -> Sequence[float]:
+    top = max(scores, default=0.0)
+    return [max(0.0, score / top) if top > 0 else 0.0 for score in scores]
 
 
-def _three_sigma(found: Sequence[ScoredId]) -> Mapping[_Key, float]:
-    if len(found) < 2:
-        return {_key(one): 0.5 for one in found}
-    scores = [one.score for one in found]
+def _reciprocal_rank(scores: Sequence[float]) -> Sequence[float]:
+    return [(RRF_K + 1) / (RRF_K + rank) for rank in range(1, len(scores) + 1)]
+
+
+def _three_sigma(scores: Sequence[float]) -> Sequence[float]:
+    if len(scores) < 2:
+        return [0.5] * len(scores)
     mean = fsum(scores) / len(scores)
     deviation = sqrt(fsum((score - mean) ** 2 for score in scores) / (len(scores) - 1))
     if not deviation:
-        return {_key(one): 0.5 for one in found}
+        return [0.5] * len(scores)
     low, width = mean - 3 * deviation, 6 * deviation
-    return {_key(one): min(1.0, max(0.0, (one.score - low) / width)) for one in found}
+    return [min(1.0, max(0.0, (score - low) / width)) for score in scores]
 
 
-_Normalise: TypeAlias = Callable[[Sequence[ScoredId]], Mapping[_Key, float]]
 _DENSE: Mapping[Fusion, _Normalise] = {
     Fusion.WEIGHTED: _minmax,
     Fusion.RRF: _reciprocal_rank,

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
+from app.domain.fast_dataclass import fast_dataclass
 
 Vector: TypeAlias = "array[float]"
 """A dense vector: float32 values, typecode "f"."""
@@ -49,7 +50,7 @@ class SearchFilter:
     """Only documents up to this position in the reading order."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ScoredId:
     book: BookId
     chunk_id: str
@@ -66,7 +67,7 @@ class Candidates:
     """BM25 score, 0 upwards."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Hit:
     """A retrieved chunk. `score` is the fused or reranked score, 0 to 1."""
 

@@ -8,8 +8,7 @@ fixed weights, fitted on the development sets by `scripts/bench/ablation.py`; th
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import accumulate, pairwise
@@ -84,31 +83,34 @@ class QuestionTerms:
         weights = weights or {}
         self._weights = {term: weights.get(term, 1.0) for term in terms}
         self._distinct = frozenset(terms)
+        self.held: Callable[[Iterable[int]], frozenset[int]] = self._distinct.intersection
+        """Return those of the question's terms that are among the given ones."""
         self._total = sum(self._weights.values()) or 1.0
         self._pairs = {(a, b): self._weights[a] + self._weights[b] for a, b in pairwise(terms)}
+        self._in_a_pair = min((len({*pair}) for pair in self._pairs), default=2)
         self._all_pairs = sum(self._pairs.values()) or 1.0
         self.definition_targets = definition_targets(terms, frame_words)
         self.describes = len(self._distinct) >= _MIN_DESCRIPTION_TERMS
 
     def opens(self, terms: tuple[int, ...]) -> bool:
         """Whether a sentence of these terms begins with a definition target."""
-        return any(terms[: len(target)] == target for target in self.definition_targets)
+        return bool(self.definition_targets) and any(
+            terms[: len(target)] == target for target in self.definition_targets
+        )
 
     def share(self, terms: Iterable[int]) -> float:
         """Return the share of the question's term weight in `terms`, 0 to 1."""
         return self.weight_share(self.held(terms))
 
-    def held(self, terms: Iterable[int]) -> frozenset[int]:
-        """Return the question's terms that are in `terms`."""
-        return self._distinct.intersection(terms)
-
     def weight_share(self, held: Iterable[int]) -> float:
         """Return the share of these terms of the question in its term weight, 0 to 1."""
         return sum([self._weights[term] for term in held]) / self._total if held else 0.0
 
-    def pairs(self, terms: Sequence[int]) -> set[tuple[int, int]]:
-        """Return the question's adjacent pairs that are adjacent in `terms`."""
-        return self._pairs.keys() & set(pairwise(terms))
+    def pairs(self, terms: Sequence[int], held: Set[int]) -> Collection[tuple[int, int]]:
+        """Return the question's adjacent pairs that are adjacent in `terms`; `held` are those of
+        the question in it.
+        """
+        return self._pairs.keys() & set(pairwise(terms)) if len(held) >= self._in_a_pair else ()
 
     def pair_share(self, pairs: Iterable[tuple[int, int]]) -> float:
         return sum(self._pairs[pair] for pair in pairs) / self._all_pairs
@@ -139,7 +141,8 @@ def rescore(
     here = _address(page_url)
     for position, hit in enumerate(hits):
         scores[position] += weights.page * pages[_page(hit)] / best
-        scores[position] += weights.here * (_address(hit.chunk.deep_link_url) == here != "")
+        if here:
+            scores[position] += weights.here * (_address(hit.chunk.deep_link_url) == here)
     total = weights.total
     return [
         _scored(hits[position], max(0.0, score) / total)
@@ -155,18 +158,19 @@ def _feature_score(chunk: ChunkTerms, question: QuestionTerms, weights: Rescorin
     sentence = window = definition = 0.0
     opening = False
     pairs: set[tuple[int, int]] = set()
-    recent: deque[frozenset[int]] = deque(maxlen=_WINDOW)
-    for one in chunk.sentences:
-        held = question.held(one.terms)
-        recent.append(held)
-        if not held:
+    held_in = question.held
+    held = [held_in(one.terms) for one in chunk.sentences]
+    for at, own in enumerate(held):
+        if not own:  # four of five sentences
             continue
-        share = question.weight_share(held)
+        one = chunk.sentences[at]
+        share = question.weight_share(own)
         sentence = max(sentence, share)
-        window = max(window, question.weight_share(held.union(*recent)))
+        before = held[max(0, at + 1 - _WINDOW) : at]
+        window = max(window, question.weight_share(own.union(*before)) if any(before) else share)
         if one.defines and question.describes:
             definition = max(definition, share)
-        pairs |= question.pairs(one.terms)
+        pairs.update(question.pairs(one.terms, own))
         opening = opening or question.opens(one.terms)
     return (
         weights.sentence * sentence
