@@ -12,7 +12,7 @@ from app.adapters.sentences import split_sentences
 from app.domain.answer import AnswerMode, Usage
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import ExtractiveAnswer, choose, quotable
-from app.domain.answering.question_analysis import QuestionAnalysis
+from app.domain.answering.question_analysis import QuestionAnalysis, analyse
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
@@ -275,8 +275,9 @@ def extracted(
 ) -> ExtractiveAnswer:
     """The extractive answer with equal term weights; `similarities` of each unit, else 0."""
     context = context_of(*in_order(*passages))
-    weights = dict.fromkeys(terms(question), 1.0)
-    given = ExtractionInput(question, context, weights, terms, split_sentences)
+    bounds = dict.fromkeys(terms(question), 1.0)
+    analysis = analyse(question, question, "en", terms, bounds)
+    given = ExtractionInput(analysis, context, split_sentences)
     found = quotable(given)
     chosen = choose(given, found)
     known = similarities or [0.0] * len(found)

@@ -221,9 +221,14 @@ errors."""
 
 def guess_language(text: str, default: str = "en") -> str:
     """The language with the most common words in `text`; `default` if no other has more."""
-    found = list(words(text))
-    best = max(COMMON_WORDS, key=lambda code: _count(found, code))
-    return best if _count(found, best) > _count(found, default) else default
+    return language_of_words(tuple(words(text)), default)
+
+
+def language_of_words(found: Sequence[str], default: str) -> str:
+    """As `guess_language`, from the text's words."""
+    counts = {code: _count(found, code) for code in COMMON_WORDS}
+    best = max(counts, key=lambda code: counts[code])
+    return best if counts[best] > counts.get(default, 0) else default
 
 
 def clearly_another_language(text: str, language: str) -> bool:

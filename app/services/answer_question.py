@@ -28,6 +28,7 @@ from app.domain.answering.request import AskRequest, Scope, recent
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Verifier, by_paragraph
 from app.domain.errors import ProviderUnavailable, QuestionError
+from app.domain.terms import words
 from app.services.chapter_requests import Clarification, ConsultChapters
 from app.services.consultation import Consultation, ConsultBook
 from app.services.follow_ups import SuggestFollowUps
@@ -236,21 +237,13 @@ class AnswerQuestion:
     def _writing(
         self, read: Consultation, generator: Generator, degraded: tuple[str, ...]
     ) -> WrittenAnswer:
-        builder = CitedAnswerBuilder(self._verifier(read, read.generation.question))
+        builder = CitedAnswerBuilder(self._verifier(read))
         return WrittenAnswer(read, builder, generator.mode, degraded)
 
     def _to_read_first(self, read: Consultation) -> Iterator[AnswerEvent]:
         """Answer an exercise with the paragraphs to read before it, and nothing else."""
-        analysis = read.analysis
-        text = read_first(analysis.asked_in)
-        given = ExtractionInput(
-            analysis.question,
-            read.context,
-            analysis.weights,
-            analysis.terms,
-            self.split_sentences,
-            analysis.language,
-        )
+        text = read_first(read.analysis.asked_in)
+        given = ExtractionInput(read.analysis, read.context, self.split_sentences)
         first = tuple(map(source_of, paragraphs_to_read(given)[:READ_FIRST]))
         yield Started(AnswerMode.EXTRACTIVE, first)
         yield TextDelta(text)
@@ -278,13 +271,15 @@ class AnswerQuestion:
                 questions = await self.suggest.after(read.analysis, near, read.scope)
         return Finished(replace(event.answer, follow_ups=questions))
 
-    def _verifier(self, read: Consultation, question: str) -> Verifier:
+    def _verifier(self, read: Consultation) -> Verifier:
         analysis, language = read.analysis, read.analysis.language
+        selection = read.request.selection
+        selected = words(selection.text) if selection else ()
         return Verifier(
             by_paragraph(read.context),
             analysis.terms,
             self.split_sentences,
-            question,
+            analysis.words.union(selected),
             language,
             translated=analysis.asked_in != language,
         )

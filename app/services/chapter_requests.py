@@ -237,7 +237,7 @@ class ConsultChapters:
     ) -> Consultation:
         language = chunks[0].language
         terms = partial(self.consult.bounds.terms, language=language)
-        analysis = analyse(request.question, request.question, language, terms, {}, patterns=False)
+        analysis = analyse(request.question, request.question, language, terms, {})
         shown = {one.passage.paragraph_id for one in context}
         hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
         return Consultation(

@@ -92,7 +92,7 @@ class Consultation:
             analysis = replace(analysis, standalone=request.question)
         known = selection.text if selection and request.scope is not Scope.SELECTION else ""
         return GenerationRequest(
-            request.question_with_selection,
+            selection.question_text(request.question) if selection else request.question,
             request.history,
             self.context,
             analysis,
@@ -188,7 +188,8 @@ class ConsultBook:
         found = await self.retrieve.search(query)
         with stage("analysis"):
             analysis = await self._analyse(request, found, scope)
-        pool = found.hits if analysis.definition else found.hits[: max(request.k, SCORED_HITS)]
+        deep = analysis.definition and not self.refusal.model
+        pool = found.hits if deep else found.hits[: max(request.k, SCORED_HITS)]
         read = Consultation(request, scope, found, pool, analysis)
         if not pool:
             return read
@@ -210,8 +211,7 @@ class ConsultBook:
         terms = cache(partial(self.bounds.terms, language=language))
         asked = terms(found.question) if found.hits else ()
         bounds = await self.bounds.of(asked, scope.books) if asked else {}
-        patterns = not self.refusal.model
-        return analyse(request.question, found.question, language, terms, bounds, patterns=patterns)
+        return analyse(request.question, found.question, language, terms, bounds)
 
     async def _spelled_out(self, read: Consultation) -> Consultation:
         """Return `read` with the score of the question with abbreviations written out, if that is
@@ -250,16 +250,18 @@ class ConsultBook:
         """Rank the hits for the answer and assemble their paragraphs."""
         request, analysis = read.request, read.analysis
         ranked: Sequence[Hit] = page_preferred(read.hits, page) if page else read.hits
-        ranked = definitions_first(
-            ranked,
-            analysis.definition,
-            analysis.terms,
-            self.scorer.chunk_terms,
-            analysis.definition_name,
-        )
+        compared: list[Hit] = []
+        if not self.refusal.model:
+            ranked = definitions_first(
+                ranked,
+                analysis.definition,
+                analysis.terms,
+                self.scorer.chunk_terms,
+                analysis.definition_name,
+            )
+            compared = await self._compared_definitions(read)
         if read.exercise:
             ranked = explaining(ranked)
-        compared = await self._compared_definitions(read)
         hits = await self._with_selection(read, in_front(compared, ranked[: request.k]))
         solution: list[Chunk] = []
         if read.exercise and request.solutions is Solutions.SHOW:

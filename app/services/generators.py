@@ -159,15 +159,7 @@ class ExtractiveGenerator:
     async def _extracted(self, request: GenerationRequest) -> ExtractiveAnswer:
         if request.prepared:
             return request.prepared
-        analysis = request.analysis
-        given = ExtractionInput(
-            analysis.question,
-            request.context,
-            analysis.weights,
-            analysis.terms,
-            self.split_sentences,
-            analysis.language,
-        )
+        given = ExtractionInput(request.analysis, request.context, self.split_sentences)
         units = quotable(given, read=request.selected)
         paragraphs = [one.passage.text for one in request.context]
         chosen = choose(given, units, await self._similarities(request, paragraphs))

@@ -120,14 +120,7 @@ async def _asked(app: Application, request: AskRequest, record: Record, folder: 
     read = await consult.read(request)
     analysis = read.analysis
     terms = cache(analysis.terms)
-    given = ExtractionInput(
-        analysis.question,
-        read.context,
-        analysis.weights,
-        terms,
-        split_sentences,
-        analysis.language,
-    )
+    given = ExtractionInput(replace(analysis, terms=terms), read.context, split_sentences)
     found = quotable(given)
     texts = [*(unit.text for unit in found), *(one.passage.text for one in read.context)]
     similarities = await consult.scorer.vectors.similarities(
@@ -177,7 +170,7 @@ def _answer(asked: Asked, rules: Set[Rule]) -> ExtractiveAnswer:
 
 def _windows(asked: Asked) -> Shown:
     """The three runs of blocks of one section, up to 100 words each, with most of the question."""
-    context, weights = asked.given.context, asked.given.weights
+    context, weights = asked.given.context, asked.given.analysis.weights
     total = sum(weights.values()) or 1.0
     found: list[tuple[float, int, set[int], str]] = []
     for first in range(len(context)):
@@ -185,7 +178,7 @@ def _windows(asked: Asked) -> Shown:
         while _fits(context, first, last + 1):
             last += 1
         text = "\n\n".join(one.passage.text for one in context[first : last + 1])
-        held = asked.given.terms(text)
+        held = asked.given.analysis.terms(text)
         share = sum(weight for term, weight in weights.items() if term in held) / total
         found.append((-share - context[first].score, first, {*range(first, last + 1)}, text))
     shown: list[str] = []

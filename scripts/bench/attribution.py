@@ -82,7 +82,9 @@ def claims(
     tuned_on: bool,
 ) -> Iterator[Claim]:
     paragraphs = by_paragraph(context)
-    attributor = Attributor(Verifier(paragraphs, terms, split_sentences, question))
+    attributor = Attributor(
+        Verifier(paragraphs, terms, split_sentences, frozenset(words(question)))
+    )
     texts = {key: " ".join(one.passage.text for one in each) for key, each in paragraphs.items()}
     for sentence in sentences:
         if len(terms(sentence)) >= attribution.MIN_TERMS:

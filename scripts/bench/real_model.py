@@ -80,7 +80,7 @@ class Overheard:
             return []
         analysis = request.analysis
         verifier = Verifier(
-            by_paragraph(request.context), analysis.terms, split_sentences, request.question
+            by_paragraph(request.context), analysis.terms, split_sentences, analysis.words
         )
         attributor = Attributor(verifier)
         lines = [line for line in self.text.split("\n") if line.strip()]

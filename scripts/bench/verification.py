@@ -25,7 +25,7 @@ from app.domain.answering import verification
 from app.domain.answering.verification import MIN_COVERAGE, Verifier, by_paragraph
 from app.domain.book_id import BookId
 from app.domain.retrieval.query import ContextPassage, SearchFilter, SearchQuery
-from app.domain.terms import Terms
+from app.domain.terms import Terms, words
 
 SET = "clapnq-dev"
 OTHERS = 6
@@ -54,7 +54,7 @@ def is_gold(question: Known, one: ContextPassage) -> bool:
 
 def passed(question: Known, context: Sequence[ContextPassage], claim: str, terms: Terms) -> bool:
     paragraphs = by_paragraph(context)
-    verifier = Verifier(paragraphs, terms, split_sentences, question.question)
+    verifier = Verifier(paragraphs, terms, split_sentences, frozenset(words(question.question)))
     return any(verifier.verify(claim, paragraph_id) for paragraph_id in paragraphs)
 
 

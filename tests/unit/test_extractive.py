@@ -19,7 +19,7 @@ from app.domain.answering.definitions import (
 )
 from app.domain.answering.extractive import ExtractiveAnswer
 from app.domain.answering.passage_text import quoted_text
-from app.domain.answering.question_analysis import Asked
+from app.domain.answering.question_analysis import analyse
 from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import (
     MAX_UNIT_WORDS,
@@ -63,9 +63,9 @@ TABLE = passage("Method | Speed\nBM25 | fast\nDense | slow", "p-table", BlockKin
 def best(question: str, *passages: Passage) -> str:
     """Return the sentence that answers best, of passages that are found alike."""
     context = [replace(one, score=1.0) for one in context_of(*in_order(*passages))]
-    asked = Asked.of(question, dict.fromkeys(terms(question), 1.0), terms)
+    analysis = analyse(question, question, "en", terms, dict.fromkeys(terms(question), 1.0))
     found = list(units(context, split_sentences, "en"))
-    scores = Relevance(asked, context, terms).scores(found)[0]
+    scores = Relevance(analysis, context).scores(found)[0]
     return found[scores.index(max(scores))].text
 
 

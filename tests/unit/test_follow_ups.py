@@ -23,7 +23,7 @@ LIGHT = passage(
     terms=("Photosynthesis", "Chlorophyll"),
     heading_path=("Plants", "2.1 Energy from light"),
 )
-RAIN = analyse("What is rain?", "What is rain?", "en", terms, {}, patterns=True)
+RAIN = analyse("What is rain?", "What is rain?", "en", terms, {})
 
 
 def suggested(question: str, *passages: Passage, language: str = "en") -> list[str]:

@@ -9,7 +9,7 @@ from app.domain.answering.cited_answer import CitedAnswerBuilder, coverage
 from app.domain.answering.verification import CitationList, Verifier, by_paragraph
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
-from app.domain.terms import names, numbers
+from app.domain.terms import names, numbers, words
 from tests.answer_fakes import context_of, in_order, passage, terms
 
 EYES = passage(
@@ -23,7 +23,13 @@ MOUSE = passage("The mouse hides in the barn by day.", "p-mouse")
 
 def verifier(*passages: Passage, question: str = "", translated: bool = False) -> Verifier:
     context = context_of(*in_order(*passages))
-    return Verifier(by_paragraph(context), terms, split_sentences, question, translated=translated)
+    return Verifier(
+        by_paragraph(context),
+        terms,
+        split_sentences,
+        frozenset(words(question)),
+        translated=translated,
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from app.domain.answering.announcements import Announcements
 from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
 from app.domain.answering.passage_text import passage_of, quoted_text
 from app.domain.answering.passages import ChosenPassage, PassageSelector
-from app.domain.answering.question_analysis import Asked
 from app.domain.answering.relevance import Relevance
 from app.domain.answering.select_comparison import contrasted, select_comparison, table_of_both
 from app.domain.answering.units import BLOCKS, WHOLE, Unit, units
@@ -49,7 +48,7 @@ def quotable(given: ExtractionInput, read: str = "") -> list[Unit]:
     What stands in `read`, the text that the reader asks about, is left out unless there is nothing
     else.
     """
-    found = list(units(given.context, given.split_sentences, given.language))
+    found = list(units(given.context, given.split_sentences, given.analysis.language))
     if read:
         return [unit for unit in found if _same(unit.text) not in _same(read)] or found
     return found
@@ -107,8 +106,7 @@ def choose(
     the context, -1 to 1, or () if they are not known.
     """
     context = given.context
-    asked = Asked.of(given.question, given.weights, given.terms)
-    relevance = Relevance(asked, context, given.terms, rules)
+    relevance = Relevance(given.analysis, context, rules)
     announced = Announcements(found, context).targets()
     if Rule.ANNOUNCEMENT not in rules:
         announced = [[]] * len(found)
@@ -130,9 +128,9 @@ def choose(
 
 def paragraphs_to_read(given: ExtractionInput) -> list[ContextPassage]:
     """The paragraphs with the units that answer best, best first; no exercise nor solution."""
-    context, terms = given.context, given.terms
-    relevance = Relevance(Asked.of(given.question, given.weights, terms), context, terms)
-    found = list(units(context, given.split_sentences, given.language))
+    context = given.context
+    relevance = Relevance(given.analysis, context)
+    found = list(units(context, given.split_sentences, given.analysis.language))
     best = _best_by_paragraph(found, relevance.scores(found)[0])
     ranked = sorted(best, key=lambda at: (-best[at], at))
     return [context[at] for at in ranked if best[at] > 0]

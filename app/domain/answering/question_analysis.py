@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.domain.answering.comparison import Subject, compared
 from app.domain.answering.definitions import Name, defined_terms, name_asked
-from app.domain.languages import COMMON_WORDS, guess_language, without_words
+from app.domain.languages import COMMON_WORDS, language_of_words, without_words
 from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
 from app.domain.terms import Terms, words
 
@@ -24,7 +24,9 @@ class QuestionAnalysis:
     """Language of the book: an ISO 639-1 code."""
     terms: Terms
     weights: Mapping[int, float]
-    """Term to its weight: its rarity in the book."""
+    """Term to its share of the question, by its rarity in the book; the shares add up to 1."""
+    words: frozenset[str] = frozenset()
+    """The question's words as returned by `words`."""
     asked_in: str = ""
     """Language of the question: that of the book unless more of its words are of another one."""
     in_book_language: bool = True
@@ -48,35 +50,33 @@ def analyse(
     language: str,
     terms: Terms,
     upper_bounds: Mapping[int, float],
-    *,
-    patterns: bool,
 ) -> QuestionAnalysis:
-    """`upper_bounds` has the BM25 upper bound of each term of `standalone`.
-
-    `patterns`: recognise definitions and comparisons by their wording. A model needs no such hint.
-    """
+    """`upper_bounds` has the BM25 upper bound of each term of `standalone`."""
     own = terms(question)
-    asked_in = guess_language(question, language)
+    said = tuple(words(question))
+    asked_in = language_of_words(said, language)
     bare = bare_question(question, asked_in, language)
-    telling = terms(bare) or own
+    content = terms(bare) or own
     weights = {
         term: bound if term in own else EARLIER_TURN * bound
         for term, bound in upper_bounds.items()
-        if term in telling or term not in own
+        if term in content or term not in own
     }
+    total = sum(weights.values()) or 1.0
     return QuestionAnalysis(
         question=question,
         standalone=standalone,
         language=language,
         terms=terms,
-        weights=weights,
+        weights={term: weight / total for term, weight in weights.items()},
+        words=frozenset(said),
         asked_in=asked_in,
-        in_book_language=guess_language(question, "") == language,
+        in_book_language=language_of_words(said, "") == language,
         own_terms=own,
         readings=tuple(dict.fromkeys((question, standalone, bare))),
-        definition=defined_terms(question, terms) if patterns else frozenset(),
-        definition_name=name_asked(question) if patterns else (),
-        compared=compared(question, terms) if patterns else (),
+        definition=defined_terms(question, terms),
+        definition_name=name_asked(question),
+        compared=compared(question, terms),
     )
 
 
@@ -90,28 +90,3 @@ def bare_question(question: str, asked_in: str, language: str) -> str:
         return question
     common = COMMON_WORDS[asked_in].union(words(QUESTION_FRAME_WORDS.get(asked_in, "")))
     return without_words(question, common)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Features of the question that its passages are scored by."""
-
-    weights: Mapping[int, float]
-    """Term to its share of the question; the shares add up to 1."""
-    defined: frozenset[int]
-    """The terms of X in "what is X?", else empty."""
-    name: Name
-    """The words of X as they are written."""
-    compared: tuple[Subject, ...]
-    """The things that the question compares; empty if there are none."""
-
-    @classmethod
-    def of(cls, question: str, weights: Mapping[int, float], terms: Terms) -> Asked:
-        """`weights` has all terms of the question, in any unit."""
-        total = sum(weights.values()) or 1.0
-        return cls(
-            weights={term: weight / total for term, weight in weights.items()},
-            defined=defined_terms(question, terms),
-            name=name_asked(question),
-            compared=compared(question, terms),
-        )

@@ -34,11 +34,10 @@ from app.domain.answering.definitions import (
     term_match_score,
 )
 from app.domain.answering.extraction_input import ALL_RULES, Rule
-from app.domain.answering.question_analysis import Asked
+from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.units import Unit, begins_entry
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
-from app.domain.terms import Terms
 
 PARAGRAPH_COVERAGE = 1.2
 PARAGRAPH_DEFINITION = 1.7
@@ -60,15 +59,14 @@ NAMED_ABOVE = 0.5
 class Relevance:
     """Scores the units of one context for one question."""
 
-    asked: Asked
+    analysis: QuestionAnalysis
     context: Sequence[ContextPassage]
-    terms: Terms
     rules: Set[Rule] = ALL_RULES
 
     @property
     def similarity_weight(self) -> float:
         """What the cosine of a unit counts, less where the place of a term is known better."""
-        weight = SIMILARITY / 2 if self.asked.defined else SIMILARITY
+        weight = SIMILARITY / 2 if self.analysis.definition else SIMILARITY
         return weight * (Rule.SIMILARITY in self.rules)
 
     def scores(
@@ -80,13 +78,13 @@ class Relevance:
         each paragraph, -1 to 1, or () if they are not known.
         """
         best = max((one.score for one in self.context), default=0.0) or 1.0
-        headings = [self.terms(" ".join(one.passage.heading_path)) for one in self.context]
-        owns = [self.terms(unit.text) for unit in units]
+        headings = [self.analysis.terms(" ".join(one.passage.heading_path)) for one in self.context]
+        owns = [self.analysis.terms(unit.text) for unit in units]
         held: list[set[int]] = [set() for _ in self.context]
         for unit, own in zip(units, owns, strict=True):
             held[unit.passage].update(own)
         retrieval = Rule.RETRIEVAL in self.rules
-        defining = self.definitions(units, self.asked.defined, self.asked.name)
+        defining = self.definitions(units, self.analysis.definition, self.analysis.definition_name)
         if Rule.DEFINITION not in self.rules:
             defining = [0.0] * len(units)
         paragraphs = [
@@ -120,7 +118,7 @@ class Relevance:
 
     def _weight(self, terms: Set[int]) -> float:
         """The share of the question that these terms are."""
-        return sum(weight for term, weight in self.asked.weights.items() if term in terms)
+        return sum(weight for term, weight in self.analysis.weights.items() if term in terms)
 
     def _under_headings(
         self, units: Sequence[Unit], headings: Sequence[frozenset[int]]
@@ -135,10 +133,10 @@ class Relevance:
         ]
 
     def _score(self, own: frozenset[int], around: tuple[Set[int], ...], definition: float) -> float:
-        if not definition and own.isdisjoint(self.asked.weights):
+        if not definition and own.isdisjoint(self.analysis.weights):
             return 0.0
         covered = sum(
-            weight * _share(term, own, around) for term, weight in self.asked.weights.items()
+            weight * _share(term, own, around) for term, weight in self.analysis.weights.items()
         )
         return covered + DEFINITION * definition
 
@@ -148,7 +146,7 @@ class Relevance:
         Of entries of the glossary only those count that match the term's name best: hybrid and
         hybridization have one stem.
         """
-        found = [self._definition(unit, self.terms(unit.text), asked) for unit in units]
+        found = [self._definition(unit, self.analysis.terms(unit.text), asked) for unit in units]
         entries = {
             at: max((term_match_score(term, name) for term in self._marked(unit)), default=0)
             for at, unit in enumerate(units)
@@ -166,15 +164,16 @@ class Relevance:
         if not asked:
             return 0.0
         passage = self.context[unit.passage].passage
-        marked = defines(passage, asked, self.terms)
+        marked = defines(passage, asked, self.analysis.terms)
         if marked and begins_entry(unit, passage):
             return 1.2
-        says = subject_match(asked, unit.text, COPULA, self.terms)
+        says = subject_match(asked, unit.text, COPULA, self.analysis.terms)
         unnamed = unit.start == 0 and not asked <= own
         opens = unnamed and self._opens_section_of(unit.passage, asked)
         return max(
             NAMED if opens else 0.0,
-            (1.0 if marked else 0.75) * subject_match(asked, unit.text, DEFINING_VERB, self.terms),
+            (1.0 if marked else 0.75)
+            * subject_match(asked, unit.text, DEFINING_VERB, self.analysis.terms),
             (0.75 if marked else OPENING if says == 1.0 and unit.start == 0 else 0.2) * says,
             0.65 if marked and asked <= own else 0.0,
         )
@@ -184,7 +183,7 @@ class Relevance:
         one = self.context[at]
         path = one.passage.heading_path
         if one.passage.kind is not BlockKind.PARAGRAPH or not heading_is_term(
-            path, asked, self.terms
+            path, asked, self.analysis.terms
         ):
             return False
         told = (earlier for earlier in self.context[:at] if earlier.file == one.file)

@@ -145,10 +145,6 @@ class AskRequest:
     reader: str = field(default="", compare=False)
     """Pseudonym of the reader for the question log."""
 
-    @property
-    def question_with_selection(self) -> str:
-        return self.selection.question_text(self.question) if self.selection else self.question
-
 
 def recent(
     history: Sequence[Turn], token_budget: int, count_tokens: Callable[[str], int]

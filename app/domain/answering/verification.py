@@ -66,9 +66,10 @@ class Verifier:
     """Paragraph id to its pieces in the context, in reading order."""
     terms: Terms
     split_sentences: SplitSentences
-    question: str = ""
+    question_words: frozenset[str] = frozenset()
+    """Words as returned by `words`: a claim may use the question's names."""
     language: str = "en"
-    """The book's, as an ISO 639-1 code."""
+    """Language of the book: an ISO 639-1 code."""
     translated: bool = False
     """True when the answer is not in the book's language."""
     _contents: dict[str, _Content] = field(
@@ -112,7 +113,7 @@ class Verifier:
         if not said.numbers <= held.numbers:
             return False
         above = self._content(" ".join(headings))
-        if not names(claim) <= held.words | above.words | self._content(self.question).words:
+        if not names(claim) <= held.words | above.words | self.question_words:
             return False
         return self.translated or _coverage(said, held, above) > MIN_COVERAGE
 
