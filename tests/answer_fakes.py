@@ -12,7 +12,7 @@ from app.adapters.sentences import split_sentences
 from app.domain.answer import AnswerMode, Usage
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import ExtractiveAnswer, choose, quotable
-from app.domain.answering.question_analysis import QuestionAnalysis, analyse
+from app.domain.answering.question_analysis import QuestionAnalysis, QuestionFeatures, analyse
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
@@ -227,7 +227,9 @@ def generation_request(
     question: str, history: Sequence[Turn] = (), context: Sequence[ContextPassage] = ()
 ) -> GenerationRequest:
     """What a model is asked, where no rule reads the question."""
-    analysis = QuestionAnalysis(question, question, "en", lambda _: frozenset(), {})
+    analysis = QuestionAnalysis(
+        question, question, QuestionFeatures(lambda _: frozenset(), "en", {})
+    )
     return GenerationRequest(question, history, context, analysis)
 
 
@@ -277,7 +279,7 @@ def extracted(
     context = context_of(*in_order(*passages))
     bounds = dict.fromkeys(terms(question), 1.0)
     analysis = analyse(question, question, "en", terms, bounds)
-    given = ExtractionInput(analysis, context, split_sentences)
+    given = ExtractionInput(analysis.features, context, split_sentences)
     found = quotable(given)
     chosen = choose(given, found)
     known = similarities or [0.0] * len(found)

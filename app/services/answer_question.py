@@ -243,7 +243,7 @@ class AnswerQuestion:
     def _to_read_first(self, read: Consultation) -> Iterator[AnswerEvent]:
         """Answer an exercise with the paragraphs to read before it, and nothing else."""
         text = read_first(read.analysis.asked_in)
-        given = ExtractionInput(read.analysis, read.context, self.split_sentences)
+        given = ExtractionInput(read.analysis.features, read.context, self.split_sentences)
         first = tuple(map(source_of, paragraphs_to_read(given)[:READ_FIRST]))
         yield Started(AnswerMode.EXTRACTIVE, first)
         yield TextDelta(text)
@@ -272,12 +272,12 @@ class AnswerQuestion:
         return Finished(replace(event.answer, follow_ups=questions))
 
     def _verifier(self, read: Consultation) -> Verifier:
-        analysis, language = read.analysis, read.analysis.language
+        analysis, language = read.analysis, read.analysis.features.language
         selection = read.request.selection
         selected = words(selection.text) if selection else ()
         return Verifier(
             by_paragraph(read.context),
-            analysis.terms,
+            analysis.features.terms,
             self.split_sentences,
             analysis.words.union(selected),
             language,

@@ -148,7 +148,7 @@ class ConsultBook:
             return Confidence.ANSWERED
         analysis = read.analysis
         unrecognised = self.refusal.model and not analysis.in_book_language
-        other_language = unrecognised or analysis.asked_in != analysis.language
+        other_language = unrecognised or analysis.asked_in != analysis.features.language
         return self.refusal.confidence(read.score, other_language=other_language)
 
     def _raises(self, other: Consultation, read: Consultation) -> bool:
@@ -188,7 +188,7 @@ class ConsultBook:
         found = await self.retrieve.search(query)
         with stage("analysis"):
             analysis = await self._analyse(request, found, scope)
-        deep = analysis.definition and not self.refusal.model
+        deep = analysis.features.definition and not self.refusal.model
         pool = found.hits if deep else found.hits[: max(request.k, SCORED_HITS)]
         read = Consultation(request, scope, found, pool, analysis)
         if not pool:
@@ -200,7 +200,8 @@ class ConsultBook:
             ]
         return replace(
             read,
-            exercise=request.exercise or asked_exercise(analysis.own_terms, pool, analysis.terms),
+            exercise=request.exercise
+            or asked_exercise(analysis.own_terms, pool, analysis.features.terms),
             score=max(map(answerability, evidence)),
         )
 
@@ -221,7 +222,7 @@ class ConsultBook:
         its first definition.
         """
         question, texts = read.request.question, [hit.chunk.text_content for hit in read.hits]
-        short = [one for one in short_words(question) if read.analysis.terms(one)]
+        short = [one for one in short_words(question) if read.analysis.features.terms(one)]
         spelled_out = written_out(question, short, texts)
         if spelled_out == question:
             return read
@@ -231,8 +232,8 @@ class ConsultBook:
     async def _compared_definitions(self, read: Consultation) -> list[Hit]:
         """Hits that define the compared things; empty unless each of them is defined."""
         places: list[Hit] = []
-        terms, known = read.analysis.terms, self.scorer.chunk_terms
-        for subject in read.analysis.compared:
+        terms, known = read.analysis.features.terms, self.scorer.chunk_terms
+        for subject in read.analysis.features.compared:
             # By BM25 alone: a definition has its term, and no provider need be paid for it.
             query = SearchQuery(
                 f"{subject.name}?", k=POOL, mode=SearchMode.SPARSE, filter=read.scope, rerank=False
@@ -254,10 +255,10 @@ class ConsultBook:
         if not self.refusal.model:
             ranked = definitions_first(
                 ranked,
-                analysis.definition,
-                analysis.terms,
+                analysis.features.definition,
+                analysis.features.terms,
                 self.scorer.chunk_terms,
-                analysis.definition_name,
+                analysis.features.definition_name,
             )
             compared = await self._compared_definitions(read)
         if read.exercise:

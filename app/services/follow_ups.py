@@ -172,7 +172,7 @@ class SuggestFollowUps:
         self, analysis: QuestionAnalysis, hits: Sequence[Hit], scope: SearchFilter
     ) -> tuple[str, ...]:
         """Return up to three questions; none if the index fails, since the answer is complete."""
-        asked, terms = analysis.own_terms, analysis.terms
+        asked, terms = analysis.own_terms, analysis.features.terms
         found: list[str] = []
         try:
             for suggested in islice(suggestions(asked, hits, terms, analysis.asked_in), TRIED):

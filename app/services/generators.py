@@ -159,7 +159,7 @@ class ExtractiveGenerator:
     async def _extracted(self, request: GenerationRequest) -> ExtractiveAnswer:
         if request.prepared:
             return request.prepared
-        given = ExtractionInput(request.analysis, request.context, self.split_sentences)
+        given = ExtractionInput(request.analysis.features, request.context, self.split_sentences)
         units = quotable(given, read=request.selected)
         paragraphs = [one.passage.text for one in request.context]
         chosen = choose(given, units, await self._similarities(request, paragraphs))
@@ -168,7 +168,9 @@ class ExtractiveGenerator:
 
     async def _similarities(self, request: GenerationRequest, texts: Sequence[str]) -> list[float]:
         analysis = request.analysis
-        cosines = await self.similarity.similarities(analysis.standalone, texts, analysis.language)
+        cosines = await self.similarity.similarities(
+            analysis.standalone, texts, analysis.features.language
+        )
         return [cosines[text] for text in texts]
 
 

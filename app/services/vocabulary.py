@@ -87,10 +87,8 @@ class BookVocabulary:
         if not manifests:
             return question
         language = manifests[0].language
-        if clearly_another_language(question, language):
-            return question
         unknown = await self._unknown(question, language, [one.book for one in manifests])
-        if not unknown:
+        if not unknown or clearly_another_language(question, language):
             return question
         known = _together([await self.words(manifest) for manifest in manifests])
         right = {word: closest(word, known) for word in unknown if word.lower() not in known}

@@ -95,7 +95,7 @@ class WrittenAnswer:
         if self.read.confidence is not Confidence.UNCERTAIN:
             return ""
         analysis = self.read.analysis
-        hint = other_language(analysis.asked_in, analysis.language)
+        hint = other_language(analysis.asked_in, analysis.features.language)
         return f"{uncertainty_notice(analysis.asked_in)} {hint}".rstrip() + "\n\n"
 
     def _end(self, end: GeneratedEnd) -> Iterator[AnswerEvent]:
@@ -148,7 +148,7 @@ def refusal(read: Consultation) -> Iterator[AnswerEvent]:
     """A refusal before anything was written."""
     sections = nearest_sections(read.found.hits)
     yield Started(AnswerMode.REFUSED, sections, Confidence.NOT_IN_BOOK)
-    hint = other_language(read.analysis.asked_in, read.analysis.language)
+    hint = other_language(read.analysis.asked_in, read.analysis.features.language)
     yield from refused(read, Usage(), hint)
 
 

@@ -119,12 +119,12 @@ async def _asked(app: Application, request: AskRequest, record: Record, folder: 
     consult = replace(app.answer.consult, refusal=RefusalPolicy(0.0, 0.0))
     read = await consult.read(request)
     analysis = read.analysis
-    terms = cache(analysis.terms)
-    given = ExtractionInput(replace(analysis, terms=terms), read.context, split_sentences)
+    terms = cache(analysis.features.terms)
+    given = ExtractionInput(replace(analysis.features, terms=terms), read.context, split_sentences)
     found = quotable(given)
     texts = [*(unit.text for unit in found), *(one.passage.text for one in read.context)]
     similarities = await consult.scorer.vectors.similarities(
-        analysis.standalone, texts, analysis.language
+        analysis.standalone, texts, analysis.features.language
     )
     chunks = [
         [one.text for one in hit.chunk.passages if one.kind not in NEVER_QUOTED]
@@ -170,7 +170,7 @@ def _answer(asked: Asked, rules: Set[Rule]) -> ExtractiveAnswer:
 
 def _windows(asked: Asked) -> Shown:
     """The three runs of blocks of one section, up to 100 words each, with most of the question."""
-    context, weights = asked.given.context, asked.given.analysis.weights
+    context, weights = asked.given.context, asked.given.question.weights
     total = sum(weights.values()) or 1.0
     found: list[tuple[float, int, set[int], str]] = []
     for first in range(len(context)):
@@ -178,7 +178,7 @@ def _windows(asked: Asked) -> Shown:
         while _fits(context, first, last + 1):
             last += 1
         text = "\n\n".join(one.passage.text for one in context[first : last + 1])
-        held = asked.given.analysis.terms(text)
+        held = asked.given.question.terms(text)
         share = sum(weight for term, weight in weights.items() if term in held) / total
         found.append((-share - context[first].score, first, {*range(first, last + 1)}, text))
     shown: list[str] = []

@@ -80,16 +80,20 @@ class Overheard:
             return []
         analysis = request.analysis
         verifier = Verifier(
-            by_paragraph(request.context), analysis.terms, split_sentences, analysis.words
+            by_paragraph(request.context), analysis.features.terms, split_sentences, analysis.words
         )
         attributor = Attributor(verifier)
         lines = [line for line in self.text.split("\n") if line.strip()]
         sentences = [
             line[start:end]
             for line in lines
-            for start, end in split_sentences(line, analysis.language)
+            for start, end in split_sentences(line, analysis.features.language)
         ]
-        return [attributor.attribute(one) is not None for one in sentences if analysis.terms(one)]
+        return [
+            attributor.attribute(one) is not None
+            for one in sentences
+            if analysis.features.terms(one)
+        ]
 
 
 @dataclass

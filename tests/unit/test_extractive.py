@@ -65,7 +65,7 @@ def best(question: str, *passages: Passage) -> str:
     context = [replace(one, score=1.0) for one in context_of(*in_order(*passages))]
     analysis = analyse(question, question, "en", terms, dict.fromkeys(terms(question), 1.0))
     found = list(units(context, split_sentences, "en"))
-    scores = Relevance(analysis, context).scores(found)[0]
+    scores = Relevance(analysis.features, context).scores(found)[0]
     return found[scores.index(max(scores))].text
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from app.domain.answering.question_analysis import QuestionAnalysis
+from app.domain.answering.question_analysis import QuestionFeatures
 from app.domain.answering.units import SplitSentences
 from app.domain.retrieval.query import ContextPassage
 
@@ -24,9 +24,9 @@ ALL_RULES = frozenset(Rule)
 
 @dataclass(frozen=True, slots=True)
 class ExtractionInput:
-    """An analysed question with the paragraphs that were found for it."""
+    """What is known of a question, and the paragraphs that were found for it."""
 
-    analysis: QuestionAnalysis
+    question: QuestionFeatures
     context: Sequence[ContextPassage]
     """The paragraphs in reading order."""
     split_sentences: SplitSentences

@@ -48,7 +48,7 @@ def quotable(given: ExtractionInput, read: str = "") -> list[Unit]:
     What stands in `read`, the text that the reader asks about, is left out unless there is nothing
     else.
     """
-    found = list(units(given.context, given.split_sentences, given.analysis.language))
+    found = list(units(given.context, given.split_sentences, given.question.language))
     if read:
         return [unit for unit in found if _same(unit.text) not in _same(read)] or found
     return found
@@ -106,7 +106,7 @@ def choose(
     the context, -1 to 1, or () if they are not known.
     """
     context = given.context
-    relevance = Relevance(given.analysis, context, rules)
+    relevance = Relevance(given.question, context, rules)
     announced = Announcements(found, context).targets()
     if Rule.ANNOUNCEMENT not in rules:
         announced = [[]] * len(found)
@@ -129,8 +129,8 @@ def choose(
 def paragraphs_to_read(given: ExtractionInput) -> list[ContextPassage]:
     """The paragraphs with the units that answer best, best first; no exercise nor solution."""
     context = given.context
-    relevance = Relevance(given.analysis, context)
-    found = list(units(context, given.split_sentences, given.analysis.language))
+    relevance = Relevance(given.question, context)
+    found = list(units(context, given.split_sentences, given.question.language))
     best = _best_by_paragraph(found, relevance.scores(found)[0])
     ranked = sorted(best, key=lambda at: (-best[at], at))
     return [context[at] for at in ranked if best[at] > 0]

@@ -16,15 +16,28 @@ EARLIER_TURN = 0.5
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionFeatures:
+    """What passages are scored by; the question's text is not needed for that."""
+
+    terms: Terms
+    language: str
+    """Language of the book: an ISO 639-1 code."""
+    weights: Mapping[int, float]
+    """Term to its share of the question, by its rarity in the book; the shares add up to 1."""
+    definition: frozenset[int] = frozenset()
+    """The terms of X in "what is X?", else empty."""
+    definition_name: Name = ()
+    """The words of X as they are written."""
+    compared: tuple[Subject, ...] = ()
+    """The things that the question compares; empty for other questions."""
+
+
+@dataclass(frozen=True, slots=True)
 class QuestionAnalysis:
     question: str
     standalone: str
     """The question as searched for; it can be understood without earlier turns."""
-    language: str
-    """Language of the book: an ISO 639-1 code."""
-    terms: Terms
-    weights: Mapping[int, float]
-    """Term to its share of the question, by its rarity in the book; the shares add up to 1."""
+    features: QuestionFeatures
     words: frozenset[str] = frozenset()
     """The question's words as returned by `words`."""
     asked_in: str = ""
@@ -36,12 +49,6 @@ class QuestionAnalysis:
     readings: tuple[str, ...] = ()
     """The texts that answerability is scored for: the question, with the turns before it, and
     without the function words of a language that is not the book's."""
-    definition: frozenset[int] = frozenset()
-    """The terms of X in "what is X?", else empty."""
-    definition_name: Name = ()
-    """The words of X as they are written."""
-    compared: tuple[Subject, ...] = ()
-    """The things that the question compares; empty for other questions."""
 
 
 def analyse(
@@ -63,20 +70,23 @@ def analyse(
         if term in content or term not in own
     }
     total = sum(weights.values()) or 1.0
+    features = QuestionFeatures(
+        terms=terms,
+        language=language,
+        weights={term: weight / total for term, weight in weights.items()},
+        definition=defined_terms(question, terms),
+        definition_name=name_asked(question),
+        compared=compared(question, terms),
+    )
     return QuestionAnalysis(
         question=question,
         standalone=standalone,
-        language=language,
-        terms=terms,
-        weights={term: weight / total for term, weight in weights.items()},
+        features=features,
         words=frozenset(said),
         asked_in=asked_in,
         in_book_language=language_of_words(said, "") == language,
         own_terms=own,
         readings=tuple(dict.fromkeys((question, standalone, bare))),
-        definition=defined_terms(question, terms),
-        definition_name=name_asked(question),
-        compared=compared(question, terms),
     )
 
 

@@ -34,7 +34,7 @@ from app.domain.answering.definitions import (
     term_match_score,
 )
 from app.domain.answering.extraction_input import ALL_RULES, Rule
-from app.domain.answering.question_analysis import QuestionAnalysis
+from app.domain.answering.question_analysis import QuestionFeatures
 from app.domain.answering.units import Unit, begins_entry
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
@@ -59,14 +59,14 @@ NAMED_ABOVE = 0.5
 class Relevance:
     """Scores the units of one context for one question."""
 
-    analysis: QuestionAnalysis
+    question: QuestionFeatures
     context: Sequence[ContextPassage]
     rules: Set[Rule] = ALL_RULES
 
     @property
     def similarity_weight(self) -> float:
         """What the cosine of a unit counts, less where the place of a term is known better."""
-        weight = SIMILARITY / 2 if self.analysis.definition else SIMILARITY
+        weight = SIMILARITY / 2 if self.question.definition else SIMILARITY
         return weight * (Rule.SIMILARITY in self.rules)
 
     def scores(
@@ -78,13 +78,13 @@ class Relevance:
         each paragraph, -1 to 1, or () if they are not known.
         """
         best = max((one.score for one in self.context), default=0.0) or 1.0
-        headings = [self.analysis.terms(" ".join(one.passage.heading_path)) for one in self.context]
-        owns = [self.analysis.terms(unit.text) for unit in units]
+        headings = [self.question.terms(" ".join(one.passage.heading_path)) for one in self.context]
+        owns = [self.question.terms(unit.text) for unit in units]
         held: list[set[int]] = [set() for _ in self.context]
         for unit, own in zip(units, owns, strict=True):
             held[unit.passage].update(own)
         retrieval = Rule.RETRIEVAL in self.rules
-        defining = self.definitions(units, self.analysis.definition, self.analysis.definition_name)
+        defining = self.definitions(units, self.question.definition, self.question.definition_name)
         if Rule.DEFINITION not in self.rules:
             defining = [0.0] * len(units)
         paragraphs = [
@@ -118,7 +118,7 @@ class Relevance:
 
     def _weight(self, terms: Set[int]) -> float:
         """The share of the question that these terms are."""
-        return sum(weight for term, weight in self.analysis.weights.items() if term in terms)
+        return sum(weight for term, weight in self.question.weights.items() if term in terms)
 
     def _under_headings(
         self, units: Sequence[Unit], headings: Sequence[frozenset[int]]
@@ -133,10 +133,10 @@ class Relevance:
         ]
 
     def _score(self, own: frozenset[int], around: tuple[Set[int], ...], definition: float) -> float:
-        if not definition and own.isdisjoint(self.analysis.weights):
+        if not definition and own.isdisjoint(self.question.weights):
             return 0.0
         covered = sum(
-            weight * _share(term, own, around) for term, weight in self.analysis.weights.items()
+            weight * _share(term, own, around) for term, weight in self.question.weights.items()
         )
         return covered + DEFINITION * definition
 
@@ -146,7 +146,7 @@ class Relevance:
         Of entries of the glossary only those count that match the term's name best: hybrid and
         hybridization have one stem.
         """
-        found = [self._definition(unit, self.analysis.terms(unit.text), asked) for unit in units]
+        found = [self._definition(unit, self.question.terms(unit.text), asked) for unit in units]
         entries = {
             at: max((term_match_score(term, name) for term in self._marked(unit)), default=0)
             for at, unit in enumerate(units)
@@ -164,16 +164,16 @@ class Relevance:
         if not asked:
             return 0.0
         passage = self.context[unit.passage].passage
-        marked = defines(passage, asked, self.analysis.terms)
+        marked = defines(passage, asked, self.question.terms)
         if marked and begins_entry(unit, passage):
             return 1.2
-        says = subject_match(asked, unit.text, COPULA, self.analysis.terms)
+        says = subject_match(asked, unit.text, COPULA, self.question.terms)
         unnamed = unit.start == 0 and not asked <= own
         opens = unnamed and self._opens_section_of(unit.passage, asked)
         return max(
             NAMED if opens else 0.0,
             (1.0 if marked else 0.75)
-            * subject_match(asked, unit.text, DEFINING_VERB, self.analysis.terms),
+            * subject_match(asked, unit.text, DEFINING_VERB, self.question.terms),
             (0.75 if marked else OPENING if says == 1.0 and unit.start == 0 else 0.2) * says,
             0.65 if marked and asked <= own else 0.0,
         )
@@ -183,7 +183,7 @@ class Relevance:
         one = self.context[at]
         path = one.passage.heading_path
         if one.passage.kind is not BlockKind.PARAGRAPH or not heading_is_term(
-            path, asked, self.analysis.terms
+            path, asked, self.question.terms
         ):
             return False
         told = (earlier for earlier in self.context[:at] if earlier.file == one.file)

@@ -29,7 +29,7 @@ _CONTRASTS = re.compile(
 
 def contrasted(units: Sequence[Unit], scores: Sequence[float], relevance: Relevance) -> list[float]:
     """The scores, raised for what sets all the compared things against each other."""
-    subjects = relevance.analysis.compared
+    subjects = relevance.question.compared
     if not subjects:
         return list(scores)
     named = frozenset[int]().union(*(one.readings[0] for one in subjects))
@@ -41,7 +41,7 @@ def contrasted(units: Sequence[Unit], scores: Sequence[float], relevance: Releva
 
 def table_of_both(units: Sequence[Unit], relevance: Relevance) -> list[int]:
     """The position of the first table with a column, or row, for each of the compared things."""
-    if not relevance.analysis.compared:
+    if not relevance.question.compared:
         return []
     for at, unit in enumerate(units):
         if unit.kind is BlockKind.TABLE and _compares(unit.text, relevance):
@@ -52,8 +52,8 @@ def table_of_both(units: Sequence[Unit], relevance: Relevance) -> list[int]:
 def _compares(table: str, relevance: Relevance) -> bool:
     rows = [row.split(" | ") for row in table.split("\n")]
     for cells in (rows[0], [row[0] for row in rows]):
-        held = {relevance.analysis.terms(cell) for cell in cells}
-        if all(not held.isdisjoint(subject.readings) for subject in relevance.analysis.compared):
+        held = {relevance.question.terms(cell) for cell in cells}
+        if all(not held.isdisjoint(subject.readings) for subject in relevance.question.compared):
             return True
     return False
 
@@ -65,7 +65,7 @@ def select_comparison(
 
     Both are empty unless each of the things is defined.
     """
-    found = [_defined(one, units, scores, relevance) for one in relevance.analysis.compared]
+    found = [_defined(one, units, scores, relevance) for one in relevance.question.compared]
     if not all(one.places for one in found):
         return [], []
     named = frozenset[int]().union(*(one.reading for one in found))
@@ -116,9 +116,9 @@ def _of_one_sense(
     """
 
     def shared(at: int, others: Iterable[int]) -> int:
-        own = relevance.analysis.terms(units[at].text) - named
+        own = relevance.question.terms(units[at].text) - named
         return max(
-            (len(own & relevance.analysis.terms(units[other].text)) for other in others), default=0
+            (len(own & relevance.question.terms(units[other].text)) for other in others), default=0
         )
 
     every = {at for one in found for at in one.best}
@@ -129,7 +129,7 @@ def _sets_apart(unit: Unit, named: frozenset[int], relevance: Relevance) -> bool
     """Whether it tells of all of them, and in what they differ or are alike."""
     told = unit.kind is not BlockKind.GLOSSARY_ENTRY and not unit.text.rstrip().endswith("?")
     return (
-        told and bool(_CONTRASTS.search(unit.text)) and named <= relevance.analysis.terms(unit.text)
+        told and bool(_CONTRASTS.search(unit.text)) and named <= relevance.question.terms(unit.text)
     )
 
 
