@@ -134,6 +134,8 @@ def _folded(counts: Counter[str]) -> KnownWords:
 
 def _together(vocabularies: Sequence[KnownWords]) -> KnownWords:
     """Of a word that several have, the most frequent form."""
+    if len(vocabularies) == 1:
+        return vocabularies[0]
     known: dict[str, tuple[int, str]] = {}
     for one in vocabularies:
         for word, written in one.items():
@@ -149,7 +151,7 @@ def closest(word: str, known: KnownWords) -> str:
     wanted = word.lower()
     near = process.extract(
         wanted,
-        [one for one in known if _first(one) == _first(wanted) and len(one) >= SHORTEST],
+        _of_same_first_sound(wanted, known),
         scorer=OSA.normalized_similarity,
         score_cutoff=LEAST_SIMILARITY if word[1:].islower() else NAME_SIMILARITY,
         limit=None,
@@ -158,5 +160,12 @@ def closest(word: str, known: KnownWords) -> str:
     return known[best[0]][1] if best else ""
 
 
-def _first(word: str) -> str:
-    return "f" if word.startswith("ph") else word[0]
+def _of_same_first_sound(wanted: str, known: KnownWords) -> list[str]:
+    if wanted.startswith(("f", "ph")):
+        return [one for one in known if one.startswith(("f", "ph")) and len(one) >= SHORTEST]
+    first, other = wanted[0], "ph" if wanted[0] == "p" else ()
+    return [
+        one
+        for one in known
+        if one.startswith(first) and len(one) >= SHORTEST and not one.startswith(other)
+    ]

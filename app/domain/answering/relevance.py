@@ -36,6 +36,7 @@ from app.domain.answering.definitions import (
 from app.domain.answering.extraction_input import ALL_RULES, Rule
 from app.domain.answering.question_analysis import QuestionFeatures
 from app.domain.answering.units import Unit, begins_entry
+from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 
@@ -77,44 +78,64 @@ class Relevance:
         That of a unit is 0 if it has nothing of the question. `cosines` are of the question and
         each paragraph, -1 to 1, or () if they are not known.
         """
-        best = max((one.score for one in self.context), default=0.0) or 1.0
+        terms = [self.question.terms(unit.text) for unit in units]
         headings = [self.question.terms(" ".join(one.passage.heading_path)) for one in self.context]
-        owns = [self.question.terms(unit.text) for unit in units]
-        held: list[set[int]] = [set() for _ in self.context]
-        for unit, own in zip(units, owns, strict=True):
-            held[unit.passage].update(own)
-        retrieval = Rule.RETRIEVAL in self.rules
-        defining = self.definitions(units, self.question.definition, self.question.definition_name)
-        if Rule.DEFINITION not in self.rules:
-            defining = [0.0] * len(units)
-        paragraphs = [
-            retrieval * one.score / best
-            + PARAGRAPH_COVERAGE * self._weight(own | heading)
-            + (Rule.SIMILARITY in self.rules) * cosine
-            for one, own, heading, cosine in zip(
-                self.context, held, headings, cosines or [0.0] * len(self.context), strict=True
-            )
-        ]
+        in_paragraph: list[set[int]] = [set() for _ in self.context]
+        for unit, own in zip(units, terms, strict=True):
+            in_paragraph[unit.passage].update(own)
+        defining = [0.0] * len(units)
+        if Rule.DEFINITION in self.rules:
+            name = self.question.definition_name
+            defining = self.definitions(units, self.question.definition, name)
+        surrounding = [*zip(headings, in_paragraph, strict=True)]
+        scores = self._unit_scores(units, terms, surrounding, defining)
+        paragraphs = self._paragraph_scores(units, surrounding, defining, cosines)
+        return (scores if any(scores) else self._under_headings(units, headings)), paragraphs
+
+    def _unit_scores(
+        self,
+        units: Sequence[Unit],
+        terms: Sequence[frozenset[int]],
+        surrounding: Sequence[tuple[Set[int], Set[int]]],
+        defining: Sequence[float],
+    ) -> list[float]:
+        retrieval = self._retrieval_scores()
         scores: list[float] = []
         previous = -1
         before: frozenset[int] = frozenset()
-        for at, (unit, own) in enumerate(zip(units, owns, strict=True)):
+        for unit, own, definition in zip(units, terms, defining, strict=True):
             if unit.passage != previous:
                 before = frozenset()
-            around = (before, headings[unit.passage], held[unit.passage])
-            score = self._score(own, around, defining[at])
-            if score:
-                score += HIT * retrieval * self.context[unit.passage].score / best
-            scores.append(max(0.0, score))
+            score = self._score(own, (before, *surrounding[unit.passage]), definition)
+            scores.append(score + HIT * retrieval[unit.passage] if score else 0.0)
             previous, before = unit.passage, own
-        most = [0.0] * len(self.context)
+        return scores
+
+    def _paragraph_scores(
+        self,
+        units: Sequence[Unit],
+        surrounding: Sequence[tuple[Set[int], Set[int]]],
+        defining: Sequence[float],
+        cosines: Sequence[float],
+    ) -> list[float]:
+        best_definition = [0.0] * len(self.context)
         for unit, value in zip(units, defining, strict=True):
-            most[unit.passage] = max(most[unit.passage], value)
-        paragraphs = [
-            score + PARAGRAPH_DEFINITION * value
-            for score, value in zip(paragraphs, most, strict=True)
+            best_definition[unit.passage] = max(best_definition[unit.passage], value)
+        similarity = cosines or [0.0] * len(self.context)
+        return [
+            retrieval
+            + PARAGRAPH_COVERAGE * self._weight(held | heading)
+            + (Rule.SIMILARITY in self.rules) * cosine
+            + PARAGRAPH_DEFINITION * definition
+            for retrieval, (heading, held), cosine, definition in zip(
+                self._retrieval_scores(), surrounding, similarity, best_definition, strict=True
+            )
         ]
-        return (scores if any(scores) else self._under_headings(units, headings)), paragraphs
+
+    def _retrieval_scores(self) -> list[float]:
+        """Each paragraph's retrieval score, divided by the best."""
+        best = max((one.score for one in self.context), default=0.0) or 1.0
+        return [(Rule.RETRIEVAL in self.rules) * one.score / best for one in self.context]
 
     def _weight(self, terms: Set[int]) -> float:
         """The share of the question that these terms are."""
@@ -141,42 +162,43 @@ class Relevance:
         return covered + DEFINITION * definition
 
     def definitions(self, units: Sequence[Unit], asked: frozenset[int], name: Name) -> list[float]:
-        """How far each unit says what this term is, from 0 to 1.2.
+        """Score from 0 to 1.2 of how well each unit defines this term.
 
-        Of entries of the glossary only those count that match the term's name best: hybrid and
+        Of glossary entries only those with the best term match score count: hybrid and
         hybridization have one stem.
         """
-        found = [self._definition(unit, self.question.terms(unit.text), asked) for unit in units]
+        if not asked:
+            return [0.0] * len(units)
+        marked = {at: self._marks(at, asked) for at in {unit.passage for unit in units}}
+        found = [self._definition(unit, asked, marked=marked[unit.passage]) for unit in units]
         entries = {
-            at: max((term_match_score(term, name) for term in self._marked(unit)), default=0)
+            at: max((term_match_score(term, name) for term in self._passage(unit).terms), default=0)
             for at, unit in enumerate(units)
             if found[at] and unit.kind is BlockKind.GLOSSARY_ENTRY
         }
-        nearest = max(entries.values(), default=0)
-        return [
-            0.0 if entries.get(at, nearest) < nearest else value for at, value in enumerate(found)
-        ]
+        best = max(entries.values(), default=0)
+        return [0.0 if entries.get(at, best) < best else value for at, value in enumerate(found)]
 
-    def _marked(self, unit: Unit) -> Sequence[str]:
-        return self.context[unit.passage].passage.terms
+    def _passage(self, unit: Unit) -> Passage:
+        return self.context[unit.passage].passage
 
-    def _definition(self, unit: Unit, own: frozenset[int], asked: frozenset[int]) -> float:
-        if not asked:
-            return 0.0
-        passage = self.context[unit.passage].passage
-        marked = defines(passage, asked, self.question.terms)
-        if marked and begins_entry(unit, passage):
+    def _marks(self, at: int, asked: frozenset[int]) -> bool:
+        """Whether the paragraph marks the term as defined there."""
+        return defines(self.context[at].passage, asked, self.question.terms)
+
+    def _definition(self, unit: Unit, asked: frozenset[int], *, marked: bool) -> float:
+        terms = self.question.terms
+        if marked and begins_entry(unit, self._passage(unit)):
             return 1.2
-        says = subject_match(asked, unit.text, COPULA, self.question.terms)
-        unnamed = unit.start == 0 and not asked <= own
-        opens = unnamed and self._opens_section_of(unit.passage, asked)
-        return max(
-            NAMED if opens else 0.0,
-            (1.0 if marked else 0.75)
-            * subject_match(asked, unit.text, DEFINING_VERB, self.question.terms),
-            (0.75 if marked else OPENING if says == 1.0 and unit.start == 0 else 0.2) * says,
-            0.65 if marked and asked <= own else 0.0,
-        )
+        if not asked <= terms(unit.text):
+            opens = unit.start == 0 and self._opens_section_of(unit.passage, asked)
+            return NAMED if opens else 0.0
+        says = subject_match(asked, unit.text, COPULA, terms)
+        defining = subject_match(asked, unit.text, DEFINING_VERB, terms)
+        if marked:
+            return max(defining, 0.75 * says, 0.65)
+        opening = says == 1.0 and unit.start == 0
+        return max(0.75 * defining, (OPENING if opening else 0.2) * says)
 
     def _opens_section_of(self, at: int, asked: frozenset[int]) -> bool:
         """Whether it is the first prose of a section whose heading is just the term."""
@@ -186,10 +208,11 @@ class Relevance:
             path, asked, self.question.terms
         ):
             return False
-        told = (earlier for earlier in self.context[:at] if earlier.file == one.file)
         return not any(
-            earlier.passage.heading_path == path and earlier.passage.kind is not BlockKind.HEADING
-            for earlier in told
+            earlier.file == one.file
+            and earlier.passage.heading_path == path
+            and earlier.passage.kind is not BlockKind.HEADING
+            for earlier in self.context[:at]
         )
 
 
