@@ -1,4 +1,4 @@
-"""The list of books on a server: what changed is read, not the list, however many books there are."""
+"""The list of books on a server: only what changed is read, however many books there are."""
 
 from __future__ import annotations
 
