@@ -1,4 +1,4 @@
-"""The list of books on a server: only what changed is read, however many books there are."""
+"""The list of books on a server: only what changed is read again."""
 
 from __future__ import annotations
 
