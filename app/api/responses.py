@@ -17,6 +17,7 @@ from app.domain.answer import Answer, AnswerMode, Confidence
 from app.domain.document import BlockKind
 from app.domain.glossary import TermOnPage
 from app.domain.retrieval.query import Hit
+from app.services.page_suggestions import PageSuggestions
 
 
 class Body(BaseModel):
@@ -300,6 +301,30 @@ class GlossaryBody(Body):
     terms: Annotated[
         list[TermBody], Field(description="In the order in which they first appear on the page.")
     ]
+
+
+class ExerciseBody(Body):
+    paragraph_id: str
+    text: Annotated[str, Field(description="Markdown of the exercise, without its solution.")]
+
+
+class SuggestionsBody(Body):
+    book: str
+    questions: Annotated[
+        list[str], Field(description="Starter questions, which the page itself answers.")
+    ]
+    exercises: Annotated[list[ExerciseBody], Field(description="Of the page, in reading order.")]
+
+    @classmethod
+    def of(cls, found: PageSuggestions) -> SuggestionsBody:
+        return cls(
+            book=found.book,
+            questions=list(found.questions),
+            exercises=[
+                ExerciseBody(paragraph_id=one.paragraph_id, text=one.text)
+                for one in found.exercises
+            ],
+        )
 
 
 def answer_body(answer: Answer, public_url: str) -> AnswerBody:

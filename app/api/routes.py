@@ -25,10 +25,12 @@ from app.api.responses import (
     GlossaryBody,
     HitBody,
     SearchBody,
+    SuggestionsBody,
     TermBody,
     answer_body,
 )
 from app.bootstrap.application import Application
+from app.domain.book_id import BookId
 from app.domain.edition import Edition
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
@@ -202,9 +204,32 @@ async def glossary(
         if found is not None:
             break
     else:
-        detail = f"no such page in {f'book {book!r}' if book else 'any indexed book'}: {page!r}"
-        return problem_response(404, "page_not_found", detail, request_id(request))
+        return _no_page(page, book, request)
     return GlossaryBody(book=found.book, terms=[TermBody.of(term) for term in found.terms])
+
+
+@router.get(
+    "/v1/suggestions",
+    tags=["books"],
+    summary="What a reader of a page can ask",
+    response_model=SuggestionsBody,
+    responses=problems(401, 403, 404, 422, 503),
+    dependencies=[Depends(BEARER)],
+)
+async def suggest(
+    page: PageAddress, request: Request, rag: Rag, book: BookName | None = None
+) -> Response | SuggestionsBody:
+    """Questions about the page's terms and sections, and its exercises."""
+    for one in books_for(request, book) or (None,):
+        found = await rag.suggestions.on_page(page, one)
+        if found is not None:
+            return SuggestionsBody.of(found)
+    return _no_page(page, book, request)
+
+
+def _no_page(page: str, book: BookId | None, request: Request) -> Response:
+    detail = f"no such page in {f'book {book!r}' if book else 'any indexed book'}: {page!r}"
+    return problem_response(404, "page_not_found", detail, request_id(request))
 
 
 @router.get("/healthz", tags=["operation"], summary="Is the process alive?", responses=problems())

@@ -56,6 +56,7 @@ from app.services.ingest import IngestBook
 from app.services.lexical import FINGERPRINT as LEXICAL_FINGERPRINT
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
+from app.services.page_suggestions import SuggestForPage
 from app.services.ports import BookStore, Embedder
 from app.services.question_log import QuestionLog, whole_answer
 from app.services.quote_links import LinkQuotes
@@ -86,6 +87,7 @@ class Application:
     answer: AnswerQuestion
     evaluate: Evaluate
     glossary: LookUpTerms
+    suggestions: SuggestForPage
     describe: DescribeBook
     paragraphs: ReadParagraph
     budget: Budget
@@ -192,6 +194,7 @@ async def application(
             answer=answer,
             evaluate=Evaluate(retrieve, time.perf_counter, answer),
             glossary=glossary,
+            suggestions=SuggestForPage(index, bounds.terms),
             describe=DescribeBook(index),
             paragraphs=ReadParagraph(index, cite),
             check_model=writer.check if writer else None,

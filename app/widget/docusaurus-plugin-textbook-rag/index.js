@@ -1,4 +1,4 @@
-// Docusaurus plugin: the widget's tag on every page.
+// Docusaurus plugin: the widget's tag on every page; details stay open for links into them.
 const NAME = 'docusaurus-plugin-textbook-rag';
 const ATTRIBUTES = {
   book: 'data-book',
@@ -20,6 +20,7 @@ module.exports = function textbookRag({siteConfig}, options) {
   }
   return {
     name: NAME,
+    getClientModules: () => [require.resolve('./details.js')],
     injectHtmlTags: () => ({headTags: [{tagName: 'script', attributes}]}),
   };
 };

@@ -26,6 +26,17 @@ export interface Term {
   forms: string[];
 }
 
+export interface Exercise {
+  paragraph_id: string;
+  text: string;
+}
+
+/** What a reader of a page can ask. */
+export interface Suggestions {
+  questions: string[];
+  exercises: Exercise[];
+}
+
 export interface Listener {
   event(event: WireEvent): void;
   /** What is going on, for the reader. */
@@ -136,6 +147,13 @@ export class Api {
       body: JSON.stringify(body),
       signal,
     });
+  }
+
+  /** Starter questions and exercises of the page; none where the book does not have the page. */
+  async suggestions(page: string): Promise<Suggestions> {
+    const query = new URLSearchParams({ page, ...(this.config.book ? { book: this.config.book } : {}) });
+    const found = await this.json(() => fetch(`${this.config.api}/v1/suggestions?${query}`, { headers: this.own() }));
+    return (found as Suggestions | null) ?? { questions: [], exercises: [] };
   }
 
   /** Return the response's JSON; null for a 404. Raises Refusal. */

@@ -48,6 +48,9 @@ export function readConfig(): Config {
     return script?.dataset[key] ?? query?.get(name) ?? "";
   };
   const own = src ? src.origin + src.pathname.replace(OWN_PATH, "") : location.origin;
+  // Where a page's lines end.
+  const end = getComputedStyle(document.documentElement).direction === "rtl" ? "left" : "right";
+  const side = get("side") || end;
   return {
     book: get("book"),
     api: withoutSlash(get("api") || own),
@@ -57,7 +60,7 @@ export function readConfig(): Config {
     logo: get("logo"),
     language: get("language"),
     theme: get("theme"),
-    side: get("side") === "left" ? "left" : "right",
+    side: side === "left" ? "left" : "right",
     shortcut: get("shortcut") || "Ctrl+I",
   };
 }

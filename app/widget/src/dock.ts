@@ -2,6 +2,18 @@
 
 const WIDTH = 400; // pixels, as in style.css
 const ATTRIBUTE = "data-textbook-rag-docked";
+// Site generators lay their columns out for the whole window: beside the panel, the page's own table of
+// contents would leave the text too little room.
+const CONTENTS = ".col:has(> .theme-doc-toc-desktop), .col:has(> * > .theme-doc-toc-desktop), .md-sidebar--secondary, .bd-sidebar-secondary";
+const ROOM_FOR_CONTENTS = 1_600;
+const RULES = `
+html[${ATTRIBUTE}="right"] { margin-right: ${WIDTH}px; }
+html[${ATTRIBUTE}="left"] { margin-left: ${WIDTH}px; }
+@media (max-width: ${ROOM_FOR_CONTENTS}px) {
+  html[${ATTRIBUTE}] :is(${CONTENTS}) { display: none !important; }
+  html[${ATTRIBUTE}] .row:has(.theme-doc-toc-desktop) > .col:first-child { max-width: 100% !important; flex-basis: 100%; }
+}
+@media print { html[${ATTRIBUTE}] { margin: 0; } }`;
 
 let sheet: CSSStyleSheet | null = null;
 
@@ -10,7 +22,7 @@ export function dock(host: HTMLElement, docked: boolean, side: "left" | "right")
   host.toggleAttribute("data-docked", docked);
   if (docked && !sheet) {
     sheet = new CSSStyleSheet();
-    sheet.replaceSync(`html[${ATTRIBUTE}="right"] { margin-right: ${WIDTH}px; } html[${ATTRIBUTE}="left"] { margin-left: ${WIDTH}px; } @media print { html[${ATTRIBUTE}] { margin: 0; } }`);
+    sheet.replaceSync(RULES);
     document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   }
   if (docked) html.setAttribute(ATTRIBUTE, side);

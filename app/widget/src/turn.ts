@@ -72,6 +72,8 @@ export interface Turn extends Answer {
   error: string;
   /** What is going on, such as a wait; "" if nothing is to be said. */
   notice: string;
+  /** How many passages of a hint are shown. */
+  hints: number;
   /** The reader's judgement. */
   rating?: Rating;
 }
@@ -94,7 +96,7 @@ const empty = (): Answer => ({
 });
 
 export function newTurn(body: Question): Turn {
-  return { ...empty(), body, lastId: "", done: false, error: "", notice: "" };
+  return { ...empty(), body, lastId: "", done: false, error: "", notice: "", hints: 1 };
 }
 
 export interface WireEvent {

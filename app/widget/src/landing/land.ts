@@ -4,7 +4,7 @@ import type { Target } from "../links";
 import { findQuote } from "./find";
 import { reveal } from "./reveal";
 import { blocksOf, isInSight, mark, scrollTo, unmark } from "./show";
-import { mainContent, placeOf, readPage, type PageText } from "./text";
+import { mainContent, rangeOf, readPage, type PageText } from "./text";
 
 export type Landing = "landed" | "changed" | "missing";
 
@@ -125,16 +125,6 @@ function ownElements(id: string): Element[] {
   const named = [...document.querySelectorAll(`[data-paragraph-id="${CSS.escape(id)}"]`)];
   const byId = named.length ? null : document.getElementById(id);
   return byId ? [byId] : named;
-}
-
-function rangeOf(page: PageText, from: number, to: number): Range | null {
-  const start = placeOf(page, from);
-  const end = placeOf(page, to, true);
-  if (!start || !end) return null;
-  const range = document.createRange();
-  range.setStart(...start);
-  range.setEnd(...end);
-  return range;
 }
 
 /** Position in the page's text at which the heading stands; 0 without one. */

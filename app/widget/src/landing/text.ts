@@ -97,3 +97,13 @@ export function placeOf(page: PageText, position: number, behind = false): [Text
   }
   return [node, node.data.length];
 }
+
+export function rangeOf(page: PageText, from: number, to: number): Range | null {
+  const start = placeOf(page, from);
+  const end = placeOf(page, to, true);
+  if (!start || !end) return null;
+  const range = document.createRange();
+  range.setStart(...start);
+  range.setEnd(...end);
+  return range;
+}

@@ -116,8 +116,12 @@ function answerLink(store: Store, turn: Turn, address: string, label: ComponentC
 
 /** Whole blocks of the book under the headings they stand under, what answers marked. */
 function Passages({ store, turn }: { store: Store; turn: Turn }): VNode {
-  return <div class="tbr-answer">{turn.passages.map((passage) => <PassageView key={passage.permalink} store={store} passage={passage} />)}</div>;
+  const shown = isHint(turn) ? turn.passages.slice(0, turn.hints) : turn.passages;
+  return <div class="tbr-answer">{shown.map((passage) => <PassageView key={passage.permalink} store={store} passage={passage} />)}</div>;
 }
+
+/** The passages of a hint are shown one by one. */
+const isHint = (turn: Turn) => turn.body.solutions === "hint";
 
 export function PassageView({ store, passage }: { store: Store; passage: Passage }): VNode {
   const shown = indentLists(passage.text);
@@ -197,6 +201,7 @@ function Actions({ store, turn }: { store: Store; turn: Turn }): VNode {
   const asks = (solutions: "hint" | "show") => () => store.ask(turn.body.question, { solutions, ...(turn.body.selection ? { selection: turn.body.selection } : {}) });
   return (
     <div class="tbr-actions">
+      {isHint(turn) && turn.hints < turn.passages.length && <button type="button" class="tbr-chip" onClick={() => store.nextHint(turn)}>{t("nextHint")}</button>}
       {turn.exercise && turn.body.solutions !== "hint" && <button type="button" class="tbr-chip" onClick={asks("hint")}>{t("hintAgain")}</button>}
       {turn.exercise && turn.body.solutions !== "show" && <button type="button" class="tbr-chip" onClick={asks("show")}>{t("solution")}</button>}
       {turn.answer && (

@@ -23,10 +23,15 @@ export function selected(): (Selection & Place) | null {
   const text = selection.toString().trim();
   if (text.length < MIN_CHARS || !mainContent().contains(range.commonAncestorContainer)) return null;
   const start = range.startContainer instanceof Element ? range.startContainer : range.startContainer.parentElement;
-  const named = start?.closest("[data-paragraph-id], [id^='p-']");
-  const id = named?.getAttribute("data-paragraph-id") ?? named?.id;
+  const id = start && paragraphIdOf(start);
   const box = [...range.getClientRects()].at(-1) ?? range.getBoundingClientRect();
   return { text, ...(id ? { paragraph_id: id } : {}), left: box.right, top: box.bottom };
+}
+
+/** The paragraph's id, where the site has it in its HTML. */
+export function paragraphIdOf(element: Element): string {
+  const named = element.closest("[data-paragraph-id], [id^='p-']");
+  return named?.getAttribute("data-paragraph-id") ?? named?.id ?? "";
 }
 
 export function AskAbout({ store }: { store: Store }): VNode | null {

@@ -2,6 +2,7 @@
 import { Fragment, type VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { t, type TextKey } from "../texts";
+import { BlockButton } from "./blocks";
 import { AskAbout, TermCard } from "./floating";
 import { classes, short, TurnView } from "./answer";
 import { Find } from "./find";
@@ -60,6 +61,7 @@ export function App({ store }: { store: Store }): VNode {
       </section>
       {!store.open && store.landing && <p class="tbr-toast" role="status">{store.landing}</p>}
       <AskAbout store={store} />
+      <BlockButton store={store} />
       <TermCard store={store} />
     </div>
   );

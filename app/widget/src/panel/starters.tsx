@@ -1,36 +1,43 @@
-// What one can ask on this page: its terms, its chapter.
+// What one can ask on this page, as the server suggests it.
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { Term } from "../api";
+import type { Suggestions, Term } from "../api";
 import { t } from "../texts";
 import type { Store } from "./store";
 
-const TERMS = 3;
-
 /** Return the glossary's terms of the open page; null until they are there. */
 export function useTerms(store: Store): Term[] | null {
-  const [terms, setTerms] = useState<Term[] | null>(null);
+  return useOfPage((page) => store.api.terms(page), []);
+}
+
+/** Return what can be asked on the open page; null until it is there, and until it is `wanted`. */
+export function useSuggestions(store: Store, wanted = true): Suggestions | null {
+  return useOfPage((page) => store.suggestions(page), { questions: [], exercises: [] }, wanted);
+}
+
+function useOfPage<T>(read: (page: string) => Promise<T>, none: T, wanted = true): T | null {
+  const [found, setFound] = useState<T | null>(null);
   const page = location.pathname;
   useEffect(() => {
     let gone = false;
-    setTerms(null);
-    store.api.terms(page).then((found) => !gone && setTerms(found), () => !gone && setTerms([]));
+    setFound(null);
+    if (!wanted) return;
+    read(page).then((value) => !gone && setFound(value), () => !gone && setFound(none));
     return () => {
       gone = true;
     };
-  }, [page]);
-  return terms;
+  }, [page, wanted]);
+  return found;
 }
 
 export function Starters({ store }: { store: Store }): VNode | null {
-  const terms = useTerms(store);
-  if (!terms?.length) return null;
-  const questions = terms.slice(0, TERMS).map(({ term }) => t("whatIs", { term }));
+  const questions = useSuggestions(store)?.questions;
+  if (!questions?.length) return null;
   return (
     <div class="tbr-follow-ups">
       <p class="tbr-list-title">{t("starters")}</p>
       {[...questions, t("aboutChapter")].map((question) => (
-        <button key={question} type="button" class="tbr-follow-up" onClick={() => store.ask(question)}>{question}</button>
+        <button key={question} type="button" class="tbr-follow-up" dir="auto" onClick={() => store.ask(question)}>{question}</button>
       ))}
     </div>
   );

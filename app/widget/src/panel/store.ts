@@ -1,5 +1,5 @@
 // The panel's state and what can be done in it.
-import { Api, Refusal, type Term } from "../api";
+import { Api, Refusal, type Suggestions, type Term } from "../api";
 import type { Config } from "../config";
 import { forget, land } from "../landing/land";
 import { isThisPage, targetHref, type Target } from "../links";
@@ -39,6 +39,7 @@ export class Store {
   readonly api: Api;
   private readonly session: Session;
   private readonly listeners = new Set<() => void>();
+  private suggested: { page: string; found: Promise<Suggestions> } | null = null;
   private frame = 0;
 
   constructor(readonly config: Config) {
@@ -139,12 +140,24 @@ export class Store {
     void this.run(again);
   }
 
+  nextHint(turn: Turn): void {
+    turn.hints += 1;
+    this.session.save();
+    this.changed();
+  }
+
   /** Keep the reader's judgement and send it. Raises Refusal. */
   async rate(turn: Turn, rating: Rating, reason?: string): Promise<void> {
     await this.api.rate(turn.answer_id, rating, reason);
     turn.rating = rating;
     this.session.save();
     this.changed();
+  }
+
+  /** What a reader of the page can ask; asked of the server once a page. */
+  suggestions(page: string): Promise<Suggestions> {
+    if (this.suggested?.page !== page) this.suggested = { page, found: this.api.suggestions(page) };
+    return this.suggested.found;
   }
 
   private history(): Question["history"] {
@@ -224,7 +237,8 @@ export class Store {
 
 /** The answer for a screen reader: without Markdown's marks, its sources named. */
 function spoken(turn: Turn): string {
-  const text = turn.answer.replace(/\]\([^)]*\)/g, "").replace(/[*_`#>|[\]$]+/g, " ");
+  const answer = turn.body.solutions === "hint" ? (turn.passages[0]?.text ?? turn.answer) : turn.answer;
+  const text = answer.replace(/\]\([^)]*\)/g, "").replace(/[*_`#>|[\]$]+/g, " ");
   const titles = new Set(turn.citations.map(({ index, title }) => t("source", { index, title })));
   return [text, ...titles].join("\n").replace(/[^\S\n]+/g, " ").trim();
 }

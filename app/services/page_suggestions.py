@@ -1,0 +1,92 @@
+"""Suggests what a reader of a page can ask: its terms, its sections, its exercises."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from app.domain.answering.invisible import without_invisible
+from app.domain.book_id import BookId
+from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.document import BlockKind
+from app.domain.links import page_key
+from app.domain.retrieval.query import Hit, SearchFilter
+from app.domain.terms import Terms
+from app.services.book_scope import books_asked, readers_editions, require_all
+from app.services.follow_ups import suggestions
+from app.services.ports import VectorIndex
+
+QUESTIONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PageSuggestions:
+    book: BookId
+    questions: tuple[str, ...]
+    """At most `QUESTIONS`, of different sections, in reading order."""
+    exercises: tuple[Passage, ...]
+    """All of the page, in reading order."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestForPage:
+    """The use case; no provider is called."""
+
+    index: VectorIndex
+    terms: Callable[[str, str], frozenset[int]]
+    """Text and language -> ids of the text's terms."""
+
+    async def on_page(self, page: str, book: BookId | None = None) -> PageSuggestions | None:
+        """Return what can be asked on a page, given by URL or path; None if no book has it.
+
+        BookNotFound if `book` is not indexed.
+        """
+        key = page_key(page)
+        editions = await readers_editions(self.index, (book,) if book else (), page)
+        books = await books_asked(self.index, editions)
+        # The book whose site the URL belongs to comes first.
+        for manifest in sorted(books, key=lambda one: not page.startswith(one.base_url)):
+            on_page = SearchFilter(books=(manifest.book,), pages=(key,))
+            chunks = await self.index.matching(on_page)
+            if chunks:
+                return await asyncio.to_thread(self._of, manifest.book, chunks)
+        if not book:
+            await require_all(self.index)
+        return None
+
+    def _of(self, book: BookId, chunks: Sequence[Chunk]) -> PageSuggestions:
+        ordered = sorted(chunks, key=lambda chunk: chunk.chunk_index)
+        return PageSuggestions(
+            book,
+            tuple(islice(self._questions(ordered), QUESTIONS)),
+            tuple(_exercises(ordered)),
+        )
+
+    def _questions(self, chunks: Iterable[Chunk]) -> Iterator[str]:
+        """At most one question for each section."""
+        asked: set[tuple[str, ...]] = set()
+        for chunk in chunks:
+            terms = _in_language(self.terms, chunk.language)
+            for passage in chunk.passages:
+                if passage.heading_path in asked:
+                    continue
+                alone = replace(chunk, passages=(passage,), heading_path=passage.heading_path)
+                found = suggestions(frozenset(), [Hit(alone, 0.0)], terms, chunk.language)
+                for suggested in islice(found, 1):
+                    asked.add(passage.heading_path)
+                    yield without_invisible(suggested.question)
+
+
+def _in_language(terms: Callable[[str, str], frozenset[int]], language: str) -> Terms:
+    return lambda text: terms(text, language)
+
+
+def _exercises(chunks: Iterable[Chunk]) -> Iterator[Passage]:
+    """Each exercise once: chunks may overlap."""
+    seen: set[str] = set()
+    for passage in (passage for chunk in chunks for passage in chunk.passages):
+        if passage.kind is BlockKind.EXERCISE and passage.paragraph_id not in seen:
+            seen.add(passage.paragraph_id)
+            yield passage
