@@ -1,7 +1,7 @@
-"""Use the widget as readers do: `python scripts/site_test/journeys.py SITE_FOLDER SERVER PICTURES`.
+"""Use the widget as readers do: `python scripts/site_test/journeys.py SITE SERVER PICTURES`.
 
-SITE_FOLDER is the sample book's site, built with the plugin for SERVER. Each journey checks what the
-reader must find and leaves pictures in the folder PICTURES, for people to look at.
+SITE is the sample book's site, built with the plugin for SERVER. Each journey checks what
+the reader must find and leaves pictures in the folder PICTURES, for people to look at.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ class Reader:
     def open(self, path: str = _RANKING) -> None:
         self.page.goto(self.site + path)
         self.page.locator("textbook-rag .tbr-launch").wait_for()
+        self.page.wait_for_load_state("networkidle")
 
     def ask(self, question: str) -> None:
         field = self.page.locator("textbook-rag textarea")
@@ -189,7 +190,7 @@ def glossary(reader: Reader) -> None:
     reader.shot("underlined")
     box = page.evaluate(
         "() => { const [range] = CSS.highlights.get('textbook-rag-term');"
-        " range.startContainer.parentElement.scrollIntoView({block: 'center', behavior: 'instant'});"
+        " range.startContainer.parentElement.scrollIntoView({block: 'center'});"
         " const box = range.getBoundingClientRect(); return [box.x + 3, box.y + box.height / 2]; }"
     )
     page.mouse.click(*box)
@@ -250,9 +251,9 @@ def dark_by_the_sites_switch(reader: Reader) -> None:
 def right_to_left(reader: Reader) -> None:
     page = reader.page
     page.add_init_script(
-        "new MutationObserver(() => { const html = document.documentElement; if (html && html.lang !== 'ar')"
-        " { html.lang = 'ar'; html.dir = 'rtl'; } }).observe(document, {childList: true, attributes: true,"
-        " subtree: true, attributeFilter: ['lang']})"
+        "new MutationObserver(() => { const html = document.documentElement;"
+        " if (html && html.lang !== 'ar') { html.lang = 'ar'; html.dir = 'rtl'; } })"
+        ".observe(document, {childList: true, attributes: true, subtree: true})"
     )
     reader.open("/docs/why-search")
     expect(page.locator(".tbr-launch")).to_contain_text("اسأل")

@@ -39,8 +39,9 @@ export function TurnView({ store, turn, last }: { store: Store; turn: Turn; last
   return (
     <Fragment>
       <div class="tbr-question">
-        {turn.body.selection && <span class="tbr-about">{short(turn.body.selection.text)}</span>}
-        <span dir="auto">{turn.body.question}</span>
+        {turn.body.selection && <div class="tbr-about" dir="auto">{excerpt(turn.body.selection.text)}</div>}
+        {/* An exercise is asked in the book's own words, anything else in the reader's. */}
+        {turn.body.solutions ? <div dir="auto">{renderMarkdown(turn.body.question, QUOTED)}</div> : <span dir="auto">{turn.body.question}</span>}
       </div>
       <div class={classes("tbr-reply", !turn.done && "tbr-pending", turn.confidence === "uncertain" && "tbr-uncertain", turn.mode === "refused" && "tbr-refused")}>
         <Captions turn={turn} />
@@ -280,6 +281,11 @@ function FollowUps({ store, turn }: { store: Store; turn: Turn }): VNode {
 
 export function classes(...names: (string | false)[]): string {
   return names.filter(Boolean).join(" ");
+}
+
+/** The beginning of a text, its formulas drawn if it is whole. */
+export function excerpt(text: string): ComponentChildren {
+  return text === short(text) ? renderMarkdown(text, QUOTED) : short(text);
 }
 
 export function short(text: string, size = 120): string {

@@ -11,6 +11,7 @@ import { Icon } from "./icons";
 import type { Store } from "./store";
 import { useSuggestions } from "./starters";
 
+const FORMULA = ".katex, math, mjx-container, .MathJax";
 const ASKABLE = "pre, table, figure, img, .katex-display, math[display=block], mjx-container[display=true], .MathJax_Display";
 const LEAVE_MS = 400; // from the block to its button
 const MAX_ICON = 64; // pixels; a smaller picture says nothing
@@ -35,13 +36,14 @@ export function BlockButton({ store }: { store: Store }): VNode | null {
       if (found) setPointed(found);
       else timer = window.setTimeout(() => setPointed(null), LEAVE_MS);
     };
-    const away = () => setPointed(null);
+    // The button goes with its block.
+    const move = () => setPointed((now) => now && { ...now });
     document.addEventListener("pointerover", over, { passive: true });
-    addEventListener("scroll", away, { passive: true, capture: true });
+    addEventListener("scroll", move, { passive: true, capture: true });
     return () => {
       clearTimeout(timer);
       document.removeEventListener("pointerover", over);
-      removeEventListener("scroll", away, { capture: true });
+      removeEventListener("scroll", move, { capture: true });
     };
   }, [exercises]);
   if (!pointed?.element.isConnected) return null;
@@ -55,8 +57,8 @@ export function BlockButton({ store }: { store: Store }): VNode | null {
     const id = paragraphIdOf(element);
     store.set({ selection: { text: textOf(element), ...(id ? { paragraph_id: id } : {}) } });
   };
-  // Across the lower edge, where the page has a gap.
-  const style = { left: `${Math.max(Math.min(box.right, innerWidth - 8) - 150, 8)}px`, top: `${Math.min(box.bottom - 12, innerHeight - 48)}px`, width: "150px" };
+  // Across the lower edge, where the page has a gap; above the launch button.
+  const style = { right: `${Math.max(innerWidth - box.right, 8)}px`, top: `${Math.min(box.bottom - 12, innerHeight - 110)}px` };
   return (
     <button type="button" class="tbr-ask-about tbr-at-block" style={style} onClick={ask}>
       <Icon name="quote" />{t(exercise ? "hintAgain" : "askSelection")}
@@ -83,11 +85,15 @@ function pointedAt(target: Element, placed: readonly [Element, Exercise][]): Poi
   return element.localName === "img" && element.clientWidth < MAX_ICON ? null : { element, exercise: null };
 }
 
-/** What the book's source has for the block: TeX of a formula, the words that stand for a picture. */
+/** What the book's source has for the block: TeX of formulas, the words that stand for a picture. */
 function textOf(element: Element): string {
-  const tex = element.querySelector("annotation[encoding='application/x-tex']")?.textContent;
-  if (tex) return `$$${tex.trim()}$$`;
   if (element instanceof HTMLImageElement) return element.alt || element.title;
-  const picture = element.querySelector("img");
-  return (element as HTMLElement).innerText?.trim() || picture?.alt || element.textContent?.trim() || "";
+  const copy = element.cloneNode(true) as Element;
+  for (const formula of [...copy.querySelectorAll(FORMULA)]) {
+    const tex = formula.querySelector("annotation[encoding='application/x-tex']")?.textContent;
+    if (tex) formula.replaceWith(element.matches("table, figure, pre") ? `$${tex}$` : `$$${tex}$$`);
+  }
+  const rows = [...copy.querySelectorAll("tr")].map((row) => [...row.children].map((cell) => cell.textContent?.trim()).join(" | "));
+  const text = element.matches("table") ? rows.join("\n") : copy.textContent?.trim();
+  return text || element.querySelector("img")?.alt || "";
 }
