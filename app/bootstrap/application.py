@@ -245,7 +245,9 @@ def _answer(
 ) -> AnswerQuestion:
     """The use case with extractive answers."""
     index = retrieve.index
-    extractive = ExtractiveGenerator(split_sentences, scorer.vectors)
+    # Many questions lead to the same paragraphs.
+    sentences = lru_cache(maxsize=4_096)(split_sentences)
+    extractive = ExtractiveGenerator(sentences, scorer.vectors)
     consult = ConsultBook(
         retrieve=retrieve,
         bounds=bounds,
@@ -257,10 +259,10 @@ def _answer(
     )
     return AnswerQuestion(
         consult=consult,
-        chapters=ConsultChapters(index, consult, glossary, split_sentences, count_tokens),
+        chapters=ConsultChapters(index, consult, glossary, sentences, count_tokens),
         generator=extractive,
         extractive=extractive,
-        split_sentences=split_sentences,
+        split_sentences=sentences,
         links=LinkQuotes(index),
         suggest=SuggestFollowUps(retrieve, bounds),
         count_tokens=count_tokens,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+
+from cachetools import LRUCache
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
@@ -51,6 +53,9 @@ CANDIDATES = 50
 COMPLETED_HITS = 3
 """Hits whose parts of a list, a table or the like are made whole in the context."""
 
+_CACHED_SCORES = 10_000
+"""Follow-up questions are about the terms and headings of the books, the same again and again."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -85,6 +90,10 @@ class Retrieve:
     dense_weight: float = DENSE_WEIGHT
     candidates: int = CANDIDATES
     rerank_seconds: float = 3.0
+    _best: LRUCache[Hashable, float] = field(
+        default_factory=lambda: LRUCache(_CACHED_SCORES), init=False, compare=False, repr=False
+    )
+    """Of `best_by_words`, by question, filter and generations."""
 
     async def search(self, query: SearchQuery) -> SearchResult:
         """Return up to `query.k` hits, best first.
@@ -119,12 +128,18 @@ class Retrieve:
     async def best_by_words(self, question: str, filter: SearchFilter) -> float:
         """Return the best BM25 score of a chunk; 0 when none has a word of the question.
 
-        No provider is asked and no chunk is read. Raises BookNotFound, IndexMismatch, StorageError.
+        No provider is asked and no chunk is read; scores are cached. Raises BookNotFound,
+        IndexMismatch, StorageError.
         """
         books = await self._in_scope(filter)
-        query = SearchQuery(question, mode=SearchMode.SPARSE, filter=filter)
-        found = await self._candidates(query, Standalone.of(question), books, None, limit=1)
-        return found.sparse[0].score if found.sparse else 0.0
+        generations = tuple((one.book, one.book_version, one.generation) for one in books)
+        key = (question, filter, generations)
+        score: float | None = self._best.get(key)
+        if score is None:
+            query = SearchQuery(question, mode=SearchMode.SPARSE, filter=filter)
+            found = await self._candidates(query, Standalone.of(question), books, None, limit=1)
+            score = self._best[key] = found.sparse[0].score if found.sparse else 0.0
+        return score
 
     async def context(self, hits: Sequence[Hit], token_budget: int) -> tuple[ContextPassage, ...]:
         """Return the hits' paragraphs, each once, within the budget; StorageError.

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import log1p
 
 from app.domain.answering.verification import Quote, Verifier
@@ -32,32 +33,41 @@ MIN_TERMS = 3
 """A heading or "Yes, it does." has fewer: one paragraph is as good as another for it."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Attributor:
-    """Attributes sentences of one answer to the paragraphs of its context."""
+    """Attributes sentences of one answer to the paragraphs of its context.
+
+    Quotations need no attribution, so nothing is counted before the first sentence that does.
+    """
 
     verifier: Verifier
-    _terms: dict[str, frozenset[int]] = field(init=False, repr=False)
-    """Paragraph id to the terms of its text."""
-    _places: dict[str, tuple[int, Mapping[int, int]]] = field(init=False, repr=False)
+    _places: dict[str, tuple[int, Mapping[int, int]]] = field(
+        default_factory=dict, init=False, repr=False
+    )
     """Paragraph id to the number of its terms, and each term to the bits of its places."""
-    _weights: Mapping[int, float] = field(init=False, repr=False)
-    """Term to its weight."""
-    _unknown: float = field(init=False, repr=False)
-    """Weight of a term that no paragraph has: that of one which a single paragraph has."""
     _known: dict[str, Quote | None] = field(default_factory=dict, init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        terms, counts = self.verifier.terms, Counter[int]()
-        self._terms, self._places = {}, {}
+    @cached_property
+    def _terms(self) -> Mapping[str, frozenset[int]]:
+        """Paragraph id to the terms of its text."""
+        return {
+            paragraph_id: self.verifier.terms("\n".join(one.passage.text for one in pieces))
+            for paragraph_id, pieces in self.verifier.paragraphs.items()
+        }
+
+    @cached_property
+    def _weights(self) -> Mapping[int, float]:
+        """Term to its weight."""
+        counts = Counter[int]()
         for paragraph_id, pieces in self.verifier.paragraphs.items():
-            passages = [one.passage for one in pieces]
-            self._terms[paragraph_id] = terms("\n".join(one.text for one in passages))
-            heads = " ".join(head for one in passages for head in one.heading_path)
-            counts.update(self._terms[paragraph_id] | terms(heads))
-        total = len(self._terms)
-        self._weights = {term: _idf(count, total) for term, count in counts.items()}
-        self._unknown = _idf(1, total)
+            heads = " ".join(head for one in pieces for head in one.passage.heading_path)
+            counts.update(self._terms[paragraph_id] | self.verifier.terms(heads))
+        return {term: _idf(count, len(self._terms)) for term, count in counts.items()}
+
+    @property
+    def _unknown(self) -> float:
+        """Weight of a term that no paragraph has: that of one which a single paragraph has."""
+        return _idf(1, len(self._terms))
 
     def attribute(self, sentence: str) -> Quote | None:
         """Return the words that support the sentence, or None.
@@ -113,7 +123,8 @@ class Attributor:
         return [term for word in words(text) for term in sorted(terms(word))]
 
     def _weight(self, terms: frozenset[int]) -> float:
-        return sum(self._weights.get(term, self._unknown) for term in terms)
+        weights, unknown = self._weights, self._unknown
+        return sum(weights.get(term, unknown) for term in terms)
 
 
 def _idf(count: int, total: int) -> float:
