@@ -19,6 +19,7 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.languages import STOP_WORDS
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchQuery, Turn
+from app.services.analyse_question import AnalyseQuestion
 from app.services.answer_question import AnswerQuestion
 from app.services.answerability import AnswerabilityScorer
 from app.services.chapter_requests import ConsultChapters
@@ -194,15 +195,15 @@ def answering_over(
 ) -> AnswerQuestion:
     """The use case as bootstrap makes it, without a model."""
     bounds = TermUpperBounds(index, sparse)
+    similarity = SimilarityEncoder(local_embedder, STOP_WORDS, inner_products)
     scorer = AnswerabilityScorer(
-        SimilarityEncoder(local_embedder, STOP_WORDS, inner_products),
-        bounds,
+        similarity,
         FeatureReranker(bounds).terms_of,
     )
     extractive = ExtractiveGenerator(split_sentences, scorer.vectors)
     consult = ConsultBook(
         retrieve=retriever,
-        bounds=bounds,
+        analysis=AnalyseQuestion(bounds, similarity),
         places=PageLocator(index),
         scorer=scorer,
         refusal=RefusalPolicy(refusal_threshold, answer_threshold),
@@ -227,9 +228,7 @@ def generation_request(
     question: str, history: Sequence[Turn] = (), context: Sequence[ContextPassage] = ()
 ) -> GenerationRequest:
     """What a model is asked, where no rule reads the question."""
-    analysis = QuestionAnalysis(
-        question, question, QuestionFeatures(lambda _: frozenset(), "en", {})
-    )
+    analysis = QuestionAnalysis(question, QuestionFeatures(lambda _: frozenset(), "en", {}))
     return GenerationRequest(question, history, context, analysis)
 
 

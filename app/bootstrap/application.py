@@ -39,6 +39,7 @@ from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.errors import ConfigError, ProviderError
 from app.domain.languages import FUNCTION_WORDS
+from app.services.analyse_question import AnalyseQuestion
 from app.services.answer_question import AnswerQuestion
 from app.services.answerability import AnswerabilityScorer
 from app.services.book_text import DescribeBook
@@ -169,9 +170,10 @@ async def application(
         retrieve = _retrieve(
             settings, embedder, vocabulary, sparse, cohere, writer, feature_reranker, count_tokens
         )
-        scorer = AnswerabilityScorer(similarity, bounds, feature_reranker.terms_of)
+        analysis = AnalyseQuestion(bounds, similarity)
+        scorer = AnswerabilityScorer(similarity, feature_reranker.terms_of)
         glossary = LookUpTerms(index)
-        answer = _answer(settings, retrieve, bounds, scorer, glossary, vocabulary, count_tokens)
+        answer = _answer(settings, retrieve, analysis, scorer, glossary, vocabulary, count_tokens)
         answer = answer.written_by(writer.generator) if writer else answer
         ledgers = ledger_store(settings)
         cite = CiteParagraph(index, ledgers)
@@ -237,7 +239,7 @@ def _retrieve(
 def _answer(
     settings: Settings,
     retrieve: Retrieve,
-    bounds: TermUpperBounds,
+    analysis: AnalyseQuestion,
     scorer: AnswerabilityScorer,
     glossary: LookUpTerms,
     vocabulary: BookVocabulary,
@@ -250,7 +252,7 @@ def _answer(
     extractive = ExtractiveGenerator(sentences, scorer.vectors)
     consult = ConsultBook(
         retrieve=retrieve,
-        bounds=bounds,
+        analysis=analysis,
         places=PageLocator(index),
         scorer=scorer,
         refusal=RefusalPolicy(settings.refusal_threshold, settings.answer_threshold),
@@ -264,7 +266,7 @@ def _answer(
         extractive=extractive,
         split_sentences=sentences,
         links=LinkQuotes(index),
-        suggest=SuggestFollowUps(retrieve, bounds),
+        suggest=SuggestFollowUps(retrieve, analysis.bounds),
         count_tokens=count_tokens,
         history_tokens=settings.history_tokens,
         max_question_chars=settings.max_question_chars,

@@ -9,20 +9,18 @@ from operator import itemgetter
 
 from app.domain.answering.refusal import (
     Evidence,
+    Reading,
     Support,
     counted_score,
     defined_share,
     phrases,
     share_of_bounds,
 )
-from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import ChunkTerms, sentences
-from app.domain.retrieval.query import Hit
-from app.domain.terms import words
-from app.services.similarity import BY_CHARACTERS, SimilarityEncoder
-from app.services.term_upper_bounds import TermUpperBounds
+from app.domain.retrieval.query import Hit, Vector
+from app.services.similarity import SimilarityEncoder
 
 SCORED_HITS = 8
 """Hits that answerability is scored by, even if the answer is made from fewer."""
@@ -36,50 +34,37 @@ _ASKS_ITSELF = frozenset({BlockKind.HEADING, BlockKind.EXERCISE})
 @dataclass(frozen=True, slots=True)
 class AnswerabilityScorer:
     vectors: SimilarityEncoder
-    bounds: TermUpperBounds
     chunk_terms: Callable[[Chunk], ChunkTerms]
 
-    async def evidence(
-        self, question: str, hits: Sequence[Hit], books: Sequence[BookId] = ()
-    ) -> Evidence:
-        """Features of the best hits of a search in these books, or in all. Raises StorageError."""
+    async def evidence(self, reading: Reading, hits: Sequence[Hit]) -> Evidence:
+        """Features of the best hits of a search. Raises StorageError."""
         near = hits[:SCORED_HITS]
-        language = near[0].chunk.language if near else "en"
-        asked = self.bounds.ordered_terms(question, language)
-        one_letter = self._one_letter_terms(question, language)
-        bounds = await self.bounds.of(self.bounds.terms(question, language), books)
-        title, similar = await self._similarities(question, [hit.chunk for hit in near], language)
+        title, similar = await self._similarities(reading.vector, [hit.chunk for hit in near])
         support: list[Support] = []
         for hit, (paragraph, sentence) in zip(near, similar, strict=True):
             known = self.chunk_terms(hit.chunk)
+            score = counted_score(
+                hit.sparse_score or 0.0, reading.terms, reading.letters, known, reading.bounds
+            )
             support.append(
                 Support(
                     paragraph,
                     sentence,
-                    share_of_bounds(
-                        counted_score(hit.sparse_score or 0.0, asked, one_letter, known, bounds),
-                        bounds,
-                    ),
-                    phrases(asked, known, bounds),
-                    defined_share(known, bounds),
+                    share_of_bounds(score, reading.bounds),
+                    phrases(reading.terms, known, reading.bounds),
+                    defined_share(known, reading.bounds),
                 )
             )
         return Evidence(title, support)
 
-    def _one_letter_terms(self, question: str, language: str) -> frozenset[int]:
-        """None in a language that is indexed by its characters."""
-        if language in BY_CHARACTERS:
-            return frozenset()
-        letters = [word for word in words(question) if len(word) == 1 and word.isalpha()]
-        return frozenset(term for letter in letters for term in self.bounds.terms(letter, language))
-
     async def _similarities(
-        self, question: str, chunks: Sequence[Chunk], language: str
+        self, question: Vector, chunks: Sequence[Chunk]
     ) -> tuple[float, list[tuple[float, float]]]:
         """The greatest cosine of the question and a title; then for each chunk that of its most
         similar paragraph, and of the most similar sentence if that is among the `READ_CLOSELY`
         best paragraphs, else of the paragraph again. 0 where there is none.
         """
+        language = chunks[0].language if chunks else ""
         titled = [
             [(f"{one.section} {said.text}", said) for said in _answering(one)] for one in chunks
         ]

@@ -133,8 +133,8 @@ class ConsultChapters:
             sizes: list[tuple[int, Chapter]] = []
             for one in candidates:
                 language = one.pages[0].language
-                asked = self.consult.bounds.terms(topic, language)
-                title = self.consult.bounds.terms(one.title, language)
+                asked = self.consult.analysis.bounds.terms(topic, language)
+                title = self.consult.analysis.bounds.terms(one.title, language)
                 if asked and asked <= title:
                     sizes.append((len(title), one))
             if sizes:
@@ -236,7 +236,7 @@ class ConsultChapters:
         prepared: ExtractiveAnswer,
     ) -> Consultation:
         language = chunks[0].language
-        terms = partial(self.consult.bounds.terms, language=language)
+        terms = partial(self.consult.analysis.bounds.terms, language=language)
         analysis = analyse(request.question, request.question, language, terms, {})
         shown = {one.passage.paragraph_id for one in context}
         hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
 from typing import Protocol
 
 from app.domain.abbreviations import short_words, written_out
@@ -17,7 +16,7 @@ from app.domain.answering.definitions import (
 )
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining, for_solving
 from app.domain.answering.extractive import ExtractiveAnswer, whole
-from app.domain.answering.question_analysis import QuestionAnalysis, analyse
+from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.refusal import RefusalPolicy, answerability
 from app.domain.answering.request import (
     NEEDS_PAGE,
@@ -32,12 +31,12 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchMode, SearchQuery
 from app.domain.terms import words
+from app.services.analyse_question import AnalyseQuestion
 from app.services.answerability import SCORED_HITS, AnswerabilityScorer
 from app.services.generators import GenerationRequest
 from app.services.page_locator import PageLocator
 from app.services.recording import stage
 from app.services.retrieve import SearchResult
-from app.services.term_upper_bounds import TermUpperBounds
 from app.services.vocabulary import BookVocabulary
 
 
@@ -86,16 +85,12 @@ class Consultation:
     @property
     def generation(self) -> GenerationRequest:
         request, selection = self.request, self.request.selection
-        analysis = self.analysis
-        if selection:
-            # A selected text has its own place in the answer.
-            analysis = replace(analysis, standalone=request.question)
         known = selection.text if selection and request.scope is not Scope.SELECTION else ""
         return GenerationRequest(
             selection.question_text(request.question) if selection else request.question,
             request.history,
             self.context,
-            analysis,
+            self.analysis,
             selected=known,
             prepared=self.prepared,
             answerability=self.score,
@@ -111,7 +106,7 @@ class ConsultBook:
     """
 
     retrieve: Retriever
-    bounds: TermUpperBounds
+    analysis: AnalyseQuestion
     places: PageLocator
     scorer: AnswerabilityScorer
     refusal: RefusalPolicy
@@ -187,32 +182,24 @@ class ConsultBook:
         )
         found = await self.retrieve.search(query)
         with stage("analysis"):
-            analysis = await self._analyse(request, found, scope)
+            language = found.hits[0].chunk.language if found.hits else "en"
+            asked = (request.question, found.question)
+            analysis = await self.analysis.of(
+                *asked, language, scope.books, selected=selection is not None
+            )
         deep = analysis.features.definition and not self.refusal.model
         pool = found.hits if deep else found.hits[: max(request.k, SCORED_HITS)]
         read = Consultation(request, scope, found, pool, analysis)
         if not pool:
             return read
         with stage("answerability"):
-            evidence = [
-                await self.scorer.evidence(reading, pool, scope.books)
-                for reading in analysis.readings
-            ]
+            evidence = [await self.scorer.evidence(reading, pool) for reading in analysis.readings]
         return replace(
             read,
             exercise=request.exercise
             or asked_exercise(analysis.own_terms, pool, analysis.features.terms),
             score=max(map(answerability, evidence)),
         )
-
-    async def _analyse(
-        self, request: AskRequest, found: SearchResult, scope: SearchFilter
-    ) -> QuestionAnalysis:
-        language = found.hits[0].chunk.language if found.hits else "en"
-        terms = cache(partial(self.bounds.terms, language=language))
-        asked = terms(found.question) if found.hits else ()
-        bounds = await self.bounds.of(asked, scope.books) if asked else {}
-        return analyse(request.question, found.question, language, terms, bounds)
 
     async def _spelled_out(self, read: Consultation) -> Consultation:
         """Return `read` with the score of the question with abbreviations written out, if that is

@@ -70,7 +70,8 @@ class FeatureReranker:
         found: dict[tuple[str, str], float] = {}
         for language in sorted({language for language, _ in paths}):
             texts = [path for of, path in paths if of == language and path]
-            cosines = await self.vectors.similarities(question, texts, language)
+            asked = await self.vectors.question(question, language)
+            cosines = await self.vectors.similarities(asked, texts, language)
             found.update({(language, path): cosine for path, cosine in cosines.items()})
         return [found.get(path, 0.0) for path in paths]
 

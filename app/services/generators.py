@@ -19,7 +19,7 @@ from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.units import SplitSentences
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
 from app.domain.prompting import NO_ANSWER
-from app.domain.retrieval.query import ContextPassage, Turn
+from app.domain.retrieval.query import ContextPassage, Turn, Vector
 from app.services.provider_failures import degraded_by
 
 
@@ -118,9 +118,9 @@ class Generator(Protocol):
 
 class Similarity(Protocol):
     async def similarities(
-        self, question: str, texts: Sequence[str], language: str
+        self, asked: Vector, texts: Sequence[str], language: str
     ) -> Mapping[str, float]:
-        """Text to its cosine with the question."""
+        """Text to its cosine with the question of this vector."""
         ...
 
 
@@ -168,9 +168,8 @@ class ExtractiveGenerator:
 
     async def _similarities(self, request: GenerationRequest, texts: Sequence[str]) -> list[float]:
         analysis = request.analysis
-        cosines = await self.similarity.similarities(
-            analysis.standalone, texts, analysis.features.language
-        )
+        language = analysis.features.language
+        cosines = await self.similarity.similarities(analysis.vector, texts, language)
         return [cosines[text] for text in texts]
 
 

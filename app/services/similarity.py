@@ -81,10 +81,9 @@ class SimilarityEncoder:
         return [found[text] for text in texts]
 
     async def similarities(
-        self, question: str, texts: Sequence[str], language: str
+        self, asked: Vector, texts: Sequence[str], language: str
     ) -> dict[str, float]:
-        """Text to its cosine with the question, -1 to 1."""
-        asked = await self.question(question, language)
+        """Text to its cosine with the question of this vector, -1 to 1."""
         vectors = await self.texts(texts, language)
         return dict(zip(texts, self.inner_products(asked, vectors), strict=True))
 

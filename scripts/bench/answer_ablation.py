@@ -124,7 +124,7 @@ async def _asked(app: Application, request: AskRequest, record: Record, folder: 
     found = quotable(given)
     texts = [*(unit.text for unit in found), *(one.passage.text for one in read.context)]
     similarities = await consult.scorer.vectors.similarities(
-        analysis.standalone, texts, analysis.features.language
+        analysis.vector, texts, analysis.features.language
     )
     chunks = [
         [one.text for one in hit.chunk.passages if one.kind not in NEVER_QUOTED]

@@ -149,8 +149,7 @@ async def _judge(app: Application, book: str, source: str, asked: Asked) -> Judg
     consult = app.answer.consult
     read = await consult.read(request)
     readings = [
-        await consult.scorer.evidence(reading, read.hits, scope.books)
-        for reading in read.analysis.readings
+        await consult.scorer.evidence(reading, read.hits) for reading in read.analysis.readings
     ]
     return Judged(book, source, asked, tuple(readings), read.score, read.confidence)
 

@@ -29,7 +29,7 @@ from app.domain.errors import (
     QuestionError,
 )
 from app.domain.prompting import NO_ANSWER
-from app.domain.retrieval.query import SearchFilter, SearchQuery, Turn
+from app.domain.retrieval.query import SearchFilter, SearchQuery, Turn, Vector
 from app.services.answer_question import SEARCHES_AT_ONCE, AnswerQuestion
 from app.services.generators import ExtractiveGenerator
 from app.services.retrieve import SearchResult
@@ -145,16 +145,16 @@ class Listening:
     """Keeps what is compared with what."""
 
     vectors: SimilarityEncoder
-    heard: list[tuple[str, Sequence[str]]] = field(default_factory=list)
+    heard: list[tuple[Vector, Sequence[str]]] = field(default_factory=list)
 
     async def similarities(
-        self, question: str, texts: Sequence[str], language: str
+        self, asked: Vector, texts: Sequence[str], language: str
     ) -> dict[str, float]:
-        self.heard.append((question, texts))
-        return await self.vectors.similarities(question, texts, language)
+        self.heard.append((asked, texts))
+        return await self.vectors.similarities(asked, texts, language)
 
 
-def test_what_touches_a_follow_up_is_compared_with_it_as_it_was_searched_for() -> None:
+def test_a_follow_up_is_compared_with_its_context_together_with_the_question_before_it() -> None:
     world = World((LIGHT, passage("Owls hunt at night.", "p-owls")))
     answering = world.answering()
     vectors = Listening(answering.consult.scorer.vectors)
@@ -163,7 +163,9 @@ def test_what_touches_a_follow_up_is_compared_with_it_as_it_was_searched_for() -
     extractive = ExtractiveGenerator(answering.split_sentences, vectors)
     asyncio.run(replace(answering, generator=extractive).answer(request))
     paragraphs, sentences = vectors.heard
-    assert paragraphs[0] == sentences[0] == "What is photosynthesis?\nAnd in chloroplasts?"
+    standalone = "What is photosynthesis?\nAnd in chloroplasts?"
+    asked = asyncio.run(vectors.vectors.question(standalone, "en"))
+    assert paragraphs[0] == sentences[0] == asked
     assert "It takes place in chloroplasts." in sentences[1]
     assert "Owls hunt at night." not in sentences[1]
 

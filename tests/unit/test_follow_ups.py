@@ -135,7 +135,7 @@ def test_what_was_found_on_other_pages_comes_after_what_stands_near_the_citation
 
 
 def after(world: World, hits: list[Hit]) -> tuple[str, ...]:
-    suggest = SuggestFollowUps(world.retriever, world.answering().consult.bounds)
+    suggest = SuggestFollowUps(world.retriever, world.answering().consult.analysis.bounds)
     return asyncio.run(suggest.after(RAIN, hits, SearchFilter()))
 
 
@@ -161,6 +161,6 @@ def test_an_index_that_fails_costs_only_the_suggestions() -> None:
         async def best_by_words(self, question: str, filter: SearchFilter) -> float:
             raise StorageError(question)
 
-    suggest = SuggestFollowUps(Failing(), World((LIGHT,)).answering().consult.bounds)
+    suggest = SuggestFollowUps(Failing(), World((LIGHT,)).answering().consult.analysis.bounds)
     hits = [Hit(chunk([LIGHT]), 1.0)]
     assert asyncio.run(suggest.after(RAIN, hits, SearchFilter())) == ()

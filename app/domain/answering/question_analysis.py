@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from app.domain.answering.comparison import Subject, compared
 from app.domain.answering.definitions import Name, defined_terms, name_asked
+from app.domain.answering.refusal import Reading
 from app.domain.languages import COMMON_WORDS, language_of_words, without_words
 from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
+from app.domain.retrieval.query import Vector
 from app.domain.terms import Terms, words
 
 EARLIER_TURN = 0.5
@@ -35,8 +38,6 @@ class QuestionFeatures:
 @dataclass(frozen=True, slots=True)
 class QuestionAnalysis:
     question: str
-    standalone: str
-    """The question as searched for; it can be understood without earlier turns."""
     features: QuestionFeatures
     words: frozenset[str] = frozenset()
     """The question's words as returned by `words`."""
@@ -46,9 +47,13 @@ class QuestionAnalysis:
     """Whether words of the book's language were recognised in it."""
     own_terms: frozenset[int] = frozenset()
     """The terms of the question itself, without earlier turns."""
-    readings: tuple[str, ...] = ()
+    wordings: tuple[str, ...] = ()
     """The texts that answerability is scored for: the question, with the turns before it, and
     without the function words of a language that is not the book's."""
+    readings: tuple[Reading, ...] = ()
+    """The wordings, encoded."""
+    vector: Vector = field(default_factory=lambda: array("f"))
+    """Of the question with the turns before it, without a selected text; see `Reading`."""
 
 
 def analyse(
@@ -80,13 +85,12 @@ def analyse(
     )
     return QuestionAnalysis(
         question=question,
-        standalone=standalone,
         features=features,
         words=frozenset(said),
         asked_in=asked_in,
         in_book_language=language_of_words(said, "") == language,
         own_terms=own,
-        readings=tuple(dict.fromkeys((question, standalone, bare))),
+        wordings=tuple(dict.fromkeys((question, standalone, bare))),
     )
 
 

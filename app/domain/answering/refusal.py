@@ -27,6 +27,7 @@ from math import exp, log
 
 from app.domain.answer import Confidence
 from app.domain.retrieval.chunk_terms import ChunkTerms
+from app.domain.retrieval.query import Vector
 
 RAREST = 8
 """Terms of a long question that count: the rest is its setting, or code."""
@@ -63,6 +64,20 @@ class RefusalPolicy:
         if answerability < self.answer_threshold:
             return Confidence.UNCERTAIN
         return Confidence.ANSWERED
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A wording of the question, as answerability is scored for it."""
+
+    terms: Sequence[int]
+    """In the order of the text, repeats kept."""
+    letters: frozenset[int]
+    """The terms of single letters."""
+    bounds: Mapping[int, float]
+    """Term to the most it could add to a BM25 score."""
+    vector: Vector
+    """Of the local model; its inner product with a text's vector is their similarity."""
 
 
 @dataclass(frozen=True, slots=True)
