@@ -94,9 +94,7 @@ async def compare(
 async def search(
     app: Application, dense: Vector, sparse: SparseVector, books: Sequence[BookId]
 ) -> Candidates:
-    return await app.index.search(
-        dense, sparse, LIMIT, SearchFilter(books=tuple(books))
-    )
+    return await app.index.search(dense, sparse, LIMIT, SearchFilter(books=tuple(books)))
 
 
 def settings(home: Path, url: str) -> Settings:
