@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
@@ -120,7 +120,10 @@ class BackUp:
                     books.append(await self._book(book, writer, advance))
                 except BookNotFound:
                     continue  # removed since it was listed
-                except IndexUnreadable as error:
+                except StorageError as error:
+                    known = book in await self.index.damaged()
+                    if not known and not isinstance(error, IndexUnreadable):
+                        raise  # the store, not the book
                     faults[book] = f"{book} is left out: {error}"
         for book, damage in (await self.index.damaged()).items():
             if damage.answers:
@@ -234,10 +237,7 @@ class Restore:
             existing = await self.index.manifest(manifest.book)
             if existing is None:
                 return "new"
-            same = (existing.fingerprint, existing.created_at) == (
-                manifest.fingerprint,
-                manifest.created_at,
-            )
+            same = _comparable(existing) == _comparable(manifest)
             return "same" if same and not await self.index.faults(manifest.book) else "replaced"
         except IndexUnreadable:
             return "replaced"
@@ -269,3 +269,8 @@ class Restore:
                 if self.files.put(name, place):
                     restored.append(name)
         return tuple(restored)
+
+
+def _comparable(manifest: BookManifest) -> BookManifest:
+    """Without what the index sets."""
+    return replace(manifest, generation=0, size_bytes=0)

@@ -178,7 +178,7 @@ class Snapshot:
 
     manifest: BookManifest
     pages: AsyncIterator[list[IndexPoint]]
-    """All points in pages, ascending by chunk id.
+    """All points in pages, in reading order, as an ingest writes them.
 
     On a server, pages lack points if the generation was replaced twice while it was read: compare
     their number with the manifest's.

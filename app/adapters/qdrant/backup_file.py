@@ -20,7 +20,7 @@ import zipfile
 import zlib
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -136,6 +136,8 @@ class BackupWriter:
     def discard(self) -> None:
         """Delete what was written. Does nothing after `finish`."""
         if not self._file.closed:
+            with suppress(OSError):
+                self._zip.close()
             self._file.close()
             self._new.unlink(missing_ok=True)
 

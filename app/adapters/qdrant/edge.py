@@ -14,14 +14,17 @@ import qdrant_edge as edge
 from app.adapters.qdrant.edge_books import OpenBooks
 from app.adapters.qdrant.edge_generation import Generation, faults
 from app.adapters.qdrant.edge_shard import (
+    PAGE,
     SEGMENT,
     best_scores,
     document_frequencies,
     id_text,
+    ids_in_reading_order,
     matching,
     next_chapter,
     paragraph_ids,
     point_page,
+    retrieve_points,
     search_shard,
     storage_errors,
 )
@@ -129,8 +132,13 @@ class EdgeIndex:
 
     async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
         """Pages of points, all of the generation that is current at the first page."""
-        async for page in (await self.snapshot(book)).pages:
+        opened = await asyncio.to_thread(self._books.get, self._folder(book))
+        generation, offset = opened.generation, None
+        while True:
+            page, offset = await asyncio.to_thread(_point_page, generation, offset)
             yield page
+            if offset is None:
+                return
 
     async def snapshot(self, book: BookId) -> Snapshot:
         """The generation stays open, so it is whole though its folder is removed."""
@@ -327,12 +335,20 @@ class EdgeIndex:
 
 
 async def _pages(generation: Generation) -> AsyncIterator[list[IndexPoint]]:
-    offset = None
-    while True:
-        page, offset = await asyncio.to_thread(_point_page, generation, offset)
-        yield page
-        if offset is None:
-            return
+    ids = await asyncio.to_thread(_ids, generation)
+    for start in range(0, len(ids), PAGE):
+        yield await asyncio.to_thread(_points, generation, ids[start : start + PAGE])
+
+
+def _ids(generation: Generation) -> list[str]:
+    with generation.errors() as shard:
+        return ids_in_reading_order(shard)
+
+
+def _points(generation: Generation, ids: Sequence[str]) -> list[IndexPoint]:
+    with generation.errors() as shard:
+        found = retrieve_points(shard, ids)
+    return [found[chunk_id] for chunk_id in ids if chunk_id in found]
 
 
 def _point_page(

@@ -6,8 +6,9 @@ And what both make of the points they find: one ranking, one passage of a paragr
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from operator import itemgetter
 from typing import NotRequired, TypedDict
 
 from app.domain.book_id import BookId
@@ -25,6 +26,8 @@ KEYWORD_FIELDS = (
     "file", "page", "chapter", "content_type", "kinds", "language", "paragraph_ids",
 )  # fmt: skip
 INTEGER_FIELDS = ("position",)
+
+ORDER_FIELDS = ("position", "file", "chunk_index")
 
 _KINDS = {kind.value: kind for kind in BlockKind}
 
@@ -143,6 +146,13 @@ def from_payload(payload: ChunkPayload) -> Chunk:
     except (KeyError, TypeError, ValueError, InputError) as error:
         message = f"the index holds a chunk of another layout ({error!r}): ingest the book again"
         raise IndexUnreadable(message) from error
+
+
+def in_reading_order(records: Iterable[tuple[str, Mapping[str, object] | None]]) -> list[str]:
+    """Sort chunk ids by the `ORDER_FIELDS` of their payloads."""
+    place = itemgetter(*ORDER_FIELDS)
+    keyed = [(place(payload or {}), chunk_id) for chunk_id, payload in records]
+    return [chunk_id for _, chunk_id in sorted(keyed)]
 
 
 def check_dimension(book: BookId, model: str, expected: int, got: int) -> None:

@@ -11,7 +11,13 @@ from qdrant_client import AsyncQdrantClient, models
 
 from app.adapters.qdrant.manifest import manifest_from_json
 from app.adapters.qdrant.old_collections import OldCollections
-from app.adapters.qdrant.payload import best, check_dimension, find_passage
+from app.adapters.qdrant.payload import (
+    ORDER_FIELDS,
+    best,
+    check_dimension,
+    find_passage,
+    in_reading_order,
+)
 from app.adapters.qdrant.server_catalogue import Catalogue, ServedBook
 from app.adapters.qdrant.server_errors import public_address, server_errors
 from app.adapters.qdrant.server_lease import refuse_if_held
@@ -227,24 +233,35 @@ class ServerIndex:
 
     async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
         """Pages of points, all of the generation that is current at the first page."""
-        async for page in (await self.snapshot(book)).pages:
+        served = await self._catalogue.get(book)
+        with server_errors(self._address):
+            ids = [
+                chunk_id_of(served.current.key, record.id)
+                async for record in self._scroll(served, False)
+            ]
+        async for page in self._pages(served.current, sorted(ids)):
             yield page
 
     async def snapshot(self, book: BookId) -> Snapshot:
         served = await self._catalogue.get(book)
-        return Snapshot(served.manifest, self._pages(served))
+        return Snapshot(served.manifest, self._in_reading_order(served))
 
-    async def _pages(self, served: ServedBook) -> AsyncIterator[list[IndexPoint]]:
+    async def _in_reading_order(self, served: ServedBook) -> AsyncIterator[list[IndexPoint]]:
         key = served.current.key
-        collection = self._schema.points(served.current.dimension)
         with server_errors(self._address):
-            ids = sorted(
-                [chunk_id_of(key, record.id) async for record in self._scroll(served, False)]
-            )
+            records = self._scroll(served, list(ORDER_FIELDS))
+            found = [(chunk_id_of(key, record.id), record.payload) async for record in records]
+        async for page in self._pages(served.current, in_reading_order(found)):
+            yield page
+
+    async def _pages(
+        self, generation: GenerationRecord, ids: Sequence[str]
+    ) -> AsyncIterator[list[IndexPoint]]:
+        collection = self._schema.points(generation.dimension)
         for start in range(0, len(ids), BATCH):
             asked = ids[start : start + BATCH]
             with server_errors(self._address):
-                found = await retrieve_points(self._client, collection, key, asked)
+                found = await retrieve_points(self._client, collection, generation.key, asked)
             yield [found[chunk_id] for chunk_id in asked if chunk_id in found]
 
     async def check(self) -> None:

@@ -1,0 +1,388 @@
+"""A backup is one checked file from which either engine gives the same answers again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import random
+import re
+import secrets
+import shutil
+import sqlite3
+from array import array
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from qdrant_client import AsyncQdrantClient
+
+from app.adapters.qdrant.backup_file import BackupReader, BackupWriter
+from app.adapters.qdrant.edge import EdgeIndex
+from app.adapters.qdrant.server import ServerIndex
+from app.adapters.sqlite.ledgers import SqliteLedgers
+from app.adapters.sqlite.state_files import SqliteStateFiles
+from app.api.responses import answer_json
+from app.bootstrap.application import Application, application
+from app.domain.answering.request import AskRequest
+from app.domain.book_id import BookId
+from app.domain.errors import IndexBusy, InputError
+from app.domain.ledger import Entry, Ledger, Paragraph
+from app.domain.retrieval.query import SparseVector
+from app.services.backup import BackedUp, BackUp, Restore, Restored
+from app.services.ingest import IngestRequest
+from app.services.phases import Phases
+from app.services.ports import BookStore, IndexPoint, Snapshot
+from app.settings import Settings
+from tests.command_line import Run
+from tests.index_points import points, publish
+from tests.ingesting import edit, make_book
+from tests.real_server import KEY, NOT_RUN, URL, real_server
+from tests.serving import Silent, offline_settings
+
+pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
+
+BOOK = BookId("lamps")
+Opened = Callable[[Path], contextlib.AbstractAsyncContextManager[BookStore]]
+
+
+@asynccontextmanager
+async def embedded(home: Path) -> AsyncIterator[BookStore]:
+    yield EdgeIndex(home)
+
+
+@asynccontextmanager
+async def in_memory(_: Path) -> AsyncIterator[BookStore]:
+    client = AsyncQdrantClient(":memory:")
+    try:
+        yield ServerIndex(client, "textbook", "http://localhost:6333")
+    finally:
+        await client.close()
+
+
+@asynccontextmanager
+async def real(_: Path) -> AsyncIterator[BookStore]:
+    async with real_server() as server:
+        yield server.index()
+
+
+ENGINES = [
+    pytest.param(embedded, id="embedded"),
+    pytest.param(in_memory, id="in-memory"),
+    pytest.param(real, id="server", marks=pytest.mark.skipif(not URL, reason=NOT_RUN)),
+]
+REAL = [ENGINES[0], ENGINES[2]]
+"""The in-memory engine computes in other precisions."""
+
+
+def made(count: int) -> list[IndexPoint]:
+    """Points of which one has no terms."""
+    some = points(BOOK, range(count))
+    some[3] = replace(some[3], sparse=SparseVector((), ()))
+    return some
+
+
+def ledger() -> Ledger:
+    """Of two paragraphs, whose texts hold what ends a line elsewhere."""
+    texts = {"p1": "one\u2028two\x85three", "p2": "\x0bfour"}
+    return Ledger(
+        {
+            pid: Entry(pid, Paragraph("c", text, "a.md", ("A", "B"), "u", ""), place, place == 0)
+            for place, (pid, text) in enumerate(texts.items())
+        },
+        {},
+    )
+
+
+async def back_up(index: BookStore, home: Path, file: Path) -> BackedUp:
+    use_case = BackUp(
+        index,
+        SqliteLedgers(home / "ledger"),
+        SqliteStateFiles(home),
+        lambda: datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    writer = BackupWriter(file)
+    try:
+        return await use_case.run(writer, file.parent, Phases(Silent(), lambda: 0.0))
+    finally:
+        writer.discard()
+
+
+async def restore(index: BookStore, home: Path, file: Path) -> Restored:
+    reader = BackupReader.open(file, lambda _: None)
+    try:
+        use_case = Restore(index, SqliteLedgers(home / "ledger"), SqliteStateFiles(home))
+        plan = await use_case.plan(reader.contents.books)
+        state = reader.contents.state
+        return await use_case.run(reader, plan, state, Phases(Silent(), lambda: 0.0))
+    finally:
+        reader.close()
+
+
+async def stored(index: BookStore) -> list[IndexPoint]:
+    return [point async for page in index.points(BOOK) for point in page]
+
+
+def bits(some: Sequence[IndexPoint]) -> list[tuple[object, ...]]:
+    return [
+        (one.chunk, one.dense.tobytes(), one.sparse.indices, array("f", one.sparse.values))
+        for one in some
+    ]
+
+
+@pytest.mark.parametrize("source", REAL)
+@pytest.mark.parametrize("target", REAL)
+def test_every_bit_is_restored_in_an_empty_index(
+    source: Opened, target: Opened, home: Path
+) -> None:
+    async def run() -> None:
+        here, there, file = home / "a", home / "b", home / "backup"
+        async with source(here) as old, target(there) as new:
+            for _ in range(3):  # so that the generation's number is not that of a new book
+                await publish(old, BOOK, made(300))
+            await publish(old, "other", points("other", range(5)))
+            await SqliteLedgers(here / "ledger").save(BOOK, ledger())
+            done = await back_up(old, here, file)
+            assert ([one.chunks for one in done.books], done.faults) == ([300, 5], ())
+            restored = await restore(new, there, file)
+            assert [(one.book, one.generation) for one in restored.books] == [
+                (BOOK, 3),
+                ("other", 1),
+            ]
+            assert bits(await stored(new)) == bits(await stored(old))
+            manifests = [await index.manifest(BOOK) for index in (old, new)]
+            assert len({replace(one, size_bytes=0) for one in manifests if one}) == 1
+            assert await SqliteLedgers(there / "ledger").load(BOOK) == ledger()
+            again = await restore(new, there, file)
+            assert (again.books, again.same) == ((), (BOOK, "other"))
+
+    asyncio.run(run())
+
+
+def test_a_cut_or_changed_file_is_refused_before_anything_is_changed(home: Path, run: Run) -> None:
+    file, bad = home / "backup", home / "bad"
+    asyncio.run(_published(home / "a", file))
+    whole = file.read_bytes()
+    chance = random.Random(1)
+    places = [0, 1, len(whole) - 1, *(chance.randrange(len(whole)) for _ in range(60))]
+    for place in places:
+        changed = bytes([whole[place] ^ 1 << chance.randrange(8)])
+        for content in (whole[:place], whole[:place] + changed + whole[place + 1 :]):
+            bad.write_bytes(content)
+            with pytest.raises(InputError, match="cut, changed or another file"):
+                BackupReader.open(bad, lambda _: None)
+    bad.write_bytes(whole[:-1])
+    refused = run("restore", bad)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.splitlines()[-1].startswith(f"textbook-rag: {bad}: no complete backup")
+    assert not (home / "state").exists()
+
+
+async def _published(home: Path, file: Path) -> None:
+    index = EdgeIndex(home)
+    await publish(index, BOOK, made(20))
+    await back_up(index, home, file)
+
+
+class Overtaken:
+    """A source whose book is published `times` in the middle of being read."""
+
+    def __init__(self, index: BookStore, times: int) -> None:
+        self._index = index
+        self._times = times
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._index, name)
+
+    async def snapshot(self, book: BookId) -> Snapshot:
+        found = await self._index.snapshot(book)
+        return replace(found, pages=self._pages(found))
+
+    async def _pages(self, found: Snapshot) -> AsyncIterator[list[IndexPoint]]:
+        first = True
+        async for page in found.pages:
+            yield page
+            while first and self._times:
+                self._times -= 1
+                await publish(self._index, BOOK, points(BOOK, range(400), version="v9"))
+            first = False
+
+
+@pytest.mark.parametrize("source", ENGINES)
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_book_that_is_ingested_meanwhile_is_one_generation(
+    source: Opened, times: int, home: Path
+) -> None:
+    async def run() -> None:
+        file = home / "backup"
+        async with source(home / "a") as old:
+            await publish(old, BOOK, made(1_200))
+            overtaken: BookStore = Overtaken(old, times)  # type: ignore[assignment]
+            done = await back_up(overtaken, home / "a", file)
+        new = EdgeIndex(home / "b")
+        await restore(new, home / "b", file)
+        got = await stored(new)
+        assert {one.chunk.book_version for one in got} in ({"v1"}, {"v9"})
+        assert (
+            len(got)
+            == done.books[0].chunks
+            == (1_200 if got[0].chunk.book_version == "v1" else 400)
+        )
+
+    asyncio.run(run())
+
+
+def test_books_of_the_index_are_replaced_only_when_that_is_said(home: Path, run: Run) -> None:
+    file = home / "backup"
+    book = make_book(home / "lamps", pages=2)
+    run("ingest", book)
+    before = run("ledger", "export", BOOK).out
+    first = run("backup", file)
+    assert (first.code, file.stat().st_mode & 0o777) == (0, 0o600)
+    again = run("backup", file)
+    assert (again.code, "--force" in again.err) == (2, True)
+    assert run("backup", file, "--force", "--json").json()["books"] == [
+        {"book": BOOK, "generation": 1, "chunks": 4}
+    ]
+    edit(book / "page0.md", "beam", "changed")
+    run("ingest", book)
+    refused = run("restore", file)
+    assert (refused.code, refused.out) == (2, "")
+    assert "lamps; --yes replaces" in refused.err
+    done = run("restore", file, "--yes", "--json").json()
+    assert done["books"] == [{"book": BOOK, "generation": 3, "chunks": 4}]
+    assert done["kept"] == ["embeddings.sqlite"]
+    assert run("ledger", "export", BOOK).out == before
+    assert "changed" not in run("search", "beam changed", "--json").out
+    assert run("rollback", BOOK).code == 0
+    unknown = run("restore", file, "nobook")
+    assert (unknown.code, "there are: lamps" in unknown.err) == (2, True)
+
+
+def test_state_that_is_there_is_kept_and_what_is_missing_is_restored(home: Path, run: Run) -> None:
+    file, state = home / "backup", home / "state"
+    run("ingest", make_book(home / "lamps", pages=1))
+    run("keys", "add", "--secret", "--label", "old")
+    # A transaction that is still in the write-ahead log.
+    live = sqlite3.connect(state / "questions.sqlite")
+    live.executescript("pragma journal_mode = wal; create table t (x); insert into t values (7);")
+    assert run("backup", file).code == 0
+    live.close()
+    shutil.rmtree(state)
+    run("keys", "add", "--secret", "--label", "new")
+    (state / "questions.sqlite-wal").write_bytes(b"of a file that was deleted")
+    done = run("restore", file, "--json").json()
+    assert (done["state"], done["kept"]) == (
+        ["questions.sqlite", "embeddings.sqlite"],
+        ["keys.sqlite"],
+    )
+    assert [one["label"] for one in run("keys", "list", "--json").lines()] == ["new"]
+    with contextlib.closing(sqlite3.connect(state / "questions.sqlite")) as restored:
+        assert restored.execute("select x from t").fetchall() == [(7,)]
+    again = run("ingest", home / "lamps", "--json").json()
+    assert (again["unchanged"], again["embedded"]) == (True, 0)
+
+
+def test_a_damaged_book_is_left_out_and_named(home: Path, run: Run) -> None:
+    file = home / "backup"
+    for name in ("lamps", "other"):
+        run("ingest", make_book(home / name, pages=1))
+    (manifest,) = (home / "state/index/other").glob("*/manifest.json")
+    manifest.write_text("{}")
+    done = run("backup", file)
+    assert done.code == 1
+    assert "other is left out" in done.err
+    assert "1 books" in done.out
+    (home / "state/index/lamps/current").write_text("x")
+    nothing = run("backup", home / "none")
+    assert (nothing.code, (home / "none").exists()) == (1, False)
+    assert not list(home.glob("*.new"))
+
+
+def test_a_restore_that_stops_leaves_the_book_as_it_was(home: Path) -> None:
+    async def run() -> None:
+        file = home / "backup"
+        await _published(home / "a", file)
+        target = EdgeIndex(home / "b")
+        await publish(target, BOOK, points(BOOK, range(7), version="v0"))
+        before = bits(await stored(target))
+        writer = await target.begin(BOOK, 8)  # an ingest is under way
+        with pytest.raises(IndexBusy):
+            await restore(target, home / "b", file)
+        await writer.abandon()
+        assert bits(await stored(target)) == before
+        await restore(target, home / "b", file)
+        assert len(await stored(target)) == 20
+
+    asyncio.run(run())
+
+
+async def _answers(rag: Application, questions: Sequence[str]) -> list[str]:
+    answers = [await rag.answer.answer(AskRequest(question, k=8)) for question in questions]
+    return [json.dumps(answer_json(answer, ""), ensure_ascii=False) for answer in answers]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "embedded",
+        pytest.param("server", marks=pytest.mark.skipif(not URL, reason=NOT_RUN)),
+    ],
+)
+def test_fifty_questions_get_the_same_answers_byte_for_byte(
+    target: str, home: Path, sample_book: Path
+) -> None:
+    lines = Path("tests/data/sample_questions.jsonl")
+    root = Path(__file__).resolve().parents[2]
+    rows = (root / lines).read_text("utf-8").splitlines()[:50]
+    questions = [json.loads(row)["question"] for row in rows]
+    prefix = f"test-{secrets.token_hex(4)}"
+
+    def settings(name: str) -> Settings:
+        changes: dict[str, object] = {"qdrant_collection_prefix": f"{prefix}-{name}"}
+        if target == "server":
+            changes |= {"qdrant_url": URL, "qdrant_api_key": KEY}
+        return offline_settings(home / name, **changes)
+
+    async def run() -> None:
+        request = IngestRequest(sample_book, base_url="https://book")
+        async with application(settings("a")) as rag:
+            await rag.ingest.run(request, Silent())
+            before = await _answers(rag, questions)
+            await back_up(rag.index, home / "a", home / "backup")
+        async with application(settings("b")) as rag:
+            await restore(rag.index, home / "b", home / "backup")
+            after = await _answers(rag, questions)
+            if target == "server":
+                # It adds the terms of a question in an order of its own.
+                assert _scores(after) == pytest.approx(_scores(before), abs=1e-6)
+                after, before = _without_scores(after), _without_scores(before)
+            assert after == before
+            assert len(set(before)) == len(questions)
+
+    try:
+        asyncio.run(run())
+    finally:
+        if target == "server":
+            asyncio.run(_delete_collections(prefix))
+
+
+_SCORE = re.compile(r'"score": ([-\d.e]+)')
+
+
+def _scores(answers: Sequence[str]) -> list[float]:
+    return [float(score) for answer in answers for score in _SCORE.findall(answer)]
+
+
+def _without_scores(answers: Sequence[str]) -> list[str]:
+    return [_SCORE.sub("", answer) for answer in answers]
+
+
+async def _delete_collections(prefix: str) -> None:
+    async with real_server() as server:
+        for one in (await server.client.get_collections()).collections:
+            if one.name.startswith(prefix):
+                await server.client.delete_collection(one.name)
