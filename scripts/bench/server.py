@@ -1,0 +1,369 @@
+"""A Qdrant server beside the embedded engine, and with many books: ingest, search, memory, disk.
+
+    python scripts/bench/server.py beside ../shared/data --url http://127.0.0.1:6333
+    python scripts/bench/server.py scale ../shared/data --url http://127.0.0.1:6333 --prefix big
+        --books 1000 --chunks 1000 --quantization int8 [--reuse] [--pid PID] [--storage FOLDER]
+
+`beside` puts the same made-up books (`made_up_books.py`) into both stores. `scale` writes the books
+that the server has not got under this prefix, through the adapter's writer, while no graph is built;
+then has the graphs built, and measures. A run that was broken off goes on where it ended. `--reuse`
+writes nothing. For each scope (one book; all) and 1, 8 and 32 readers at once:
+
+- `index`: both searches of a question, 50 hits each, by the adapter;
+- `search`: `Retrieve.search`, k = 8: the question is embedded, chunks are read, the second stage.
+
+Then recall@10 over all books, of int8 against float; memory of the server (`--pid`), its disk
+(`--storage`), and what a new reader waits for its first answers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import pickle
+import random
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from load import percentile
+from made_up_books import Sentences, book_name, made_up_book, made_up_manifest
+from qdrant_client import AsyncQdrantClient, models
+from search import questions
+from server_memory import Memory, memory_of
+
+from app.adapters.local_embedder import DIMENSION
+from app.adapters.qdrant.payload import DENSE
+from app.bootstrap.application import Application, application
+from app.domain.errors import StorageError
+from app.domain.retrieval.query import SearchFilter, SearchQuery, SparseVector, Vector
+from app.services.lexical import question_vector
+from app.services.ports import BookStore
+from app.settings import Settings
+
+READERS = (1, 8, 32)
+LIMIT = 50
+WRITERS = 3
+_ATTEMPTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    text: str
+    dense: Vector
+    sparse: SparseVector
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+async def write_book(index: BookStore, sentences: Sentences, number: int, chunks: int) -> None:
+    """Write and publish one book, again after a fault: a busy machine drops connections."""
+    points = list(made_up_book(sentences, number, chunks))
+    for attempt in range(_ATTEMPTS):
+        writer = None
+        try:
+            writer = await index.begin(book_name(number), DIMENSION)
+            await writer.write(points)
+            await writer.publish(made_up_manifest(number, chunks))
+        except StorageError as error:
+            print(f"  book {number}, attempt {attempt + 1}: {error}", flush=True)
+            if writer:
+                await writer.abandon()
+            await asyncio.sleep(1)
+        else:
+            return
+    raise SystemExit("the server does not take the books")
+
+
+async def write_books(
+    index: BookStore, sentences: Sentences, numbers: Sequence[int], options: argparse.Namespace
+) -> None:
+    """Some books at a time; prints rate, time a book and memory in ten steps."""
+    waiting, times, started = iter(numbers), list[float](), time.perf_counter()
+    step = max(1, len(numbers) // 10)
+
+    async def writer() -> None:
+        for number in waiting:
+            began = time.perf_counter()
+            await write_book(index, sentences, number, options.chunks)
+            times.append(time.perf_counter() - began)
+            if len(times) % step == 0:
+                rate = len(times) * options.chunks / (time.perf_counter() - started)
+                each = percentile(times[-step:], 0.5)
+                where = memory_of(options.pid) if options.pid else ""
+                print(
+                    f"  {len(times):6,} books written, {rate:,.0f} chunks/s, {1000 * each:,.0f} ms "
+                    f"a book, {where}",
+                    flush=True,
+                )
+
+    await asyncio.gather(*(writer() for _ in range(WRITERS)))
+
+
+async def fill(app: Application, client: AsyncQdrantClient, options: argparse.Namespace) -> None:
+    """Write the books that are missing, and build the graphs afterwards."""
+    there = {one.book for one in await app.index.books()}
+    missing = [number for number in range(options.books) if book_name(number) not in there]
+    if missing:
+        sentences = sentences_of(options)
+        await write_book(app.index, sentences, missing[0], options.chunks)
+        await indexing(client, options, 0)
+        await write_books(app.index, sentences, missing[1:], options)
+        await indexing(client, options, 10_000)
+    started = time.perf_counter()
+    await built(client, points_of(options))
+    print(f"  graphs built after {time.perf_counter() - started:,.0f} s more", flush=True)
+
+
+async def indexing(client: AsyncQdrantClient, options: argparse.Namespace, kilobytes: int) -> None:
+    diff = models.OptimizersConfigDiff(indexing_threshold=kilobytes)
+    await client.update_collection(points_of(options), optimizers_config=diff)
+
+
+async def built(client: AsyncQdrantClient, collection: str) -> None:
+    """Wait until the server has nothing to optimise, three times in a row."""
+    quiet = 0
+    while quiet < 3:
+        info = await client.get_collection(collection)
+        quiet = quiet + 1 if info.status == models.CollectionStatus.GREEN else 0
+        await asyncio.sleep(2)
+
+
+def points_of(options: argparse.Namespace) -> str:
+    return f"{options.prefix}~{DIMENSION}"
+
+
+def sentences_of(options: argparse.Namespace) -> Sentences:
+    """Kept beside the measurements, as the sentences of the books take a minute."""
+    kept: Path | None = options.sentences
+    if kept and kept.exists():
+        found: Sentences = pickle.loads(kept.read_bytes())  # noqa: S301 - our own file
+        return found
+    found = Sentences.of(options.data)
+    if kept:
+        kept.write_bytes(pickle.dumps(found))
+    return found
+
+
+# --- searching -----------------------------------------------------------------------------------
+
+
+async def asked_of(app: Application, options: argparse.Namespace) -> list[Question]:
+    sparse = app.retrieve.sparse
+    return [
+        Question(text, await app.embedder.embed_query(text), question_vector(text, "en", sparse))
+        for text in questions(options.data, options.questions)
+    ]
+
+
+Ask = Callable[[Question], Awaitable[object]]
+
+
+def scopes(options: argparse.Namespace) -> Iterator[tuple[str, Callable[[], SearchFilter]]]:
+    chance = random.Random(11)
+    yield (
+        "one book",
+        lambda: SearchFilter(books=(book_name(chance.randrange(options.books)),)),
+    )
+    yield "all books", SearchFilter
+
+
+async def measure_searches(
+    app: Application, asked: Sequence[Question], options: argparse.Namespace
+) -> None:
+    for scope, filter in scopes(options):
+
+        async def by_index(one: Question, filter: Callable[[], SearchFilter] = filter) -> None:
+            found = await app.index.search(one.dense, one.sparse, LIMIT, filter())
+            assert found.dense
+
+        async def whole(one: Question, filter: Callable[[], SearchFilter] = filter) -> None:
+            found = await app.retrieve.search(SearchQuery(one.text, k=8, filter=filter()))
+            assert found.hits
+            assert not found.degraded
+
+        for name, ask in (("index", by_index), ("search", whole)):
+            for one in asked[:20]:
+                await ask(one)
+            for readers in READERS:
+                await at_once(f"{name}, {scope}, {readers} readers", ask, asked, readers)
+
+
+async def at_once(name: str, ask: Ask, asked: Sequence[Question], readers: int) -> None:
+    waiting, times = iter(asked), list[float]()
+
+    async def reader() -> None:
+        for one in waiting:
+            began = time.perf_counter()
+            await ask(one)
+            times.append(time.perf_counter() - began)
+
+    started, cpu = time.perf_counter(), time.process_time()
+    await asyncio.gather(*(reader() for _ in range(readers)))
+    rate = len(times) / (time.perf_counter() - started)
+    ours = 1_000 * (time.process_time() - cpu) / len(times)
+    shares = [1_000 * percentile(times, share) for share in (0.5, 0.95, 0.99)]
+    line = ", ".join(f"p{n} {ms:6.1f}" for n, ms in zip((50, 95, 99), shares, strict=True))
+    print(f"  {name:30} {line} ms, {rate:5.0f}/s, our CPU {ours:.1f} ms", flush=True)
+
+
+async def measure_recall(
+    client: AsyncQdrantClient, asked: Sequence[Question], options: argparse.Namespace
+) -> None:
+    """Shares of the ten best by the exact comparison of floats that each search finds."""
+
+    async def ten(one: Question, params: models.SearchParams) -> set[str]:
+        found = await client.query_points(
+            points_of(options),
+            query=one.dense.tolist(),
+            using=DENSE,
+            limit=10,
+            search_params=params,
+            with_payload=False,
+        )
+        return {str(point.id) for point in found.points}
+
+    ignored = models.QuantizationSearchParams(ignore=True)
+    used = models.QuantizationSearchParams(rescore=True, oversampling=2.0)
+    kinds = {
+        "float, graph": models.SearchParams(quantization=ignored),
+        "int8, graph": models.SearchParams(quantization=used),
+        "int8, compared with all": models.SearchParams(quantization=used, exact=True),
+    }
+    found = dict.fromkeys(kinds, 0)
+    shared = 0
+    for one in asked:
+        best = await ten(one, models.SearchParams(exact=True, quantization=ignored))
+        lists = {name: await ten(one, params) for name, params in kinds.items()}
+        for name, hits in lists.items():
+            found[name] += len(hits & best)
+        shared += len(lists["int8, graph"] & lists["float, graph"])
+    for name, hits in found.items():
+        print(f"  recall@10, {name:24} {hits / (10 * len(asked)):.4f}")
+    print(f"  recall@10, int8 against float, both by graph {shared / (10 * len(asked)):.4f}")
+
+
+async def measure_start(options: argparse.Namespace, one: Question) -> None:
+    for scope, filter in scopes(options):
+        began = time.perf_counter()
+        async with on_server(options) as app:
+            opened = time.perf_counter() - began
+            await app.index.search(one.dense, one.sparse, LIMIT, filter())
+            first = time.perf_counter() - began
+        print(f"  a new reader, {scope}: open after {opened:.2f} s, first search {first:.2f} s")
+
+
+# --- putting it together --------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def on_server(options: argparse.Namespace) -> AsyncIterator[Application]:
+    with tempfile.TemporaryDirectory() as home:
+        settings = Settings(
+            _env_file=None,
+            home=Path(home),
+            embedder="local",
+            generator="extractive",
+            qdrant_url=options.url,
+            qdrant_collection_prefix=options.prefix,
+            qdrant_quantization=options.quantization,
+            qdrant_on_disk_vectors=options.quantization == "int8",
+        )
+        async with application(settings) as app:
+            yield app
+
+
+async def scale(options: argparse.Namespace) -> None:
+    client = AsyncQdrantClient(url=options.url, timeout=300)
+    before = memory_of(options.pid) if options.pid else None
+    async with on_server(options) as app:
+        if not options.reuse:
+            await fill(app, client, options)
+        asked = await asked_of(app, options)
+        await measure_searches(app, asked, options)
+    if options.quantization == "int8":
+        await measure_recall(client, asked[:200], options)
+    await measure_start(options, asked[0])
+    await sizes(client, options, before)
+    await client.close()
+
+
+async def sizes(
+    client: AsyncQdrantClient, options: argparse.Namespace, before: Memory | None
+) -> None:
+    info = await client.get_collection(points_of(options))
+    chunks = info.points_count or 1
+    print(f"  {chunks:,} chunks, {info.segments_count} segments, {info.status}")
+    if options.pid:
+        print(f"  memory before: {before}; now: {memory_of(options.pid)}")
+        print(f"  a chunk: {memory_of(options.pid).per(chunks)}")
+    if options.storage:
+        folder = options.storage / "collections"
+        for path in sorted(folder.glob(f"{options.prefix}~*")):
+            used = disk(path)
+            print(f"  disk of {path.name}: {used / 2**20:,.0f} MB, {used / chunks:,.0f} B a chunk")
+
+
+def disk(folder: Path) -> int:
+    """Bytes that its files really take."""
+    return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
+
+
+async def beside(options: argparse.Namespace) -> None:
+    sentences = sentences_of(options)
+    numbers = list(range(options.books))
+    with tempfile.TemporaryDirectory() as home:
+        settings = Settings(
+            _env_file=None,
+            home=Path(home),
+            embedder="local",
+            generator="extractive",
+            qdrant_url="",
+        )
+        async with application(settings) as app:
+            print("embedded")
+            own = replace_pid(options, os.getpid())
+            await write_books(app.index, sentences, numbers, own)
+            asked = await asked_of(app, options)
+            await measure_searches(app, asked, options)
+    async with on_server(options) as app:
+        print("server")
+        await write_books(app.index, sentences, numbers, options)
+        await measure_searches(app, asked, options)
+    await measure_start(options, asked[0])
+    async with on_server(options) as app:
+        for number in numbers:
+            await app.index.remove(book_name(number))
+
+
+def replace_pid(options: argparse.Namespace, pid: int) -> argparse.Namespace:
+    return argparse.Namespace(**{**vars(options), "pid": pid})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("what", choices=["beside", "scale"])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--url", required=True, help="of the Qdrant server")
+    parser.add_argument("--prefix", default="bench", help="of the collections")
+    parser.add_argument("--books", type=int, default=10)
+    parser.add_argument("--chunks", type=int, default=1_000, help="of each book")
+    parser.add_argument("--questions", type=int, default=400)
+    parser.add_argument("--quantization", choices=["none", "int8"], default="none")
+    parser.add_argument("--reuse", action="store_true", help="measure what is there")
+    parser.add_argument("--pid", type=int, help="of the server, for its memory")
+    parser.add_argument("--storage", type=Path, help="of the server, for its disk")
+    parser.add_argument("--sentences", type=Path, help="a file that keeps the sentences")
+    options = parser.parse_args()
+    print("load of the machine before:", *os.getloadavg(), flush=True)
+    asyncio.run({"beside": beside, "scale": scale}[options.what](options))
+    print("load of the machine after:", *os.getloadavg())
+
+
+if __name__ == "__main__":
+    main()
