@@ -176,6 +176,9 @@ class FakeIndex:
         by_id = {chunk.chunk_id: chunk for chunk in self.stored if chunk.book == book}
         return [by_id[one] for one in chunk_ids if one in by_id and one not in self.gone]
 
+    async def fetch_many(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
+        return [one for book, ids in wanted.items() for one in await self.fetch(book, ids)]
+
     async def begin(self, book: BookId, dimension: int) -> GenerationWriter:
         raise NotImplementedError
 

@@ -268,6 +268,10 @@ class VectorIndex(Protocol):
         """
         ...
 
+    async def fetch_many(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
+        """Return chunks of several books by their ids, as `fetch` does; book by book."""
+        ...
+
     async def matching(self, filter: SearchFilter) -> list[Chunk]:
         """Return all chunks that match the filter, by book, then by chunk id.
 

@@ -277,10 +277,8 @@ class Retrieve:
         by_book: dict[BookId, list[str]] = {}
         for one in fused:
             by_book.setdefault(one.book, []).append(one.chunk_id)
-        chunks: dict[tuple[str, str], Chunk] = {}
-        for book, ids in by_book.items():
-            for chunk in await self.index.fetch(book, ids):
-                chunks[book, chunk.chunk_id] = chunk
+        found = await self.index.fetch_many(by_book)
+        chunks = {(chunk.book, chunk.chunk_id): chunk for chunk in found}
         # A chunk may be gone: a new generation can be published between search and fetch.
         return tuple(
             Hit(chunks[one.book, one.chunk_id], one.score, one.dense, one.sparse)

@@ -136,6 +136,24 @@ def test_an_empty_index_has_no_books_and_finds_nothing(run: Run) -> None:
     run(scenario)
 
 
+def test_chunks_of_several_books_are_fetched_together(run: Run) -> None:
+    async def scenario(index: BookStore) -> None:
+        made = {name: points(name, range(9)) for name in ("a", "b", "c")}
+        for name, one in made.items():
+            await publish(index, name, one)
+        await publish(index, "b", points("b", range(20, 25)))
+        wanted = {
+            BookId("c"): [chunk_id("c", 8), chunk_id("c", 1)],
+            BookId("b"): [chunk_id("b", 3), chunk_id("a", 1), chunk_id("b", 21)],
+        }
+        expected = [("c", 8), ("c", 1), ("b", 3), ("b", 21)]
+        found = await index.fetch_many(wanted)
+        assert [(one.book, one.chunk_index) for one in found] == expected
+        assert await index.fetch_many({}) == []
+
+    run(scenario)
+
+
 def test_a_published_book_is_listed_and_gives_its_chunks_back_exactly(run: Run) -> None:
     async def scenario(index: BookStore) -> None:
         made = points("book", range(20))

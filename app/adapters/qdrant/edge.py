@@ -97,10 +97,16 @@ class EdgeIndex:
 
         So a question that searched before a switch still gets its chunks after it.
         """
-        cached = self._books.cached(book, chunk_ids)
-        if cached is not None:
-            return cached
-        return await asyncio.to_thread(self._fetch, book, chunk_ids)
+        return await self.fetch_many({book: chunk_ids})
+
+    async def fetch_many(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
+        found: list[Chunk] = []
+        for book, chunk_ids in wanted.items():
+            cached = self._books.cached(book, chunk_ids)
+            if cached is None:
+                cached = await asyncio.to_thread(self._fetch, book, chunk_ids)
+            found += cached
+        return found
 
     async def matching(self, filter: SearchFilter) -> list[Chunk]:
         return await asyncio.to_thread(self._matching, filter)
