@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from cachetools import LRUCache
 
 from app.domain.book_id import BookId
-from app.domain.chunking.chunk import Chunk
 from app.domain.errors import (
     BookNotFound,
     IndexMismatch,

@@ -142,7 +142,7 @@ def sentences_of(options: argparse.Namespace) -> Sentences:
     """Kept beside the measurements, as the sentences of the books take a minute."""
     kept: Path | None = options.sentences
     if kept and kept.exists():
-        found: Sentences = pickle.loads(kept.read_bytes())  # noqa: S301 - our own file
+        found: Sentences = pickle.loads(kept.read_bytes())
         return found
     found = Sentences.of(options.data)
     if kept:

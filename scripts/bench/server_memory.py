@@ -1,5 +1,6 @@
 """Memory of a process, by what it is: its own, and pages of mapped files, which the system takes
-back when it needs them."""
+back when it needs them.
+"""
 
 from __future__ import annotations
 

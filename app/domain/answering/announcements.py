@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import takewhile
 
 from app.domain.answering.units import BLOCKS, WHOLE, Unit, adjoin
@@ -13,6 +14,7 @@ from app.domain.retrieval.query import ContextPassage
 
 _MOST = 50  # units
 _END = 80  # characters: what announces stands at the end of its sentence
+_CACHED_ENDS = 8_192
 _HANGS = re.compile(
     r":$|\b(?:so|is|are|was|be|by|as|that|and|or|then|thus|hence|therefore|to|of|with|where"
     r"|gives?|get|have|equals?|es|son|por|como|que|ist|sind|durch|als|est|sont|par|comme)"
@@ -62,8 +64,17 @@ _NUMBERS = {
 }
 
 
-def _hangs(end: str) -> bool:
-    return end[-1:] not in _STOPS and bool(_HANGS.search(end))
+@lru_cache(_CACHED_ENDS)
+def _read(end: str) -> tuple[bool, int]:
+    """Whether a sentence with this end is not whole without what follows, and how many of the
+    things that follow it announces.
+    """
+    if end[-1:] not in _STOPS and _HANGS.search(end):
+        return True, 1
+    counted = _counted(end)
+    if counted:
+        return False, _NUMBERS.get(counted["count"].lower(), 1)
+    return False, int(_points_on(end))
 
 
 def _counted(end: str) -> re.Match[str] | None:
@@ -117,16 +128,14 @@ class Announcements:
         return self._announced_by_sentence(at, text[-_END:])
 
     def _announced_by_sentence(self, at: int, end: str) -> list[int] | None:
-        hangs = _hangs(end)
-        counted = None if hangs else _counted(end)
-        if not hangs and not counted and not _points_on(end):
+        hangs, count = _read(end)
+        if not count:
             return []
         block = self._list_after(at) or self._passage_after(self.units[at])
         if hangs:
             return block or self._sentences_after(at, 1) or None
         if block and self.units[block[0]].kind in BLOCKS:
             return block
-        count = _NUMBERS.get(counted["count"].lower(), 1) if counted else 1
         return self._sentences_after(at, count)
 
     def _passage_after(self, unit: Unit) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -12,6 +12,7 @@ from app.domain.answering.bibliography import is_bibliographic
 from app.domain.answering.definitions import only_refers
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind, Span
+from app.domain.fast_dataclass import fast_dataclass
 from app.domain.retrieval.query import ContextPassage
 
 SplitSentences: TypeAlias = Callable[[str, str], Sequence[Span]]
@@ -28,6 +29,8 @@ LEAST_TEXT = 0.6
 MAX_UNIT_WORDS = 250
 """Longer listings and tables are not quoted: a citation of their neighbours leads to them."""
 LONG_SENTENCE_WORDS = 60
+_CACHED_PASSAGES = 4_096
+"""Many questions lead to the same passages."""
 
 LONG_ENTRY_WORDS = 60
 """Glossary entries with more words are split into sentences."""
@@ -55,7 +58,7 @@ _JOINT = re.compile(r"(?<=[;.!?])(?<!\b[^\W\d_]\.)[ \t]+|\s*\n\s*")
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?P<marker>[-*+\u2022]|\d{1,3}[.)])[ \t]+")
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class Unit:
     """A sentence, list item, code block, table or glossary entry.
 
@@ -79,13 +82,26 @@ def units(
 ) -> Iterator[Unit]:
     """Yield all units of the context in order."""
     for at, one in enumerate(context):
-        passage = one.passage
-        if not is_quotable(passage):
-            continue
-        for kind, start, end in _spans(passage, split_sentences, language):
-            unit = Unit(at, start, end, kind, passage.text[start:end])
-            if 0 < unit.size <= MAX_UNIT_WORDS and not _is_empty(unit, passage):
-                yield unit
+        for kind, start, end in _quotable(one.passage, split_sentences, language):
+            yield Unit(at, start, end, kind, one.passage.text[start:end])
+
+
+@lru_cache(_CACHED_PASSAGES)
+def _quotable(
+    passage: Passage, split_sentences: SplitSentences, language: str
+) -> Sequence[tuple[BlockKind, int, int]]:
+    """Kind, start and end of each unit of the passage; none if it may not be shown."""
+    if not is_quotable(passage):
+        return ()
+    found = [
+        (Unit(0, start, end, kind, passage.text[start:end]), (kind, start, end))
+        for kind, start, end in _spans(passage, split_sentences, language)
+    ]
+    return [
+        span
+        for unit, span in found
+        if 0 < unit.size <= MAX_UNIT_WORDS and not _is_empty(unit, passage)
+    ]
 
 
 def is_quotable(passage: Passage) -> bool:
