@@ -8,12 +8,6 @@ from typing import Protocol
 
 from app.domain.abbreviations import short_words, written_out
 from app.domain.answer import Confidence
-from app.domain.answering.definitions import (
-    POOL,
-    defining_hits,
-    definitions_first,
-    in_front,
-)
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining, for_solving
 from app.domain.answering.extractive import ExtractiveAnswer, whole
 from app.domain.answering.question_analysis import QuestionAnalysis
@@ -29,8 +23,7 @@ from app.domain.answering.request import (
 )
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
-from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchMode, SearchQuery
-from app.domain.terms import words
+from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchQuery
 from app.services.analyse_question import AnalyseQuestion
 from app.services.answerability import SCORED_HITS, AnswerabilityScorer
 from app.services.generators import GenerationRequest
@@ -175,7 +168,7 @@ class ConsultBook:
         selection = request.selection
         query = SearchQuery(
             selection.search_text(request.question) if selection else request.question,
-            k=max(request.k, POOL),
+            k=max(request.k, SCORED_HITS),
             filter=scope,
             history=request.history,
             rewrite=not selection,
@@ -187,17 +180,17 @@ class ConsultBook:
             analysis = await self.analysis.of(
                 *asked, language, scope.books, selected=selection is not None
             )
-        deep = analysis.features.definition and not self.refusal.model
-        pool = found.hits if deep else found.hits[: max(request.k, SCORED_HITS)]
-        read = Consultation(request, scope, found, pool, analysis)
-        if not pool:
+        read = Consultation(request, scope, found, found.hits, analysis)
+        if not found.hits:
             return read
         with stage("answerability"):
-            evidence = [await self.scorer.evidence(reading, pool) for reading in analysis.readings]
+            evidence = [
+                await self.scorer.evidence(reading, found.hits) for reading in analysis.readings
+            ]
         return replace(
             read,
             exercise=request.exercise
-            or asked_exercise(analysis.own_terms, pool, analysis.features.terms),
+            or asked_exercise(analysis.own_terms, found.hits, analysis.features.terms),
             score=max(map(answerability, evidence)),
         )
 
@@ -216,41 +209,13 @@ class ConsultBook:
         other = await self._search(replace(read.request, question=spelled_out), read.scope)
         return replace(read, score=other.score) if self._raises(other, read) else read
 
-    async def _compared_definitions(self, read: Consultation) -> list[Hit]:
-        """Hits that define the compared things; empty unless each of them is defined."""
-        places: list[Hit] = []
-        terms, known = read.analysis.features.terms, self.scorer.chunk_terms
-        for subject in read.analysis.features.compared:
-            # By BM25 alone: a definition has its term, and no provider need be paid for it.
-            query = SearchQuery(
-                f"{subject.name}?", k=POOL, mode=SearchMode.SPARSE, filter=read.scope, rerank=False
-            )
-            hits = (await self.retrieve.search(query)).hits
-            name = tuple(words(subject.name))
-            found = (defining_hits(hits, one, terms, known, name) for one in subject.readings)
-            defining = next(filter(None, found), [])
-            if not defining:
-                return []
-            places += defining
-        return places
-
     async def _with_context(self, read: Consultation, page: PageLocation | None) -> Consultation:
         """Rank the hits for the answer and assemble their paragraphs."""
-        request, analysis = read.request, read.analysis
+        request = read.request
         ranked: Sequence[Hit] = page_preferred(read.hits, page) if page else read.hits
-        compared: list[Hit] = []
-        if not self.refusal.model:
-            ranked = definitions_first(
-                ranked,
-                analysis.features.definition,
-                analysis.features.terms,
-                self.scorer.chunk_terms,
-                analysis.features.definition_name,
-            )
-            compared = await self._compared_definitions(read)
         if read.exercise:
             ranked = explaining(ranked)
-        hits = await self._with_selection(read, in_front(compared, ranked[: request.k]))
+        hits = await self._with_selection(read, ranked[: request.k])
         solution: list[Chunk] = []
         if read.exercise and request.solutions is Solutions.SHOW:
             solution = await self.places.solution_of(read.exercise, read.scope.books)

@@ -114,15 +114,6 @@ def test_only_what_the_reader_wrote_counts_as_the_questions_length() -> None:
     assert "Reciprocal rank fusion" in world.retriever.asked[-1].question
 
 
-def test_wording_is_matched_against_patterns_only_where_no_model_reads_the_question() -> None:
-    question = "What is the difference between light energy and chemical energy?"
-    offline, model = World((LIGHT,)), World((LIGHT,))
-    ask(offline.answering(), question)
-    ask(model.answering(FakeGenerator(["Light."])), question)
-    assert [one.question for one in model.retriever.asked] == [question]
-    assert offline.retriever.asked[1:]
-
-
 def test_the_filter_reaches_retrieval() -> None:
     world = World((LIGHT,))
     scope = SearchFilter(books=(BookId("book"),), files=("page.md",))

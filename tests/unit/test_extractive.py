@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from app.adapters.sentences import split_sentences
 from app.domain.answering.definitions import (
     defined_terms,
-    defining_hits,
-    definitions_first,
     name_asked,
     term_match_score,
 )
@@ -109,30 +107,6 @@ def hit(*passages: Passage, score: float) -> Hit:
 
 
 @pytest.mark.parametrize(
-    ("question", "first"),
-    [
-        ("What is a mitochondrion?", ["p-glossary", "p-cell"]),
-        ("What are mitochondria for a cell?", ["p-story"]),
-        ("When was the mitochondrion seen?", ["p-story"]),
-        ("What is a ribosome?", ["p-says"]),
-        ("What is the Golgi apparatus?", ["p-named"]),
-        ("How do centrioles work?", ["p-motto"]),
-    ],
-)
-def test_places_that_define_the_term_move_to_the_front(question: str, first: list[str]) -> None:
-    says = passage("Cells have parts. A ribosome is a part that makes proteins.", "p-says")
-    named = passage("It packs proteins.", "p-named", heading_path=("Cells", "Golgi apparatus"))
-    motto = passage("They divide it.", "p-motto", heading_path=("Cells", "Centrioles: a pair"))
-    far = passage("The ribosome works.", "p-far")
-    ranked = [STORY, far, says, named, motto, CELL, GLOSSARY]
-    hits = [hit(one, score=1 - at / 10) for at, one in enumerate(ranked)]
-    moved = definitions_first(hits, defined_terms(question, terms), terms, known)
-    assert [one.chunk.paragraph_id for one in moved][: len(first)] == first
-    assert {one.chunk.chunk_id for one in moved} == {one.chunk.chunk_id for one in hits}
-    assert moved[0].score == 1.0
-
-
-@pytest.mark.parametrize(
     "question",
     [
         "What's a mitochondrion?",
@@ -146,26 +120,6 @@ def test_places_that_define_the_term_move_to_the_front(question: str, first: lis
 )
 def test_a_term_may_be_asked_for_in_many_ways(question: str) -> None:
     assert defined_terms(question, terms) == terms("mitochondrion")
-
-
-def test_a_term_that_is_only_named_to_be_explained_later_is_not_defined_there() -> None:
-    named = passage(
-        "Some cells have a mitochondrion, which we'll discuss in Chapter 7. They move.",
-        "p-named",
-        terms=("mitochondrion",),
-    )
-    explained = passage("Mitochondria are where sugar is burnt.", "p-explained")
-    found = extracted("What is a mitochondrion?", named, explained)
-    assert found.text.startswith("Mitochondria are where sugar is burnt.")
-    hits = [hit(STORY, score=0.9), hit(named, score=0.8), hit(CELL, score=0.7)]
-    moved = definitions_first(hits, terms("mitochondrion"), terms, known)
-    assert [one.chunk.paragraph_id for one in moved] == ["p-cell", "p-story", "p-named"]
-
-
-def test_whose_a_thing_is_is_not_what_is_defined() -> None:
-    other = passage("Mitochondria of cells are used by biologists for tests.", "p-other")
-    told = passage("The cell's mitochondria are bags in which sugar is burnt.", "p-told")
-    assert best("What are mitochondria?", other, told) == told.text
 
 
 def entry(term: str, said: str, paragraph_id: str) -> Passage:
@@ -192,11 +146,6 @@ def test_of_terms_with_one_stem_the_one_that_was_asked_for_is_explained(
     found = extracted(question, *entries)
     assert found.text.startswith(f"{term}\n")
     assert "\n\n" not in found.text
-    hits = [hit(one, score=1 - at / 10) for at, one in enumerate(entries)]
-    for ranked in (hits, hits[::-1]):
-        asked, name = defined_terms(question, terms), name_asked(question)
-        places = defining_hits(ranked, asked, terms, known, name)
-        assert [place.chunk.passages[0].terms for place in places] == [(term,)]
 
 
 @pytest.mark.parametrize(
@@ -216,17 +165,6 @@ def test_a_term_and_its_plural_are_one(one: str, another: str) -> None:
     assert term_match_score("cellulose", ("cell",)) == 0
 
 
-def test_that_something_is_different_does_not_say_what_it_is() -> None:
-    told = passage(
-        "You can name two things alike. The first of the two is *shadowed* by the second.",
-        "p-told",
-        terms=("shadowed",),
-        heading_path=("Names", "Shadowing"),
-    )
-    denied = passage("Shadowing is different from marking things as mutable ones.", "p-denied")
-    assert "is *shadowed* by" in extracted("What is shadowing?", denied, told).text
-
-
 def test_a_long_sentence_is_not_cut_behind_an_initial() -> None:
     long = f"The song {'and its words ' * 20}in the version of John C. Owl; it was sung a lot. Then"
     cut = [
@@ -236,36 +174,10 @@ def test_a_long_sentence_is_not_cut_behind_an_initial() -> None:
     assert [one[-5:] for one in cut] == [" Owl;", " lot.", "Then"]
 
 
-def test_where_only_the_heading_has_the_questions_words_its_text_answers() -> None:
-    under = passage("One becomes two. Each is whole.", "p-under", heading_path=("Cell division",))
-    other = passage("Some are green.", "p-other", heading_path=("Plants",))
-    found = extracted("What happens in cell division?", other, under)
-    assert found.text.startswith("One becomes two.")
-    assert extracted("What happens in cell division?", other).text == ""
-
-
 def test_a_short_entry_is_as_good_as_a_long_one() -> None:
     near = passage("It guards the ovule, the part that makes seeds of plants.", "p-near")
     short = entry("ovule", "female gametophyte", "p-entry")
     assert best("What is an ovule?", near, short) == short.text
-
-
-@pytest.mark.parametrize(
-    "told",
-    [
-        "The sorting step involves no end of patience.",
-        "Sorting, on the other hand, is the putting of things in order.",
-    ],
-)
-def test_a_term_is_defined_in_other_words_too(told: str) -> None:
-    other = passage("Then all the sorting of so many things is over at last.", "p-other")
-    assert best("What is sorting?", other, passage(told, "p-told")) == told
-
-
-def test_what_a_term_is_not_does_not_define_it() -> None:
-    denied = passage("Mitochondria are not just bags of enzymes in a cell.", "p-denied")
-    told = passage("Mitochondria are where a cell burns sugar with oxygen.", "p-told")
-    assert best("What are mitochondria?", denied, told) == told.text
 
 
 @pytest.mark.parametrize(
@@ -315,17 +227,6 @@ def test_sentences_stand_in_reading_order_and_paragraphs_apart() -> None:
 def test_list_that_is_asked_for_comes_whole_with_the_sentence_that_introduces_it() -> None:
     found = extracted("What steps split the text into tokens?", INTRODUCTION, STEPS)
     assert found.text == f"{INTRODUCTION.text}\n\n{STEPS.text}"
-
-
-def test_the_first_sentence_under_a_heading_that_is_the_term_says_what_it_is() -> None:
-    used = passage("We put the GzipMiddleware next to the GzipMiddleware here.", "p-used")
-    path = ("Middleware", "GzipMiddleware")
-    named = [
-        passage("Handles responses in short form. More follows.", "p-1", heading_path=path),
-        passage("Whatever is too small stays as it is.", "p-2", heading_path=path),
-    ]
-    for question in ("What is GzipMiddleware?", "What is the GzipMiddleware used for?"):
-        assert best(question, used, *named) == "Handles responses in short form."
 
 
 def test_sentence_that_introduces_a_list_brings_the_list() -> None:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
-from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.document import BlockKind
+from app.domain.chunking.chunk import Passage
 from app.domain.english import other_numbers
 from app.domain.glossary import definition_in
-from app.domain.retrieval.chunk_terms import ChunkTerms
-from app.domain.retrieval.definition_terms import heading_forms, referred_to, term_forms
-from app.domain.retrieval.query import Hit
+from app.domain.retrieval.definition_terms import referred_to, term_forms
 from app.domain.terms import Terms, words
 
 Name: TypeAlias = tuple[str, ...]
@@ -39,13 +33,6 @@ def _same_but_for_number(name: Name, other: Name) -> bool:
     return other[-1] in other_numbers(name[-1])
 
 
-POOL = 30
-"""Hits in which the definition of a term is looked for."""
-PLACES = 2
-"""Limit on the hits moved to the front."""
-
-_PROSE = frozenset({BlockKind.PARAGRAPH, BlockKind.ADMONITION, BlockKind.QUOTE, BlockKind.LIST})
-
 _LONGEST_TERM = 4
 _ASKS_DEFINITION = re.compile(
     r"^\s*(?:what(?:\s+(?:is|are|was|were)|['\u2019]?s)(?:\s+meant\s+by"
@@ -67,28 +54,8 @@ DEFINING_VERB = re.compile(
     r"|:|\u2014|\s-\s",
     re.IGNORECASE,
 )
-COPULA = re.compile(
-    r"\b(?:is|are|es|son|ist|sind|est|sont|é|são)\b(?! (?:not|nicht|pas|different|similar)\b)",
-    re.IGNORECASE,
-)
-EXPLAINED_ELSEWHERE = re.compile(
-    r"\b(?:discuss|cover|explain|explore|describe|examine|learn|see|look)\w*\b[^.!?]{0,60}"
-    r"\bin (?:(?:chapter|section|appendix) \w|(?:a|the) (?:later|next|following) )",
-    re.IGNORECASE,
-)
 _ARTICLES = frozenset({"a", "an", "the"})
 _LONGEST_SUBJECT = 80  # characters
-_OWNER = re.compile(r"^\W*(?:(?:the|an?)\s+)?\w+['\u2019]s\s+", re.IGNORECASE)
-_KIND_BEHIND = re.compile(
-    r"\s+(?:step|stage|process|mechanism|method|technique|procedure|operation|algorithm|function"
-    r"|command|operator|keyword)s?\W*$",
-    re.IGNORECASE,
-)
-_INTERJECTED = re.compile(
-    r",\s*(?:on the other hand|(?:by|in) contrast|however|in turn|then|therefore|also|too|in fact"
-    r"|in short|of course),",
-    re.IGNORECASE,
-)
 _CALLED = re.compile(
     r"\b(?:called|named|termed|dubbed|known as|referred to as|by the name of|llama[dns]*|genannt"
     r"|heißt|appelée?s?)\s+(?:(?:an?|the|un[ae]?|eine?)\s+)?"
@@ -122,76 +89,12 @@ def defines(passage: Passage, asked: frozenset[int], terms: Terms) -> bool:
     False if the passage only refers to another definition.
     """
     marked = any(terms(form) == asked for term in passage.terms for form in term_forms(term))
-    return marked and not (only_refers(passage) or EXPLAINED_ELSEWHERE.search(passage.text))
+    return marked and not only_refers(passage)
 
 
 def only_refers(passage: Passage) -> bool:
     """Whether an entry only refers to another: "See lock file."."""
     return bool(referred_to(definition_in(passage)))
-
-
-def definitions_first(
-    hits: Sequence[Hit],
-    asked: frozenset[int],
-    terms: Terms,
-    terms_of: Callable[[Chunk], ChunkTerms],
-    name: Name = (),
-) -> list[Hit]:
-    """Move the hits that define the term to the front, glossary before text, with the best score.
-
-    The definition of a term that is everywhere in a book may have any rank.
-    """
-    return in_front(defining_hits(hits, asked, terms, terms_of, name), hits)
-
-
-def _mentions(known: ChunkTerms, asked: frozenset[int]) -> bool:
-    """Whether a sentence, the headings or a term defined here has all of the terms."""
-    told = (sentence.terms for sentence in known.sentences)
-    return any(map(asked.issubset, itertools.chain([known.heading], known.defined, told)))
-
-
-def in_front(front: Sequence[Hit], hits: Sequence[Hit]) -> list[Hit]:
-    """Return both, each chunk once."""
-    found: dict[tuple[str, str], Hit] = {}
-    for hit in (*front, *hits):
-        found.setdefault((hit.chunk.book, hit.chunk.chunk_id), hit)
-    return list(found.values())
-
-
-def defining_hits(
-    hits: Sequence[Hit],
-    asked: frozenset[int],
-    terms: Terms,
-    terms_of: Callable[[Chunk], ChunkTerms],
-    name: Name = (),
-) -> list[Hit]:
-    """Return up to two hits that define the term, with the best score; none if `asked` is empty.
-
-    The order: a glossary entry, a marked term, a defining sentence, a section with this heading. Of
-    several entries, those with the best match of `name`.
-    """
-    if not asked or not hits:
-        return []
-    best = max(hit.score for hit in hits)
-    # The terms that search knows them by rule out most hits.
-    near = [hit for hit in hits if _mentions(terms_of(hit.chunk), asked)]
-    places: list[int] = []
-    for defining in (_in_glossary, _marked, _said, _named):
-        found = [at for at, hit in enumerate(near) if defining(hit, asked, terms)]
-        places += _greatest(found, lambda at: _name_match(near[at], asked, terms, name))
-    return [replace(near[at], score=best) for at in [*dict.fromkeys(places)][:PLACES]]
-
-
-def _greatest(found: Sequence[int], score: Callable[[int], int]) -> list[int]:
-    """Return those with the highest score."""
-    scores = [score(one) for one in found]
-    return [one for one, scored in zip(found, scores, strict=True) if scored == max(scores)]
-
-
-def _name_match(hit: Hit, asked: frozenset[int], terms: Terms, name: Name) -> int:
-    """Return the best term match score of the terms defined in the hit."""
-    passages = (one for one in hit.chunk.passages if defines(one, asked, terms))
-    return max((term_match_score(term, name) for one in passages for term in one.terms), default=0)
 
 
 def subject_match(
@@ -203,14 +106,8 @@ def subject_match(
     found = verb.search(sentence)
     if not found or found.start() > _LONGEST_SUBJECT or _POINTS_AT.match(sentence):
         return 0.0
-    subject = _INTERJECTED.sub("", sentence[: found.start()])
-    # "Rust's closures are ..." is about closures, "TCP (a protocol) is ..." about TCP, "the
-    # attention mechanism is ..." about attention.
-    readings = [terms(form) for form in term_forms(subject)]
-    if of_kind := _KIND_BEHIND.search(subject):
-        readings.append(terms(subject[: of_kind.start()]))
-    if owner := _OWNER.match(subject):
-        readings.append(terms(subject[owner.end() :]))
+    # "TCP (a protocol) is ..." is about TCP.
+    readings = [terms(form) for form in term_forms(sentence[: found.start()])]
     return max(1 / (1 + len(one - asked)) if one >= asked else 0.0 for one in readings)
 
 
@@ -221,29 +118,6 @@ def names_term(asked: frozenset[int], sentence: str, terms: Terms) -> bool:
         if any(terms(" ".join(named[:size])) == asked for size in range(1, len(named) + 1)):
             return True
     return False
-
-
-def _in_glossary(hit: Hit, asked: frozenset[int], terms: Terms) -> bool:
-    entries = (one for one in hit.chunk.passages if one.kind is BlockKind.GLOSSARY_ENTRY)
-    return any(defines(one, asked, terms) for one in entries)
-
-
-def _marked(hit: Hit, asked: frozenset[int], terms: Terms) -> bool:
-    return any(defines(one, asked, terms) for one in hit.chunk.passages)
-
-
-def _said(hit: Hit, asked: frozenset[int], terms: Terms) -> bool:
-    prose = (one for one in hit.chunk.passages if one.kind in _PROSE)
-    return any(has_defining_sentence(one.text, asked, terms) for one in prose)
-
-
-def _named(hit: Hit, asked: frozenset[int], terms: Terms) -> bool:
-    return heading_is_term(hit.chunk.heading_path, asked, terms)
-
-
-def heading_is_term(path: Sequence[str], asked: frozenset[int], terms: Terms) -> bool:
-    """Whether the innermost heading is exactly these words."""
-    return bool(path) and any(terms(form) == asked for form in heading_forms(path[-1]))
 
 
 def has_defining_sentence(text: str, asked: frozenset[int], terms: Terms) -> bool:

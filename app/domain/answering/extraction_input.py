@@ -15,7 +15,6 @@ class Rule(StrEnum):
     DEFINITION = "definition score"
     SIMILARITY = "embedding similarity"
     RETRIEVAL = "retrieval score"
-    COMPARISON = "comparison"
     ANNOUNCEMENT = "announcements"
 
 

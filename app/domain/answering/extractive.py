@@ -7,12 +7,11 @@ from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 
 from app.domain.answer import AnswerPassage
-from app.domain.answering.announcements import Announcements
+from app.domain.answering.announcements import announced_units
 from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
 from app.domain.answering.passage_text import passage_of, quoted_text
 from app.domain.answering.passages import ChosenPassage, PassageSelector
 from app.domain.answering.relevance import Relevance
-from app.domain.answering.select_comparison import contrasted, select_comparison, table_of_both
 from app.domain.answering.units import BLOCKS, WHOLE, Unit, units
 from app.domain.document import BlockKind, Span
 from app.domain.retrieval.query import ContextPassage
@@ -63,7 +62,6 @@ class Choice:
     scores: Sequence[float]
     """Of each unit, without similarity."""
     announced: Sequence[Sequence[int] | None]
-    focus: Sequence[int]
     ranges: Sequence[tuple[int, int]]
     """First and last paragraph of each passage, best first."""
 
@@ -88,7 +86,7 @@ class Choice:
         marking = _Marking(self.found, scores, self.announced)
         least = MARKED_SHARE * marking.best_in(self.ranges[:1])
         chosen = [
-            ChosenPassage(first, last, marking.units(first, last, self.focus, least))
+            ChosenPassage(first, last, marking.units(first, last, least))
             for first, last in self.ranges
         ]
         return _answer(chosen, self.relevance.context)
@@ -107,23 +105,21 @@ def choose(
     """
     context = given.context
     relevance = Relevance(given.question, context, rules)
-    announced = Announcements(found, context).targets()
-    if Rule.ANNOUNCEMENT not in rules:
-        announced = [[]] * len(found)
-    told, ranked = relevance.scores(found, similarities)
+    announced: Sequence[Sequence[int] | None] = [[]] * len(found)
+    if Rule.ANNOUNCEMENT in rules:
+        announced = announced_units(found, context)
+    unit_scores, ranked = relevance.scores(found, similarities)
     scores = [
-        0.0 if follows is None else score for score, follows in zip(told, announced, strict=True)
+        0.0 if follows is None else score
+        for score, follows in zip(unit_scores, announced, strict=True)
     ]
-    focus = _focus(found, scores, relevance)
     selector = PassageSelector(context, grows=Rule.ANNOUNCEMENT in rules)
-    for at in focus:
-        selector.take(found[at].passage)
     fitting = {unit.passage for unit, score in zip(found, scores, strict=True) if score > 0}
     top = max((ranked[at] for at in fitting), default=0.0)
     for at in sorted(fitting, key=lambda at: (-ranked[at], at)):
         if ranked[at] >= LEAST_SHARE * top:
             selector.take(at)
-    return Choice(found, relevance, scores, announced, focus, selector.ranges)
+    return Choice(found, relevance, scores, announced, selector.ranges)
 
 
 def paragraphs_to_read(given: ExtractionInput) -> list[ContextPassage]:
@@ -162,15 +158,6 @@ def whole_unit(at: int, one: ContextPassage) -> Unit:
     return Unit(at, start, len(text), shown_as, text[start:])
 
 
-def _focus(found: Sequence[Unit], scores: Sequence[float], relevance: Relevance) -> list[int]:
-    """Positions of the units that answer a comparison; empty for other questions."""
-    if Rule.COMPARISON not in relevance.rules:
-        return []
-    raised = contrasted(found, scores, relevance)
-    defining, together = select_comparison(found, raised, relevance)
-    return [*defining, *together] if defining else table_of_both(found, relevance)
-
-
 def _best_by_paragraph(found: Sequence[Unit], scores: Sequence[float]) -> dict[int, float]:
     best: dict[int, float] = {}
     for unit, score in zip(found, scores, strict=True):
@@ -197,18 +184,15 @@ class _Marking:
         )
         return max(inside, default=0.0)
 
-    def units(
-        self, first: int, last: int, focus: Collection[int], least: float
-    ) -> tuple[Unit, ...]:
+    def units(self, first: int, last: int, least: float) -> tuple[Unit, ...]:
         """Of the passage `context[first:last + 1]`, in reading order; empty if none has the score
         `least`.
         """
         within = [at for at, unit in enumerate(self.found) if first <= unit.passage <= last]
-        marked = {at for at in within if at in focus}
-        if not focus:
-            for paragraph in range(first, last + 1):
-                of_one = [at for at in within if self.found[at].passage == paragraph]
-                marked |= self._run(of_one, least)
+        marked: set[int] = set()
+        for paragraph in range(first, last + 1):
+            of_one = [at for at in within if self.found[at].passage == paragraph]
+            marked |= self._run(of_one, least)
         for at in sorted(marked):
             marked.update(one for one in self.announced[at] or () if one in within)
         return tuple(self.found[at] for at in sorted(marked))

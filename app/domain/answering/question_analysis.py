@@ -6,7 +6,6 @@ from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from app.domain.answering.comparison import Subject, compared
 from app.domain.answering.definitions import Name, defined_terms, name_asked
 from app.domain.answering.refusal import Reading
 from app.domain.languages import COMMON_WORDS, language_of_words, without_words
@@ -31,8 +30,6 @@ class QuestionFeatures:
     """The terms of X in "what is X?", else empty."""
     definition_name: Name = ()
     """The words of X as they are written."""
-    compared: tuple[Subject, ...] = ()
-    """The things that the question compares; empty for other questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +78,6 @@ def analyse(
         weights={term: weight / total for term, weight in weights.items()},
         definition=defined_terms(question, terms),
         definition_name=name_asked(question),
-        compared=compared(question, terms),
     )
     return QuestionAnalysis(
         question=question,

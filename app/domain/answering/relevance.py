@@ -25,11 +25,9 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from app.domain.answering.definitions import (
-    COPULA,
     DEFINING_VERB,
     Name,
     defines,
-    heading_is_term,
     subject_match,
     term_match_score,
 )
@@ -48,12 +46,6 @@ DEFINITION = 1.0
 PREVIOUS = 0.5
 HEADING = 0.5
 PASSAGE = 0.3
-NAMED = 0.6
-"""How far the first sentence under a heading that is just the term defines it without its name."""
-OPENING = 0.5
-"""How far a paragraph's first sentence defines what is its subject and no more."""
-NAMED_ABOVE = 0.5
-"""Share of the question that the headings must have where no text has any of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +82,7 @@ class Relevance:
         surrounding = [*zip(headings, in_paragraph, strict=True)]
         scores = self._unit_scores(units, terms, surrounding, defining)
         paragraphs = self._paragraph_scores(units, surrounding, defining, cosines)
-        return (scores if any(scores) else self._under_headings(units, headings)), paragraphs
+        return scores, paragraphs
 
     def _unit_scores(
         self,
@@ -141,18 +133,6 @@ class Relevance:
         """The share of the question that these terms are."""
         return sum(weight for term, weight in self.question.weights.items() if term in terms)
 
-    def _under_headings(
-        self, units: Sequence[Unit], headings: Sequence[frozenset[int]]
-    ) -> list[float]:
-        """One score a unit where none has a word of the question: that of how much the headings
-        have, if it is enough, for what a paragraph begins with.
-        """
-        shares = [self._weight(heading) for heading in headings]
-        return [
-            shares[unit.passage] if unit.start == 0 and shares[unit.passage] >= NAMED_ABOVE else 0.0
-            for unit in units
-        ]
-
     def _score(self, own: frozenset[int], around: tuple[Set[int], ...], definition: float) -> float:
         if not definition and own.isdisjoint(self.question.weights):
             return 0.0
@@ -191,29 +171,9 @@ class Relevance:
         if marked and begins_entry(unit, self._passage(unit)):
             return 1.2
         if not asked <= terms(unit.text):
-            opens = unit.start == 0 and self._opens_section_of(unit.passage, asked)
-            return NAMED if opens else 0.0
-        says = subject_match(asked, unit.text, COPULA, terms)
+            return 0.0
         defining = subject_match(asked, unit.text, DEFINING_VERB, terms)
-        if marked:
-            return max(defining, 0.75 * says, 0.65)
-        opening = says == 1.0 and unit.start == 0
-        return max(0.75 * defining, (OPENING if opening else 0.2) * says)
-
-    def _opens_section_of(self, at: int, asked: frozenset[int]) -> bool:
-        """Whether it is the first prose of a section whose heading is just the term."""
-        one = self.context[at]
-        path = one.passage.heading_path
-        if one.passage.kind is not BlockKind.PARAGRAPH or not heading_is_term(
-            path, asked, self.question.terms
-        ):
-            return False
-        return not any(
-            earlier.file == one.file
-            and earlier.passage.heading_path == path
-            and earlier.passage.kind is not BlockKind.HEADING
-            for earlier in self.context[:at]
-        )
+        return max(defining, 0.65) if marked else 0.75 * defining
 
 
 def _share(term: int, own: frozenset[int], around: tuple[Set[int], ...]) -> float:
