@@ -188,7 +188,8 @@ class ServerIndex:
         missing = [
             (one.previous, left)
             for book, one in books.items()
-            if one.previous and (left := [id for id in wanted[book] if (book, id) not in found])
+            if one.previous
+            and (left := [name for name in wanted[book] if (book, name) not in found])
         ]
         found |= await self._retrieve(missing)
         every = [(book, chunk_id) for book, ids in wanted.items() for chunk_id in ids]
