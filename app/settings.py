@@ -132,6 +132,7 @@ class Settings(BaseSettings):
     """How long a circuit stays open; then one call is a trial."""
 
     qdrant_url: str | None = Field(None, validation_alias="QDRANT_URL")
+    """One server, or the nodes of a cluster, separated by commas."""
     qdrant_api_key: SecretStr | None = Field(None, validation_alias="QDRANT_API_KEY")
     qdrant_collection_prefix: str = Field("textbook", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
     qdrant_shards: int = Field(1, ge=1)

@@ -1,4 +1,8 @@
-"""A real Qdrant server for the contract tests, named by QDRANT_TEST_URL (QDRANT_TEST_KEY)."""
+"""Real Qdrant servers for the contract tests.
+
+QDRANT_TEST_URL names one, QDRANT_TEST_CLUSTER the nodes of a cluster with commas; QDRANT_TEST_KEY is
+the key of both.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,13 @@ from dataclasses import dataclass
 from qdrant_client import AsyncQdrantClient
 
 from app.adapters.qdrant.server import ServerIndex, server_client
+from app.adapters.qdrant.server_options import ServerOptions
 
 URL = os.environ.get("QDRANT_TEST_URL", "")
 KEY = os.environ.get("QDRANT_TEST_KEY") or None
+CLUSTER = os.environ.get("QDRANT_TEST_CLUSTER", "")
 NOT_RUN = "QDRANT_TEST_URL is not set: no contract test ran against a real Qdrant server"
+NO_CLUSTER = "QDRANT_TEST_CLUSTER is not set: no contract test ran against a real Qdrant cluster"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +30,20 @@ class RealServer:
 
     client: AsyncQdrantClient
     prefix: str
+    url: str
 
     def index(self, client: AsyncQdrantClient | None = None) -> ServerIndex:
-        return ServerIndex(client or self.client, self.prefix, URL)
+        options = ServerOptions(replication_factor=2 if "," in self.url else 1)
+        return ServerIndex(client or self.client, self.prefix, self.url, options)
 
     def collection(self, name: int | str) -> str:
         return f"{self.prefix}~{name}"
 
 
 @asynccontextmanager
-async def real_server() -> AsyncIterator[RealServer]:
-    client = server_client(URL, KEY)
-    server = RealServer(client, f"test-{secrets.token_hex(4)}")
+async def real_server(url: str = URL) -> AsyncIterator[RealServer]:
+    client = server_client(url, KEY)
+    server = RealServer(client, f"test-{secrets.token_hex(4)}", url)
     try:
         yield server
     finally:

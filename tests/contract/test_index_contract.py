@@ -44,7 +44,7 @@ from tests.index_points import (
     random_vector,
     vector,
 )
-from tests.real_server import URL, real_server
+from tests.real_server import CLUSTER, NO_CLUSTER, NOT_RUN, URL, real_server
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 
@@ -82,11 +82,18 @@ async def on_real_server() -> AsyncIterator[BookStore]:
         yield running.index()
 
 
+@asynccontextmanager
+async def on_real_cluster() -> AsyncIterator[BookStore]:
+    async with real_server(CLUSTER) as running:
+        yield running.index()
+
+
 OPENERS: dict[str, Opener] = {
     "embedded": embedded,
     "segments": embedded_in_segments,
     "server": server,
     **({"real server": on_real_server} if URL else {}),
+    **({"real server cluster": on_real_cluster} if CLUSTER else {}),
 }
 
 
@@ -102,6 +109,12 @@ def run(request: pytest.FixtureRequest) -> Callable[[Scenario], None]:
 
 
 Run: TypeAlias = Callable[[Scenario], None]
+
+
+@pytest.mark.parametrize(("named", "reason"), [(URL, NOT_RUN), (CLUSTER, NO_CLUSTER)])
+def test_real_servers_that_are_not_named_are_reported(named: str, reason: str) -> None:
+    if not named:
+        pytest.skip(reason)
 
 
 async def found(index: BookStore, filter: SearchFilter = ALL) -> set[str]:

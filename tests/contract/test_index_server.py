@@ -124,7 +124,6 @@ def test_what_is_missing_is_created_with_indexes_and_limits_before_the_first_poi
     asyncio.run(scenario())
     common = {
         "replication_factor": 2,
-        "write_consistency_factor": 2,
         "strict_mode_config": {
             "enabled": True,
             "max_query_limit": 1_000,
@@ -141,7 +140,7 @@ def test_what_is_missing_is_created_with_indexes_and_limits_before_the_first_poi
         if request.method == "PUT" and request.path.count("/") == 2
     }
     assert bodies == {
-        BOOKS: {"vectors": {}, "shard_number": 1, **common},
+        BOOKS: {"vectors": {}, "shard_number": 1, "write_consistency_factor": 1, **common},
         "/collections/textbook~1024": {
             "vectors": {
                 "dense": {
@@ -156,6 +155,7 @@ def test_what_is_missing_is_created_with_indexes_and_limits_before_the_first_poi
             "sparse_vectors": {"bm25": {}},
             "hnsw_config": {"m": 16, "payload_m": 16},
             "shard_number": 6,
+            "write_consistency_factor": 2,
             **common,
         },
     }
@@ -231,7 +231,7 @@ def test_a_generation_becomes_current_by_one_write_of_the_record(double: QdrantD
         if request.line.startswith(f"PUT {BOOKS}/points") and "update_filter" in request.body
     ]
     taken, published = (request.body for request in writes)
-    assert all("ordering=strong" in request.path for request in writes)
+    assert all("ordering=medium" in request.path for request in writes)
 
     def payload(body: Json) -> Json:
         made = body["points"]
@@ -472,6 +472,7 @@ def test_a_server_that_does_not_answer_is_a_storage_error() -> None:
         ("https://user:pass@qdrant.example:6333/path?key=1", "https://qdrant.example:6333"),
         ("http://localhost", "http://localhost"),
         ("localhost:6333", "http://localhost:6333"),
+        ("http://a:1?key=1, http://b:2", "http://a:1, http://b:2"),
     ],
 )
 def test_an_address_is_shown_without_what_may_be_secret(url: str, shown: str) -> None:

@@ -19,10 +19,13 @@ class CollectionExists(StorageError):
 
 
 def public_address(url: str) -> str:
-    """Return the address without user name, password, path or query."""
-    parts = urlsplit(url if "//" in url else f"http://{url}")
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme}://{parts.hostname}{port}"
+    """Return the address, or several, without user name, password, path or query."""
+    shown = []
+    for one in url.split(","):
+        parts = urlsplit(one.strip() if "//" in one else f"http://{one.strip()}")
+        port = f":{parts.port}" if parts.port else ""
+        shown.append(f"{parts.scheme}://{parts.hostname}{port}")
+    return ", ".join(shown)
 
 
 OLDEST = (1, 16)

@@ -109,7 +109,11 @@ class Records:
         return revisions
 
     async def replace(self, old: BookRecord, new: BookRecord) -> BookRecord | None:
-        """Write `new` in the place of `old`; None if another process wrote the record meanwhile."""
+        """Write `new` in the place of `old`; None if another process wrote the record meanwhile.
+
+        Writes are ordered by the highest replica that is alive: `STRONG` would refuse them all while
+        the highest one is lost.
+        """
         now = int(1_000 * time.time())
         new = replace(new, revision=secrets.token_hex(8), changed=now)
         point = models.PointStruct(
@@ -120,7 +124,7 @@ class Records:
                 self.collection,
                 points=[point],
                 wait=True,
-                ordering=models.WriteOrdering.STRONG,
+                ordering=models.WriteOrdering.MEDIUM,
                 update_filter=models.Filter(must=[match_any("revision", [old.revision])]),
             )
         return new if (await self.read(new.book)).revision == new.revision else None

@@ -98,7 +98,11 @@ class Schema:
                     hnsw_config=None if dimension is None else hnsw_config(),
                     shard_number=1 if dimension is None else options.shard_number,
                     replication_factor=options.replication_factor,
-                    write_consistency_factor=options.write_consistency_factor,
+                    # Where too few copies take a write, Qdrant leaves it on those that did. With
+                    # 1 the others are set aside first, so no two copies of a record differ.
+                    write_consistency_factor=1
+                    if dimension is None
+                    else options.write_consistency_factor,
                     strict_mode_config=strict_mode(options),
                 )
         except CollectionExists:
