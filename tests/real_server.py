@@ -1,7 +1,7 @@
 """Real Qdrant servers for the contract tests.
 
-QDRANT_TEST_URL names one, QDRANT_TEST_CLUSTER the nodes of a cluster with commas; QDRANT_TEST_KEY is
-the key of both.
+QDRANT_TEST_URL names one, QDRANT_TEST_CLUSTER the nodes of a cluster with commas; QDRANT_TEST_KEY
+is the key of both.
 """
 
 from __future__ import annotations

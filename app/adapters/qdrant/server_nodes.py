@@ -12,7 +12,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import httpx
 
@@ -149,9 +149,9 @@ class Nodes(httpx.AsyncBaseTransport):
         )
         try:
             response = await self._inner.handle_async_request(copy)
-            assert isinstance(response.stream, httpx.AsyncByteStream)
             # Whole and as it came, not decoded: a connection can also be lost within an answer.
-            content = b"".join([part async for part in response.stream])
+            stream = cast("httpx.AsyncByteStream", response.stream)
+            content = b"".join([part async for part in stream])
             await response.aclose()
         except httpx.TransportError as error:
             return error

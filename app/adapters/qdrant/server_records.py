@@ -111,8 +111,8 @@ class Records:
     async def replace(self, old: BookRecord, new: BookRecord) -> BookRecord | None:
         """Write `new` in the place of `old`; None if another process wrote the record meanwhile.
 
-        Writes are ordered by the highest replica that is alive: `STRONG` would refuse them all while
-        the highest one is lost.
+        Writes are ordered by the highest replica that is alive: `STRONG` would refuse them all
+        while the highest one is lost.
         """
         now = int(1_000 * time.time())
         new = replace(new, revision=secrets.token_hex(8), changed=now)
