@@ -49,6 +49,8 @@ class Settings(BaseSettings):
     """Folder that holds all local state."""
     host: str = "127.0.0.1"
     port: int = Field(8000, ge=1, le=65_535)
+    workers: int = Field(1, ge=1, le=100)
+    """Processes of a server; more than one needs `QDRANT_URL`. Limits hold for each."""
 
     cohere_api_key: SecretStr | None = Field(
         None, validation_alias=AliasChoices("CO_API_KEY", "COHERE_API_KEY")

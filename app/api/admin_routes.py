@@ -127,6 +127,12 @@ async def ingest(
     the server does not know yet.
     """
     allowed(key, book)
+    if rag.settings.workers > 1:
+        message = (
+            "this server has several workers, which do not know of each other's ingests: run "
+            "`textbook-rag ingest` with its RAG_HOME"
+        )
+        raise InputError(message)
     jobs.require_free()
     base_url = checked_base_url(base_url)
     settings = rag.settings

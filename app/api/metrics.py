@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from importlib import metadata
 
@@ -19,6 +21,8 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
 from app.api.answer_runs import AnswerRuns
 from app.api.keys import operator_refusal
@@ -143,6 +147,21 @@ def _kind(step: str) -> str:
     return step.partition(":")[0]
 
 
+@dataclass(frozen=True, slots=True)
+class _OfWorker(Collector):
+    """Adds the label `worker`: a scrape reads one of several processes."""
+
+    registry: CollectorRegistry
+    worker: str
+
+    def collect(self) -> Iterator[Metric]:
+        for metric in self.registry.collect():
+            metric.samples = [
+                one._replace(labels={**one.labels, "worker": self.worker}) for one in metric.samples
+            ]
+            yield metric
+
+
 router = APIRouter()
 
 
@@ -174,4 +193,7 @@ async def metrics(request: Request) -> Response:
             ceilings = {"day": rag.budget.day, "month": rag.budget.month}
             found.set_money({"day": spent.day, "month": spent.month}, ceilings)
     found.set_disk((await rag.disk()).free)
-    return Response(generate_latest(found.registry), media_type=CONTENT_TYPE_LATEST)
+    registry: Collector = found.registry
+    if rag.settings.workers > 1:
+        registry = _OfWorker(found.registry, str(os.getpid()))
+    return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)

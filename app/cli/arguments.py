@@ -308,6 +308,9 @@ def _serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     serve.add_argument("--host", help="address to listen on (RAG_HOST)")
     serve.add_argument("--port", type=port, help="port to listen on (RAG_PORT)")
     serve.add_argument(
+        "--workers", type=positive, help="processes, with a Qdrant server (RAG_WORKERS)"
+    )
+    serve.add_argument(
         "--open", action="store_true", help="let everybody ask without a key (RAG_OPEN)"
     )
     serve.set_defaults(run="serving.serve")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import logging
 import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.util import find_spec
 
 from app.bootstrap.application import Application, application
@@ -15,25 +17,40 @@ from app.bootstrap.books import sample_request
 from app.bootstrap.keys import site_keys
 from app.bootstrap.storage import storage_warnings
 from app.cli.output import TerminalProgress, remark
+from app.cli.workers import end_with_parent, require_server, run_workers
 from app.domain.errors import ConfigError
 from app.settings import Settings
 
 _log = logging.getLogger(__name__)
 
 
-async def serve(arguments: argparse.Namespace, settings: Settings) -> None:
+async def serve(arguments: argparse.Namespace, settings: Settings) -> int:
     update = {
         name: getattr(arguments, name)
-        for name in ("host", "port", "open")
+        for name in ("host", "port", "open", "workers")
         if getattr(arguments, name)
     }
-    await _serve(settings.model_copy(update=update))
+    settings = settings.model_copy(update=update)
+    require_server(settings)
+    if settings.workers == 1:
+        await _serve(settings)
+        return 0
+    _require_keys(settings)
+    _require_free_port(settings)
+    with _listener(settings) as listener:
+        return run_workers(settings, listener, serve_as_worker)
+
+
+def serve_as_worker(settings: Settings, listener: socket.socket) -> None:
+    """Serve connections of a socket that other workers share; for `run_workers`."""
+    asyncio.run(_serve(settings, listener=listener))
 
 
 async def demo(arguments: argparse.Namespace, settings: Settings) -> None:
     """Ingest the sample book if it is not there yet, then serve it."""
     if not arguments.no_serve:
         _require_free_port(settings)
+    settings = settings.model_copy(update={"workers": 1})
     async with application(settings, settings.strategy) as app:
         with TerminalProgress() as progress:
             report = await app.ingest.run(sample_request(settings), progress)
@@ -53,16 +70,18 @@ async def mcp(_: argparse.Namespace, settings: Settings) -> None:
         await serve_stdio(rag)
 
 
-async def _serve(settings: Settings, *, sample: bool = False) -> None:
+async def _serve(
+    settings: Settings, *, sample: bool = False, listener: socket.socket | None = None
+) -> None:
     # Importing these takes half a second, which other commands should not pay.
     from app.api import demo  # noqa: PLC0415
     from app.api.connections import server  # noqa: PLC0415
-    from app.api.keys import require_keys  # noqa: PLC0415
     from app.api.pages import BOOK_LIST_ROUTES  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415
 
-    require_keys(settings, site_keys(settings))
-    _require_free_port(settings)
+    if listener is None:
+        _require_keys(settings)
+        _require_free_port(settings)
     async with application(settings) as rag:
 
         @asynccontextmanager
@@ -80,7 +99,24 @@ async def _serve(settings: Settings, *, sample: bool = False) -> None:
             _log.warning("serve.model_does_not_answer", extra={"reason": fault})
         site = await demo.sample_site(rag) if sample else BOOK_LIST_ROUTES
         web = create_app(settings, open_application=opened, site=site)
-        await server(web, settings).serve()
+        serving = server(web, settings)
+        end_with_parent(partial(setattr, serving, "should_exit", True))
+        await serving.serve(sockets=[listener] if listener else None)
+
+
+def _require_keys(settings: Settings) -> None:
+    from app.api.keys import require_keys  # noqa: PLC0415
+
+    require_keys(settings, site_keys(settings))
+
+
+def _listener(settings: Settings) -> socket.socket:
+    """A bound socket. asyncio turns Nagle's delay off only where the protocol is named."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((settings.host, settings.port))
+    return listener
 
 
 def _require_free_port(settings: Settings) -> None:

@@ -1,0 +1,100 @@
+"""`serve --workers N`: processes that accept connections of one listening socket."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import multiprocessing
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from multiprocessing.connection import wait
+from multiprocessing.context import SpawnProcess
+from types import FrameType
+
+from app.bootstrap.logs import logging_to
+from app.domain.errors import ConfigError
+from app.settings import Settings
+
+_log = logging.getLogger(__name__)
+
+_EARLY_SECONDS = 5.0
+"""A worker that ends by itself so soon cannot start, and another one could not either."""
+_LOOK_SECONDS = 0.5
+
+Listener = socket.socket
+Serve = Callable[[Settings, Listener], None]
+
+
+def require_server(settings: Settings) -> None:
+    """Raise ConfigError for several workers with the embedded index."""
+    if settings.workers > 1 and not settings.qdrant_url:
+        message = (
+            f"{settings.workers} workers need a Qdrant server: with the embedded index each would "
+            "open every book in memory of its own; set QDRANT_URL, or leave --workers and "
+            "RAG_WORKERS at 1"
+        )
+        raise ConfigError(message)
+
+
+def run_workers(settings: Settings, listener: Listener, serve: Serve) -> int:
+    """Run workers until SIGTERM or SIGINT, and replace those that die; return the exit code.
+
+    `serve` is called in each worker, and must be a function of a module.
+    """
+    stopping: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda caught, _frame: stopping.append(caught))
+    workers = {
+        _started(settings, listener, serve): time.monotonic() for _ in range(settings.workers)
+    }
+    code = 0
+    while not stopping:
+        wait([worker.sentinel for worker in workers], _LOOK_SECONDS)
+        for worker in [one for one in workers if not one.is_alive()]:
+            lived = time.monotonic() - workers.pop(worker)
+            fields = {"worker": worker.pid, "exit_code": worker.exitcode}
+            if not stopping:
+                _log.error("serve.worker_died", extra=fields)
+            if lived < _EARLY_SECONDS:
+                stopping, code = [0], 1
+                break
+            workers[_started(settings, listener, serve)] = time.monotonic()
+    for worker in workers:
+        worker.terminate()
+    for worker in workers:
+        worker.join()
+    return code
+
+
+def end_with_parent(stop: Callable[[], None]) -> None:
+    """Call `stop` in this worker's event loop when the parent process is gone."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        loop, gone = asyncio.get_running_loop(), int(parent.sentinel)
+
+        def on_end() -> None:
+            loop.remove_reader(gone)
+            stop()
+
+        loop.add_reader(gone, on_end)
+
+
+def _started(settings: Settings, listener: Listener, serve: Serve) -> SpawnProcess:
+    context = multiprocessing.get_context("spawn")
+    worker = context.Process(target=_work, args=(settings, listener, serve))
+    worker.start()
+    return worker
+
+
+def _work(settings: Settings, listener: Listener, serve: Serve) -> None:
+    # Until the server handles signals itself.
+    signal.signal(signal.SIGTERM, _leave)
+    with logging_to(sys.stderr, settings, server=True):
+        serve(settings, listener)
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    sys.exit(0)

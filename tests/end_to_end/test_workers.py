@@ -1,0 +1,136 @@
+"""`serve --workers N`: several processes, one address, one index on a server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import secrets
+import signal
+import time
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from app.bootstrap.application import application
+from app.domain.book_id import BookId
+from app.services.ingest import IngestRequest
+from app.settings import Settings
+from tests.command_line import Run
+from tests.ingesting import edit, make_book
+from tests.real_server import KEY, NOT_RUN, URL, real_server
+from tests.served_process import Served, served_process
+from tests.serving import Silent, offline_settings
+
+WORKERS = 4
+BOOK = BookId("lamps")
+needs_server = pytest.mark.skipif(not URL, reason=NOT_RUN)
+
+
+def test_several_workers_with_the_embedded_index_are_refused_in_one_line(run: Run) -> None:
+    for refused in (run("serve", "--workers", "4"), run("serve", RAG_WORKERS="4")):
+        assert (refused.code, refused.out, len(refused.err.splitlines())) == (2, "", 1)
+        assert "4 workers need a Qdrant server" in refused.err
+        assert "set QDRANT_URL" in refused.err
+
+
+def asked(connection: HTTPConnection, question: str) -> str:
+    """The text of the best hits, from the worker of this connection."""
+    body = json.dumps({"question": question, "mode": "sparse"})
+    connection.request("POST", "/v1/search", body, {"Content-Type": "application/json"})
+    response = connection.getresponse()
+    text = response.read().decode()
+    assert response.status == 200, text
+    return text
+
+
+def worker_of(connection: HTTPConnection) -> int:
+    connection.request("GET", "/metrics")
+    text = connection.getresponse().read().decode()
+    (worker,) = set(re.findall(r'worker="(\d+)"', text))
+    return int(worker)
+
+
+def await_workers(served: Served, count: int) -> None:
+    """Wait until the log has the start of so many workers."""
+    while served.log.read_text().count('"serve.started"') < count:
+        time.sleep(0.05)
+
+
+def one_of_each(served: Served, count: int) -> dict[int, HTTPConnection]:
+    """A connection to each worker: the system gives new ones to whichever accepts first."""
+    found: dict[int, HTTPConnection] = {}
+    opened = []
+    while len(found) < count:
+        connection = served.http()
+        worker = worker_of(connection)
+        if worker in found:
+            opened.append(connection)  # kept open, so that this worker is busier
+            if len(opened) > 400:
+                break
+        found.setdefault(worker, connection)
+    for connection in opened:
+        connection.close()
+    assert len(found) == count
+    return found
+
+
+def ingest(settings: Settings, folder: Path) -> None:
+    async def run() -> None:
+        async with application(settings) as rag:
+            await rag.ingest.run(IngestRequest(folder, base_url="https://book"), Silent())
+
+    asyncio.run(run())
+
+
+@needs_server
+@pytest.mark.timeout(300)
+def test_every_worker_sees_a_new_generation_and_a_dead_one_is_replaced(home: Path) -> None:
+    prefix = f"test-{secrets.token_hex(4)}"
+    place = {"qdrant_url": URL, "qdrant_api_key": KEY, "qdrant_collection_prefix": prefix}
+    settings = offline_settings(home / "state", **place)
+    book = make_book(home / BOOK, pages=2)
+    try:
+        ingest(settings, book)
+        environment = {
+            "RAG_WORKERS": str(WORKERS),
+            "QDRANT_URL": URL,
+            "RAG_QDRANT_COLLECTION_PREFIX": prefix,
+            "QDRANT_API_KEY": KEY or "",
+        }
+        with served_process(home / "state", None, **environment) as served:
+            await_workers(served, WORKERS)
+            connections = one_of_each(served, WORKERS)
+            for number in range(2):
+                word = f"xylophone{number}"
+                for connection in connections.values():
+                    assert word not in asked(connection, word)
+                edit(book / "page0.md", "beam", f"beam {word}")
+                ingest(settings, book)
+                published = time.perf_counter()
+                waiting = dict(connections)
+                while waiting:
+                    for worker, connection in list(waiting.items()):
+                        if word in asked(connection, word):
+                            del waiting[worker]
+                print(f"seen by {WORKERS} workers after {time.perf_counter() - published:.2f} s")  # noqa: T201 - the figure of measurements/server.md
+            killed = next(iter(connections))
+            os.kill(killed, signal.SIGKILL)
+            connections.pop(killed)
+            await_workers(served, WORKERS + 1)
+            after = one_of_each(served, WORKERS)
+            assert killed not in after
+            assert connections.keys() < after.keys()
+            served.process.terminate()
+            assert served.process.wait(60) == 0
+    finally:
+        asyncio.run(_delete_collections(prefix))
+
+
+async def _delete_collections(prefix: str) -> None:
+    async with real_server() as server:
+        for one in (await server.client.get_collections()).collections:
+            if one.name.startswith(f"{prefix}~"):
+                await server.client.delete_collection(one.name)
