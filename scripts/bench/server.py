@@ -5,8 +5,8 @@
         --books 1000 --chunks 1000 --quantization int8 [--reuse] [--pid PID] [--storage FOLDER]
 
 `beside` puts the same made-up books (`made_up_books.py`) into both stores. `scale` writes the books
-that the server has not got under this prefix, through the adapter's writer, while no graph is built;
-then has the graphs built, and measures. A run that was broken off goes on where it ended. `--reuse`
+that the server has not got under this prefix, through the adapter's writer, while no graph is
+built; then has the graphs built, and measures. A run that was broken off goes on where it ended. `--reuse`
 writes nothing. For each scope (one book; all) and 1, 8 and 32 readers at once:
 
 - `index`: both searches of a question, 50 hits each, by the adapter;
@@ -38,6 +38,7 @@ from server_memory import Memory, memory_of
 
 from app.adapters.local_embedder import DIMENSION
 from app.adapters.qdrant.payload import DENSE
+from app.adapters.qdrant.server import server_client
 from app.bootstrap.application import Application, application
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import SearchFilter, SearchQuery, SparseVector, Vector
@@ -176,13 +177,13 @@ def scopes(options: argparse.Namespace) -> Iterator[tuple[str, Callable[[], Sear
 async def measure_searches(
     app: Application, asked: Sequence[Question], options: argparse.Namespace
 ) -> None:
-    for scope, filter in scopes(options):
+    for scope, asked_books in scopes(options):
 
-        async def by_index(one: Question, filter: Callable[[], SearchFilter] = filter) -> None:
+        async def by_index(one: Question, filter: Callable[[], SearchFilter] = asked_books) -> None:
             found = await app.index.search(one.dense, one.sparse, LIMIT, filter())
             assert found.dense
 
-        async def whole(one: Question, filter: Callable[[], SearchFilter] = filter) -> None:
+        async def whole(one: Question, filter: Callable[[], SearchFilter] = asked_books) -> None:
             found = await app.retrieve.search(SearchQuery(one.text, k=8, filter=filter()))
             assert found.hits
             assert not found.degraded
@@ -243,17 +244,17 @@ async def measure_recall(
         for name, hits in lists.items():
             found[name] += len(hits & best)
         shared += len(lists["int8, graph"] & lists["float, graph"])
-    for name, hits in found.items():
-        print(f"  recall@10, {name:24} {hits / (10 * len(asked)):.4f}")
+    for name, number in found.items():
+        print(f"  recall@10, {name:24} {number / (10 * len(asked)):.4f}")
     print(f"  recall@10, int8 against float, both by graph {shared / (10 * len(asked)):.4f}")
 
 
 async def measure_start(options: argparse.Namespace, one: Question) -> None:
-    for scope, filter in scopes(options):
+    for scope, asked_books in scopes(options):
         began = time.perf_counter()
         async with on_server(options) as app:
             opened = time.perf_counter() - began
-            await app.index.search(one.dense, one.sparse, LIMIT, filter())
+            await app.index.search(one.dense, one.sparse, LIMIT, asked_books())
             first = time.perf_counter() - began
         print(f"  a new reader, {scope}: open after {opened:.2f} s, first search {first:.2f} s")
 
@@ -279,7 +280,7 @@ async def on_server(options: argparse.Namespace) -> AsyncIterator[Application]:
 
 
 async def scale(options: argparse.Namespace) -> None:
-    client = AsyncQdrantClient(url=options.url, timeout=300)
+    client = server_client(options.url, None, timeout_seconds=300)
     before = memory_of(options.pid) if options.pid else None
     async with on_server(options) as app:
         if not options.reuse:

@@ -1,6 +1,4 @@
-"""Memory of a process, by what it is: its own, and pages of mapped files, which the system takes
-back when it needs them.
-"""
+"""Memory of a process: its own, and pages of mapped files, which the system can take back."""
 
 from __future__ import annotations
 
