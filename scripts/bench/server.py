@@ -6,8 +6,8 @@
 
 `beside` puts the same made-up books (`made_up_books.py`) into both stores. `scale` writes the books
 that the server has not got under this prefix, through the adapter's writer, while no graph is
-built; then has the graphs built, and measures. A run that was broken off goes on where it ended. `--reuse`
-writes nothing. For each scope (one book; all) and 1, 8 and 32 readers at once:
+built; then has the graphs built, and measures. A run that was broken off goes on where it ended.
+`--reuse` writes nothing. For each scope (one book; all) and 1, 8 and 32 readers at once:
 
 - `index`: both searches of a question, 50 hits each, by the adapter;
 - `search`: `Retrieve.search`, k = 8: the question is embedded, chunks are read, the second stage.
