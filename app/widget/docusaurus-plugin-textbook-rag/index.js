@@ -20,7 +20,7 @@ module.exports = function textbookRag({siteConfig}, options) {
   }
   return {
     name: NAME,
-    getClientModules: () => [require.resolve('./details.js')],
+    getClientModules: () => [require.resolve('./details.js'), require.resolve('./ids.css')],
     injectHtmlTags: () => ({headTags: [{tagName: 'script', attributes}]}),
   };
 };
