@@ -88,6 +88,8 @@ class Settings(BaseSettings):
     """Largest archive that the admin API takes, in MiB."""
     unpacked_mb: int = Field(512, ge=1)
     """Largest content of such an archive, in MiB."""
+    ingest_nice: int = Field(10, ge=0, le=19)
+    """How far an ingest of the admin API gives way to readers: the `nice` value of its process."""
     question_log: bool = False
     """Whether answered questions are logged for the owner, without personal data; only then
     readers can give feedback."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import pickle
 import sys
 from dataclasses import asdict, dataclass
@@ -161,6 +162,7 @@ def main() -> None:
     from app.bootstrap.logs import logging_to  # noqa: PLC0415
 
     settings, order = pickle.load(sys.stdin.buffer)  # noqa: S301 - of the parent
+    os.nice(settings.ingest_nice)
     try:
         with logging_to(sys.stderr, settings, server=True):
             asyncio.run(_ingest(settings, order))

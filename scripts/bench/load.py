@@ -12,7 +12,7 @@ Servers in processes of their own, client and double on the same machine:
   its own: requests answered a second, latency, those refused (503 or 429 with Retry-After, after
   which the reader waits a second) and how late, failures, the server's CPU time a request, memory;
 - the same at half of the best rate (open loop: arrivals do not wait), and with `--ingest` while
-  another process ingests that book into the same RAG_HOME;
+  another process ingests that book into the same RAG_HOME at `nice` 10, as the server does it;
 - with `--soak` search and answers at half of the best rate for so long: memory in ten steps.
 
 The 15-minute load of the machine is printed: others on it make every figure but CPU time worse.
@@ -218,6 +218,8 @@ def ingest(home: Path, book: Path | None) -> subprocess.Popen[bytes]:
         arguments = ["ingest", str(book), "--base-url", "https://book.example", "--force"]
     env = {**os.environ, **LIFTED, "RAG_HOME": str(home), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "app.cli", *arguments]
+    if book is not None:
+        command = ["nice", "-n", "10", *command]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     return subprocess.Popen(command, env=env, cwd=ROOT, **quiet)  # type: ignore[call-overload,no-any-return]
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import pickle
 import shutil
+import subprocess
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +16,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from app.bootstrap.ingest_process import Order
+from app.domain.book_id import BookId
 from app.settings import Settings
 from tests.command_line import Run
 from tests.owl_server import BOOK, ORIGIN, assert_problem, events_of
@@ -177,3 +183,16 @@ def test_without_keys_nobody_administers(owl_home: Path, home: Path, open: bool)
         response = httpx.delete(f"{address}/v1/admin/books/owls")
         assert_problem(response, 401, "unauthorized")
         assert response.headers["www-authenticate"].startswith("Bearer")
+
+
+def test_the_process_of_an_ingest_gives_way_to_readers(home: Path) -> None:
+    settings = offline_settings(home, ingest_nice=3)
+    order = Order(BookId("bats"), home / "missing", None, home, None, "https://bats.example", False)
+    then = "import os; from app.bootstrap import ingest_process as it; it.main(); print(os.nice(0))"
+    child = subprocess.run(
+        [sys.executable, "-c", then],
+        input=pickle.dumps((settings, order)),
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    assert int(child.stdout.splitlines()[-1]) == min(19, os.nice(0) + 3)
