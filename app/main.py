@@ -9,6 +9,7 @@ bounds connections, and what ends streams at a stop, is then that server's.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -31,6 +32,7 @@ from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
 from app.bootstrap.keys import site_keys
 from app.bootstrap.logs import logging_to
+from app.bootstrap.traces import Traces, traces
 from app.services.ingest_jobs import IngestJobs
 from app.settings import Settings
 
@@ -54,6 +56,7 @@ def create_app(
     *,
     open_application: OpenApplication = application,
     site: Sequence[BaseRoute] = BOOK_LIST_ROUTES,
+    open_traces: Callable[[Settings], Traces | None] = traces,
 ) -> FastAPI:
     """Return the ASGI application; its clients are opened when it starts, not before.
 
@@ -62,6 +65,7 @@ def create_app(
     Raises ConfigError when the settings contradict themselves.
     """
     settings = settings or Settings()
+    traced = open_traces(settings)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -73,6 +77,8 @@ def create_app(
                     yield
                 finally:
                     await app.state.ingest_jobs.close()
+                    if traced:
+                        await asyncio.to_thread(traced.close)
 
     app = FastAPI(
         title="textbook-rag",
@@ -89,7 +95,7 @@ def create_app(
     problems.install(app)
     app.state.keys = site_keys(settings)
     app.state.metrics = metrics.Metrics()
-    security.install(app, settings, app.state.keys, app.state.metrics)
+    security.install(app, settings, app.state.keys, app.state.metrics, traced)
     app.include_router(routes.router)
     mount.doors(app, settings)
     app.include_router(metrics.router)

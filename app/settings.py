@@ -206,6 +206,9 @@ class Settings(BaseSettings):
     """auto: JSON lines of a server whose stderr is no terminal, else text."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The least level of a server's lines; debug adds requests for pages and health."""
+    traces: bool = False
+    """Whether a server sends OpenTelemetry traces, over HTTP to OTEL_EXPORTER_OTLP_ENDPOINT; it
+    needs the extra `traces`."""
     log_questions: bool = False
     """Whether the log has the text of questions."""
     shutdown_seconds: float = Field(20.0, ge=0)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from uuid import uuid4
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.metrics import Metrics
 from app.api.problems import CLIENT_CLOSED_REQUEST, unexpected
+from app.bootstrap.traces import Traces
 from app.domain.errors import Overloaded, TooManyRequests
 from app.services.recording import Recording, recording
 
@@ -25,9 +26,10 @@ class RecordedRequests:
     and logs the request at its end.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, traces: Traces | None) -> None:
         self._app = app
         self._metrics = metrics
+        self._traces = traces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -56,6 +58,10 @@ class RecordedRequests:
                 await response(scope, receive, send_with_id)
             finally:
                 self._metrics.count(route_of(scope), status, record)
+                if self._traces:
+                    headers = Headers(scope=scope)
+                    route = route_of(scope)
+                    self._traces.add(scope["method"], route, status, headers, record)
                 _log_request(scope, status, record)
 
 

@@ -20,6 +20,7 @@ from app.api.metrics import Metrics
 from app.api.problems import problem_response
 from app.api.request_log import RecordedRequests
 from app.bootstrap.keys import SqliteSiteKeys
+from app.bootstrap.traces import Traces
 from app.domain.errors import ConfigError
 from app.settings import Settings
 
@@ -230,14 +231,20 @@ def allowed_hosts(setting: str) -> list[str]:
     return hosts
 
 
-def install(app: FastAPI, settings: Settings, keys: SqliteSiteKeys, metrics: Metrics) -> None:
+def install(
+    app: FastAPI,
+    settings: Settings,
+    keys: SqliteSiteKeys,
+    metrics: Metrics,
+    traces: Traces | None,
+) -> None:
     """Add the middleware, innermost first. Raises ConfigError."""
     app.add_middleware(HeadAsGet)
     app.add_middleware(BodyLimit)
     app.add_middleware(KeyRequired, keys=keys, open_to_all=settings.open)
     app.add_middleware(RateLimited)
     app.add_middleware(RequestHead, hosts=allowed_hosts(settings.allowed_hosts))
-    app.add_middleware(RecordedRequests, metrics=metrics)
+    app.add_middleware(RecordedRequests, metrics=metrics, traces=traces)
     app.add_middleware(
         SiteOrigins, keys=keys, allow_origins=allowed_origins(settings.allowed_origins)
     )
