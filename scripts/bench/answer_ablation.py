@@ -3,15 +3,15 @@
 Called by `extraction.py --ablate`. A figure is the mean over a set's questions of how much of the
 known answer is in the text that is shown, in percent: of a student's question 100 if all key facts
 are there; of xquad, clapnq and chroma the share of the gold text's runs of five words; of the
-others the share of the known answer's terms. Differences to all rules come with 95 % intervals of a
-paired bootstrap. Exercises and solutions count in no baseline.
+others the share of the known answer's terms. The same for the marked sentences alone. Differences
+to all rules come with 95 % intervals of a paired bootstrap. Baselines leave out exercises and
+solutions.
 """
 
 from __future__ import annotations
 
 import json
 import random
-import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
@@ -34,12 +34,12 @@ from app.domain.evaluation.paired_bootstrap import paired_bootstrap
 from app.domain.retrieval.query import ContextPassage, SearchFilter, Turn
 from app.domain.terms import Terms, words
 
-SAMPLE = 100
+SAMPLE = 300
 RUN = 5
 """Words of the runs that a gold text is compared by."""
 WINDOW_WORDS = 100
 SETS = ("xquad-en", "clapnq-dev", "chroma-dev", "openstax-biology", "rust-book-quizzes",
-        "hf-course-quizzes")  # fmt: skip
+        "hf-course-quizzes", "fairytaleqa-val")  # fmt: skip
 STUDENTS = Path(__file__).resolve().parents[2] / "tests/data/student_questions.jsonl"
 
 Record: TypeAlias = dict[str, Any]
@@ -158,8 +158,11 @@ def _passages(rules: Set[Rule]) -> System:
     return shown
 
 
-def _marked(asked: Asked) -> Shown:
-    return [_answer(asked, ALL_RULES).text]
+def _marked(rules: Set[Rule]) -> System:
+    def shown(asked: Asked) -> Shown:
+        return [_answer(asked, rules).text]
+
+    return shown
 
 
 def _answer(asked: Asked, rules: Set[Rule]) -> ExtractiveAnswer:
@@ -202,29 +205,35 @@ BASELINES: Mapping[str, System] = {
     "top chunk": lambda asked: [*chain(*asked.chunks[:1])],
     "top three chunks": lambda asked: [*chain(*asked.chunks)],
     "three windows": _windows,
-    "marked sentences": _marked,
 }
 
 
 def table(every: Mapping[str, Sequence[Asked]]) -> None:
-    systems: dict[str, System] = {**BASELINES, "passages": _passages(ALL_RULES)}
-    systems |= {f"without {rule}": _passages(ALL_RULES - {rule}) for rule in Rule}
-    systems["no rule"] = _passages(frozenset())
-    systems |= {f"{rule} alone": _passages(frozenset({rule})) for rule in Rule}
-    print("\n" + " " * 30 + "".join(f"{name:>26}" for name in every))
+    passages: dict[str, System] = {"passages": _passages(ALL_RULES), **BASELINES}
+    passages |= {f"without {rule}": _passages(ALL_RULES - {rule}) for rule in Rule}
+    passages["no rule"] = _passages(frozenset())
+    passages |= {f"{rule} alone": _passages(frozenset({rule})) for rule in Rule}
+    marked = {"marked": _marked(ALL_RULES)}
+    marked |= {f"marked without {rule}": _marked(ALL_RULES - {rule}) for rule in Rule}
+    print("\n" + " " * 32 + "".join(f"{name:>26}" for name in every))
+    for systems in (passages, marked):
+        _rows(systems, every)
+
+
+def _rows(systems: Mapping[str, System], every: Mapping[str, Sequence[Asked]]) -> None:
+    """One row a system; intervals are of the difference to the first."""
     against: dict[str, list[float]] = {}
-    for name in ("passages", *(one for one in systems if one != "passages")):
+    for name, system in systems.items():
         cells = []
         for where, asked in every.items():
-            shown = [systems[name](one) for one in asked]
+            shown = [system(one) for one in asked]
             values = [one.score(text) for one, text in zip(asked, shown, strict=True)]
             size = sum(len(" ".join(text).split()) for text in shown) / len(shown)
+            first = where not in against
             against.setdefault(where, values)
             change = paired_bootstrap(
                 [(value, 1.0) for value in against[where]], [(value, 1.0) for value in values]
             )
-            low, high = 100 * change.low, 100 * change.high
-            interval = "" if name == "passages" else f" [{low:+.1f} {high:+.1f}]"
+            interval = "" if first else f" [{100 * change.low:+.1f} {100 * change.high:+.1f}]"
             cells.append(f"{100 * change.b:8.1f}{interval:>13}{size:5.0f}")
-        print(f"{name:30}" + "".join(cells), flush=True)
-        sys.stdout.flush()
+        print(f"{name:32}" + "".join(cells), flush=True)

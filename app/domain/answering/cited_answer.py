@@ -55,7 +55,7 @@ class CitedAnswerBuilder:
         self._claimed = 0
         self._verified = 0
         self._in_place = False
-        self._attributor: Attributor | None = None  # built for the first uncited sentence
+        self._attributor = Attributor(verifier)
         self._complete: list[Span] = []
         self._attributed = 0  # sentences of `_complete` that were looked up
         self._supporting = 0  # sentences of `_complete` that are supported
@@ -178,19 +178,14 @@ class CitedAnswerBuilder:
         for start, end in sentences:
             quote = None
             if not self._cited(start, end):
-                quote = self._attributed_quote(start, end)
+                quote = self._attributor.attribute(self.text[start:end])
             citation = self._list.add((start, end), quote) if quote else None
             self._unseen += [citation] if citation else []
 
     def _will_be_supported(self, start: int, end: int) -> bool:
         if self._cited(start, end):
             return self._supported(start, end)
-        return self._attributed_quote(start, end) is not None
-
-    def _attributed_quote(self, start: int, end: int) -> Quote | None:
-        if self._attributor is None:
-            self._attributor = Attributor(self._verifier)
-        return self._attributor.attribute(self.text[start:end])
+        return self._attributor.attribute(self.text[start:end]) is not None
 
     @property
     def recited(self) -> bool:
