@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 
-from app.domain.answering.units import BLOCKS, WHOLE, Unit, adjoin
+from app.domain.answering.units import BLOCKS, COLONS, WHOLE, Unit, adjoin
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 
-COLONS = (":", "\uff1a")
 _MOST = 50
 """Units that one may announce, with what they announce in turn."""
 

@@ -9,7 +9,7 @@ from itertools import accumulate, takewhile
 from app.domain.answer import AnswerPassage
 from app.domain.answering.extractive import ExtractiveAnswer, whole_unit
 from app.domain.answering.passage_text import quoted_text
-from app.domain.answering.units import SplitSentences, Unit, units
+from app.domain.answering.units import COLONS, SplitSentences, Unit, units
 from app.domain.document import BlockKind, Span
 from app.domain.retrieval.query import ContextPassage
 
@@ -57,7 +57,7 @@ def first_sentences(
     excerpts: list[Excerpt] = []
     for section in sections:
         found = units(section, split_sentences, language)
-        unit = next((one for one in found if not one.text.endswith(_COLONS)), None)
+        unit = next((one for one in found if not one.text.endswith(COLONS)), None)
         left -= unit.size if unit else 0
         if left < 0 < len(excerpts):
             break
@@ -114,7 +114,6 @@ def asked_terms(
     return context, ExtractiveAnswer(text, tuple(claims))
 
 
-_COLONS = (":", "\uff1a")
 _TASKS = frozenset({BlockKind.EXERCISE, BlockKind.HEADING})
 
 
@@ -142,7 +141,7 @@ def _within(found: Sequence[Unit], share: int) -> list[Unit]:
 def _without_lead_ins(chosen: Sequence[Unit]) -> list[Unit]:
     """Without the units at the end that introduce what is not chosen."""
     end = len(chosen)
-    while end and chosen[end - 1].text.endswith(_COLONS):
+    while end and chosen[end - 1].text.endswith(COLONS):
         end -= 1
     return [*chosen[:end]]
 

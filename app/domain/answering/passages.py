@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from app.domain.answering.units import BLOCKS, WHOLE, Unit, adjoin, is_quotable
+from app.domain.answering.units import BLOCKS, COLONS, WHOLE, Unit, adjoin, is_quotable
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 
@@ -122,4 +122,4 @@ class PassageSelector:
 
     def _announces(self, at: int) -> bool:
         one = self.context[at].passage
-        return one.kind not in WHOLE and one.text.rstrip().endswith((":", "\uff1a"))
+        return one.kind not in WHOLE and one.text.rstrip().endswith(COLONS)

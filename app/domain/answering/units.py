@@ -19,6 +19,8 @@ SplitSentences: TypeAlias = Callable[[str, str], Sequence[Span]]
 """(text, ISO 639-1 code) to the half-open spans of its sentences."""
 
 WHOLE = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.MATH, BlockKind.GLOSSARY_ENTRY})
+COLONS = (":", "\uff1a")
+"""What a unit ends with that introduces the next one."""
 BLOCKS = frozenset({BlockKind.LIST, *WHOLE})
 """Kinds that a sentence may introduce."""
 NEVER_QUOTED = frozenset({BlockKind.HEADING, BlockKind.EXERCISE, BlockKind.SOLUTION})
