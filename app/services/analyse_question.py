@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
-from app.domain.answering.question_analysis import QuestionAnalysis, analyse
+from app.domain.answering.question_analysis import QuestionAnalysis, analyse, single_letters
 from app.domain.answering.refusal import Reading
 from app.domain.book_id import BookId
-from app.domain.terms import words
 from app.services.similarity import BY_CHARACTERS, SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
 
@@ -44,8 +43,8 @@ class AnalyseQuestion:
     async def _reading(self, text: str, language: str, books: Sequence[BookId]) -> Reading:
         letters: frozenset[int] = frozenset()
         if language not in BY_CHARACTERS:
-            single = (word for word in words(text) if len(word) == 1 and word.isalpha())
-            letters = letters.union(*(self.bounds.terms(one, language) for one in single))
+            found = single_letters(text)
+            letters = letters.union(*(self.bounds.terms(one, language) for one in found))
         return Reading(
             terms=self.bounds.ordered_terms(text, language),
             letters=letters,

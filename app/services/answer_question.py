@@ -151,7 +151,8 @@ class AnswerQuestion:
 
         What the reader's version or locale of the book does not answer, its default edition may.
         """
-        own = await self.consult.places.in_readers_edition(request)
+        books = await self.consult.places.editions_at(request.page_url, request.filter.books)
+        own = replace(request, filter=replace(request.filter, books=books))
         found = await self._consult_books(own)
         default = tuple(dict.fromkeys(book.name for book in own.filter.books))
         if (

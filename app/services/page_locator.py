@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from app.domain.answering.chapters import task_label
 from app.domain.answering.exercises import solutions_by_place
-from app.domain.answering.request import AskRequest, PageLocation
+from app.domain.answering.request import PageLocation
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
@@ -23,10 +23,9 @@ class PageLocator:
 
     index: VectorIndex
 
-    async def in_readers_edition(self, request: AskRequest) -> AskRequest:
-        """Return the request for the version and locale that the reader's page is of."""
-        books = await readers_editions(self.index, request.filter.books, request.page_url)
-        return replace(request, filter=replace(request.filter, books=books))
+    async def editions_at(self, page_url: str, books: Sequence[BookId]) -> tuple[BookId, ...]:
+        """Return of each of these books the version and locale that the reader's page is of."""
+        return await readers_editions(self.index, books, page_url)
 
     async def page(self, url: str, books: Sequence[BookId] = ()) -> PageLocation | None:
         """Return the location of a page given by URL or path, in these books or in all."""

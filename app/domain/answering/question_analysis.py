@@ -90,6 +90,11 @@ def analyse(
     )
 
 
+def single_letters(text: str) -> list[str]:
+    """The words of one letter: the "p" of "p value"."""
+    return [word for word in words(text) if len(word) == 1 and word.isalpha()]
+
+
 def bare_question(question: str, asked_in: str, language: str) -> str:
     """Remove the common words of the question's language, "machen" and "faire" among them.
 
