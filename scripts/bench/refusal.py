@@ -26,6 +26,7 @@ from typing import TypeAlias
 import numpy as np
 from dev_sets import DEV_SETS, ROOT, SAMPLE, dev_sets_parser, indexed, single_questions
 from numpy.typing import NDArray
+from refusal_thresholds import Scored, thresholds
 
 from app.adapters.question_file import read_questions
 from app.bootstrap.application import Application
@@ -67,6 +68,8 @@ class Asked:
     kind: str
     """"answerable", "near miss" or "foreign", if asked of that book."""
     history: tuple[Turn, ...] = ()
+    own_words: bool = False
+    """Whether a reader or a student wrote it, without the text of the answer before their eyes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,7 @@ def question_sets(data: Path) -> list[list[Asked]]:
         *sets,
         *(
             [
-                Asked(one.book, record["question"], "answerable")
+                Asked(one.book, record["question"], "answerable", own_words=True)
                 for record in records
                 if record["book"] == one.book and record["lang"] == "en"
             ]
@@ -120,8 +123,15 @@ def question_sets(data: Path) -> list[list[Asked]]:
 def students_questions() -> list[Asked]:
     kinds = {"unanswerable_near": "near miss", "off_topic": "foreign"}
     return [
-        Asked(str(one.book), one.question, kinds.get(one.kind, "answerable"), one.history)
-        for one in read_questions(ROOT / "tests/data/student_questions.jsonl")
+        Asked(
+            str(one.book),
+            one.question,
+            kinds.get(one.kind, "answerable"),
+            one.history,
+            own_words=True,
+        )
+        for name in ("student_questions", "confidence_questions")
+        for one in read_questions(ROOT / f"tests/data/{name}.jsonl")
         if one.half == "development"
     ]
 
@@ -257,6 +267,13 @@ def report(found: Sequence[Judged]) -> None:
     print("\nfitted on all: ", fit(found).round(2))
     print("in use:        ", OURS)
     curve(parts_of(found))
+    own = [one for one in found if one.asked.own_words and one.kind != "foreign"]
+    thresholds(
+        [
+            Scored(one.book.removesuffix("-whole"), one.kind == "answerable", one.score)
+            for one in own
+        ]
+    )
 
 
 def said(part: Sequence[Judged], kind: str, *answers: Confidence) -> str:
