@@ -10,11 +10,11 @@ from app.cli.options import (
     exclude_kinds_option,
     json_option,
     mode_option,
-    port,
     positive,
     question_arguments,
     source_arguments,
 )
+from app.cli.owner_arguments import keys, question_log, serving
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import Scope
 from app.domain.book_id import BookId
@@ -44,9 +44,9 @@ def parser() -> argparse.ArgumentParser:
     _links(commands)
     _llms(commands)
     _ledger(commands)
-    _keys(commands)
-    _question_log(commands)
-    _serving(commands)
+    keys(commands)
+    question_log(commands)
+    serving(commands)
     _completion(commands)
     return root
 
@@ -303,28 +303,6 @@ def _llms(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     llms.set_defaults(run="index_commands.llms")
 
 
-def _serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    serve = commands.add_parser("serve", help="serve the API and a page that lists the books")
-    serve.add_argument("--host", help="address to listen on (RAG_HOST)")
-    serve.add_argument("--port", type=port, help="port to listen on (RAG_PORT)")
-    serve.add_argument(
-        "--workers", type=positive, help="processes, with a Qdrant server (RAG_WORKERS)"
-    )
-    serve.add_argument(
-        "--open", action="store_true", help="let everybody ask without a key (RAG_OPEN)"
-    )
-    serve.set_defaults(run="serving.serve")
-
-    mcp = commands.add_parser(
-        "mcp", help="serve the books to an agent by the Model Context Protocol, on stdin and stdout"
-    )
-    mcp.set_defaults(run="serving.mcp")
-
-    demo = commands.add_parser("demo", help="ingest the sample book, then serve it")
-    demo.add_argument("--no-serve", action="store_true", help="only ingest the sample book")
-    demo.set_defaults(run="serving.demo")
-
-
 def _ledger(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     ledger = commands.add_parser("ledger", help="export or import a book's paragraph ids")
     actions = ledger.add_subparsers(metavar="ACTION", required=True)
@@ -336,73 +314,6 @@ def _ledger(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     load.add_argument("book", type=BookId, metavar="BOOK", help=_BOOK)
     load.add_argument("file", metavar="FILE", type=Path, help="as `ledger export` writes it")
     load.set_defaults(run="index_commands.import_ledger")
-
-
-def _keys(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    keys = commands.add_parser("keys", help="add, list or revoke keys that may use the API")
-    actions = keys.add_subparsers(metavar="ACTION", required=True)
-    add = actions.add_parser("add", help="make a key and print it, once")
-    add.add_argument(
-        "--origin",
-        action="append",
-        default=[],
-        metavar="URL",
-        help="a web site whose pages may use the publishable key; repeatable",
-    )
-    add.add_argument(
-        "--book",
-        type=BookId,
-        action="append",
-        default=[],
-        metavar="ID",
-        help="a book that may be asked with the key; repeatable (all books)",
-    )
-    add.add_argument("--secret", action="store_true", help="a secret key for a server")
-    add.add_argument("--label", default="", metavar="TEXT", help="a note for the list")
-    add.add_argument("--json", action="store_true", help="print the key and its facts as JSON")
-    add.set_defaults(run="key_commands.add")
-    listing = actions.add_parser("list", help="list the keys by id")
-    listing.add_argument("--json", action="store_true", help="print a JSON object a line")
-    listing.set_defaults(run="key_commands.listing")
-    revoke = actions.add_parser("revoke", help="make a key invalid")
-    revoke.add_argument("id", metavar="ID", help="of the list")
-    revoke.set_defaults(run="key_commands.revoke")
-
-
-def _question_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    report = commands.add_parser("report", help="what readers ask a book, from the question log")
-    report.add_argument("book", type=BookId, metavar="BOOK", help=_BOOK)
-    report.add_argument(
-        "--since", default="30d", metavar="TIME", help="30d, 12h, 4w or a date (30d)"
-    )
-    report.add_argument("--html", type=Path, metavar="FILE", help="write the report as a page")
-    report.add_argument("--csv", type=Path, metavar="FILE", help="write the questions as a table")
-    report.add_argument(
-        "--gaps", type=Path, metavar="FILE.md", help="write what was not answered as issues"
-    )
-    report.add_argument("--json", action="store_true", help="print the report as JSON")
-    report.add_argument(
-        "--to-eval", action="store_true", help="print the questions as those of `eval` instead"
-    )
-    report.add_argument(
-        "--answer",
-        action="append",
-        default=[],
-        metavar="ID",
-        help="with --to-eval: of this answer only; repeatable",
-    )
-    report.set_defaults(run="owner_commands.report")
-
-    forget = commands.add_parser("forget", help="delete questions from the question log")
-    forget.add_argument("--book", type=BookId, metavar="ID", help="of this book only")
-    forget.add_argument("--before", default="", metavar="TIME", help="asked before: 30d or a date")
-    forget.add_argument("--containing", default="", metavar="TEXT", help="with this text, any case")
-    forget.add_argument(
-        "--answer", action="append", default=[], metavar="ID", help="by answer_id; repeatable"
-    )
-    forget.add_argument("--all", action="store_true", help="all questions")
-    forget.add_argument("--json", action="store_true", help="print the number as JSON")
-    forget.set_defaults(run="owner_commands.forget")
 
 
 def _edition(text: str) -> Edition:

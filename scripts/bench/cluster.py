@@ -1,6 +1,6 @@
-"""Searches and ingests on three Qdrant nodes while nodes are killed and restarted.
+r"""Searches and ingests on three Qdrant nodes while nodes are killed and restarted.
 
-    scripts/bench/cluster.py --binary PATH \\
+    scripts/bench/cluster.py --binary PATH \
         --urls http://127.0.0.1:7001,http://127.0.0.1:7011,http://127.0.0.1:7021
 
 Starts a node at each address, in a temporary folder: gRPC and the cluster's own traffic take the
