@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 BINARY = os.environ.get("QDRANT_TEST_BINARY", "")
@@ -61,6 +63,24 @@ class QdrantNode:
                 return bool(answer.status == 200)
         except OSError:
             return False
+
+    def is_whole(self) -> bool:
+        """Whether every copy of every shard is active, as this node sees it."""
+        try:
+            names = [one["name"] for one in self._get("/collections")["collections"]]
+            shards = [self._get(f"/collections/{name}/cluster") for name in names]
+        except OSError:
+            return False
+        return all(
+            one["state"] == "Active"
+            for found in shards
+            for one in found["local_shards"] + found["remote_shards"]
+        ) and not any(found["shard_transfers"] for found in shards)
+
+    def _get(self, path: str) -> dict[str, Any]:
+        with urllib.request.urlopen(self.url + path, timeout=2) as answer:  # noqa: S310 - own
+            result: dict[str, Any] = json.loads(answer.read())["result"]
+        return result
 
     def stop(self, kind: signal.Signals = signal.SIGTERM) -> None:
         """Send the signal and wait for the end; SIGKILL is `kill -9`."""

@@ -52,7 +52,7 @@ class Figures:
     points_read: int = 0
     points_wrong: int = 0
     milliseconds: list[float] = field(default_factory=list, repr=False)
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list, repr=False)
 
     def note(self, text: str) -> None:
         self.notes.append(f"round {self.rounds + 1}: {text}")
@@ -156,8 +156,13 @@ async def read_back(index: BookStore, library: Library, figures: Figures) -> Non
 
 
 async def wait_ready(nodes: list[QdrantNode]) -> None:
+    """Until every copy is active again: with two copies a second loss would be one too many."""
     for node in nodes:
         await asyncio.to_thread(node.wait)
+    for _ in range(2):  # a copy can be set aside shortly after its node is ready
+        await asyncio.sleep(0.5)
+        while not all([await asyncio.to_thread(node.is_whole) for node in nodes]):
+            await asyncio.sleep(0.1)
 
 
 async def fault_round(nodes: list[QdrantNode], source: random.Random) -> str:
@@ -211,7 +216,7 @@ async def rounds(urls: list[str], nodes: list[QdrantNode], options: argparse.Nam
             await asyncio.gather(*searching)
             await read_back(writer, library, figures)
             figures.rounds += 1
-            print(f"round {figures.rounds}: {order}", file=sys.stderr, flush=True)
+            print(f"round {figures.rounds}: {order}; {figures}", file=sys.stderr, flush=True)
     finally:
         for client in clients:
             await client.close()

@@ -1,4 +1,7 @@
-"""What only a real Qdrant server shows; runs when QDRANT_TEST_URL names one."""
+"""What only a real Qdrant server shows.
+
+Runs on each that QDRANT_TEST_URL and QDRANT_TEST_CLUSTER name.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,16 @@ from qdrant_client import models
 from qdrant_client.http.exceptions import UnexpectedResponse
 
 from app.adapters.qdrant.server import ServerIndex, server_client
-from app.adapters.qdrant.server_options import PAGE
+from app.adapters.qdrant.server_options import BATCH, PAGE, SEARCHES
+from app.adapters.qdrant.server_points import point_of
 from app.domain.book_id import BookId
 from app.domain.errors import ConfigError, IndexBusy
 from app.domain.retrieval.query import SearchFilter
 from tests.index_points import DIMENSION, chunk_id, manifest, points, publish, vector
-from tests.real_server import KEY, NOT_RUN, URL, RealServer, real_server
+from tests.real_server import CLUSTER, KEY, NOT_RUN, URL, RealServer, real_server
 
-if not URL:
+NAMED = [url for url in (URL, CLUSTER) if url]
+if not NAMED:
     pytest.skip(NOT_RUN, allow_module_level=True)
 
 QUERY = vector(*[1.0] * DIMENSION)
@@ -26,8 +31,9 @@ ALL = SearchFilter()
 
 def play(scenario: Callable[[RealServer], Awaitable[None]]) -> None:
     async def run() -> None:
-        async with real_server() as server:
-            await scenario(server)
+        for url in NAMED:
+            async with real_server(url) as server:
+                await scenario(server)
 
     asyncio.run(run())
 
@@ -42,6 +48,19 @@ def test_strict_mode_refuses_a_field_without_an_index_and_too_much_at_once() -> 
                 await server.client.scroll(collection, models.Filter(must=[unindexed]))
             with pytest.raises(UnexpectedResponse, match=r"(?i)limit"):
                 await server.client.scroll(collection, limit=PAGE + 1)
+            unindexed_points = models.FilterSelector(filter=models.Filter(must=[unindexed]))
+            with pytest.raises(UnexpectedResponse, match=r"(?i)index"):
+                await server.client.delete(collection, unindexed_points)
+            book = models.FieldCondition(key="book", match=models.MatchValue(value="x"))
+            with pytest.raises(UnexpectedResponse, match=r"(?i)condition"):
+                await server.client.scroll(collection, models.Filter(must=[book] * 65))
+        collection = server.collection(DIMENSION)
+        many = [point_of("key", point) for point in points("book", range(BATCH + 1))]
+        with pytest.raises(UnexpectedResponse, match=r"(?i)limit|batch"):
+            await server.client.upsert(collection, many)
+        query = models.QueryRequest(query=QUERY.tolist(), using="dense", limit=1)
+        with pytest.raises(UnexpectedResponse, match=r"(?i)limit|batch"):
+            await server.client.query_batch_points(collection, [query] * (SEARCHES + 1))
 
     play(scenario)
 
@@ -65,7 +84,7 @@ def test_of_many_writers_of_one_book_one_is_admitted() -> None:
 
     async def scenario(server: RealServer) -> None:
         await publish(server.index(), "other", points("other", [1]))
-        clients = [server_client(URL, KEY) for _ in range(8)]
+        clients = [server_client(server.url, KEY) for _ in range(8)]
         indexes = [server.index(client) for client in clients]
         begun = await asyncio.gather(
             *(index.begin(BookId("book"), DIMENSION) for index in indexes), return_exceptions=True
@@ -104,11 +123,12 @@ def test_many_books_are_each_found_and_all_in_one_search() -> None:
 @pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection:UserWarning")
 def test_a_wrong_key_is_one_clear_line() -> None:
     async def scenario() -> None:
-        client = server_client(URL, "wrong")
-        try:
-            with pytest.raises(ConfigError, match="QDRANT_API_KEY"):
-                await ServerIndex(client, "test", URL).check()
-        finally:
-            await client.close()
+        for url in NAMED:
+            client = server_client(url, "wrong")
+            try:
+                with pytest.raises(ConfigError, match="QDRANT_API_KEY"):
+                    await ServerIndex(client, "test", url).check()
+            finally:
+                await client.close()
 
     asyncio.run(scenario())

@@ -55,8 +55,8 @@ def addresses(url: str) -> list[str]:
 class Nodes(httpx.AsyncBaseTransport):
     """Sends a request to any node of a cluster that is ready, and stays with it while it answers.
 
-    A read whose nodes all fail raises or returns the last failure after `READ_SECONDS`, a write
-    after `WRITE_SECONDS`. Failures are lost connections, time-outs and the statuses 408 and 5xx.
+    A request that failed is sent again for `READ_SECONDS` or `WRITE_SECONDS`; then the last failure
+    is raised or returned. Failures are lost connections, time-outs and the statuses 408 and 5xx.
     """
 
     def __init__(
@@ -74,13 +74,11 @@ class Nodes(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         await request.aread()
-        is_read = _is_read(request)
-        end = self._clock() + (READ_SECONDS if is_read else WRITE_SECONDS)
-        while True:
-            outcome = await (self._hedged(request) if is_read else self._once(request))
-            if not _is_failure(outcome) or self._clock() >= end:
-                break
+        outcome = await self._ask(request)
+        end = self._clock() + (READ_SECONDS if _is_read(request) else WRITE_SECONDS)
+        while _is_failure(outcome) and self._clock() < end:
             await asyncio.sleep(_PAUSE_SECONDS)
+            outcome = await self._ask(request)
         if isinstance(outcome, httpx.Response):
             return outcome
         raise outcome
@@ -88,8 +86,10 @@ class Nodes(httpx.AsyncBaseTransport):
     async def aclose(self) -> None:
         await self._inner.aclose()
 
-    async def _hedged(self, request: httpx.Request) -> Outcome:
-        """The first success of one or two nodes, else the last failure."""
+    async def _ask(self, request: httpx.Request) -> Outcome:
+        """The answer of a node; for a read the first success of one or two, else a failure."""
+        if not _is_read(request):
+            return await self._once(request)
         tasks = {asyncio.create_task(self._once(request))}
         try:
             done, _ = await asyncio.wait(tasks, timeout=HEDGE_SECONDS)

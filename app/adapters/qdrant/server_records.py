@@ -23,7 +23,7 @@ from app.adapters.qdrant.server_options import PAGE
 from app.adapters.qdrant.server_points import scroll
 from app.adapters.qdrant.server_schema import match_any
 from app.domain.book_id import BookId
-from app.domain.errors import IndexUnreadable
+from app.domain.errors import IndexUnreadable, StorageError
 
 BOOK, FREQUENCIES = "book", "frequencies"
 
@@ -119,14 +119,20 @@ class Records:
         point = models.PointStruct(
             id=_point_id(BOOK, new.book), vector={}, payload=_record_payload(new)
         )
-        with server_errors(self.address):
-            await self._client.upsert(
-                self.collection,
-                points=[point],
-                wait=True,
-                ordering=models.WriteOrdering.MEDIUM,
-                update_filter=models.Filter(must=[match_any("revision", [old.revision])]),
-            )
+        try:
+            with server_errors(self.address):
+                await self._client.upsert(
+                    self.collection,
+                    points=[point],
+                    wait=True,
+                    ordering=models.WriteOrdering.MEDIUM,
+                    update_filter=models.Filter(must=[match_any("revision", [old.revision])]),
+                )
+        except StorageError:
+            # Its answer may have been lost, not the write.
+            if (await self.read(new.book)).revision != new.revision:
+                raise
+            return new
         return new if (await self.read(new.book)).revision == new.revision else None
 
     async def delete(self, record: BookRecord) -> None:

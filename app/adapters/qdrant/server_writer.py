@@ -116,7 +116,7 @@ class ServerWriter:
         self._counter = FrequencyCounter()
         self._renewing: asyncio.Task[None] | None = None
         self._putting = asyncio.Lock()
-        self._done = False
+        self._may_be_published = self._done = False
 
     @classmethod
     async def open(
@@ -165,6 +165,7 @@ class ServerWriter:
         )
         await self._stop_renewing()
         record = self._record
+        self._may_be_published = True
         await storage.put(
             record, BookRecord(self._book, current=current, previous=record.current, lease=None)
         )
@@ -184,11 +185,12 @@ class ServerWriter:
         await self._stop_renewing()
         storage = self._storage
         try:
+            # First the record: its new revision refuses a publication that is still under way. If
+            # this fails, the generation may be current; the next run clears it if it is not.
+            record = await storage.put(self._record, replace(self._record, lease=None))
             await storage.drop(self._book, self._key)
-            if self._record.kept:
-                await storage.put(self._record, replace(self._record, lease=None))
-            else:
-                await storage.records.delete(self._record)
+            if not record.kept and not self._may_be_published:
+                await storage.records.delete(record)
         except RagError as error:
             self._warn("index.prune_failed", error)
 

@@ -1,0 +1,282 @@
+"""What the index does when a real Qdrant server fails; QDRANT_TEST_BINARY names the program."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from app.adapters.qdrant.server import ServerIndex, server_client
+from app.adapters.qdrant.server_options import ServerOptions
+from app.domain.book_id import BookId
+from app.domain.errors import ConfigError, RagError, StorageError
+from app.domain.retrieval.query import SearchFilter
+from tests.command_line import KEYS
+from tests.index_points import DIMENSION, chunk_id, manifest, points, publish, vector
+from tests.qdrant_process import BINARY, NO_BINARY, QdrantNode, start_cluster
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Api key is used with an insecure connection:UserWarning"
+)
+if not BINARY:
+    pytest.skip(NO_BINARY, allow_module_level=True)
+
+BOOK = BookId("book")
+QUERY = vector(*[1.0] * DIMENSION)
+ROOT = Path(__file__).parents[2]
+
+
+def free_urls(count: int = 1) -> list[str]:
+    """Addresses with three free ports each, which are let go before they are used."""
+    found: list[str] = []
+    base = 20_000 + os.getpid() % 10_000
+    while len(found) < count:
+        try:
+            for port in range(base, base + 3):
+                with socket.socket() as one:
+                    one.bind(("127.0.0.1", port))
+            found.append(f"http://127.0.0.1:{base}")
+        except OSError:
+            pass
+        base += 3
+    return found
+
+
+@contextmanager
+def node(folder: Path, **settings: str) -> Iterator[QdrantNode]:
+    (url,) = free_urls()
+    made = QdrantNode(BINARY, url, folder, settings=settings)
+    try:
+        made.start()
+        made.wait()
+        yield made
+    finally:
+        made.stop(signal.SIGKILL)
+
+
+def play(
+    url: str,
+    scenario: Callable[[ServerIndex], Awaitable[None]],
+    *,
+    key: str | None = None,
+    seconds: int = 30,
+    options: ServerOptions | None = None,
+    prefix: str = "test",
+) -> None:
+    async def run() -> None:
+        client = server_client(url, key, seconds)
+        try:
+            await scenario(ServerIndex(client, prefix, url, options))
+        finally:
+            await client.close()
+
+    asyncio.run(run())
+
+
+async def found(index: ServerIndex) -> set[str]:
+    hits = (await index.search(QUERY, None, 1_000, SearchFilter(books=(BOOK,)))).dense
+    return {hit.chunk_id for hit in hits}
+
+
+def ids(numbers: range) -> set[str]:
+    return {chunk_id("book", number) for number in numbers}
+
+
+async def refused(
+    call: Awaitable[object], *parts: str, kind: type[RagError] = StorageError
+) -> None:
+    with pytest.raises(kind) as caught:
+        await call
+    assert "\n" not in str(caught.value)
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_a_key_is_right_wrong_or_missing(tmp_path: Path) -> None:
+    with node(tmp_path, QDRANT__SERVICE__API_KEY="right-key") as server:
+
+        async def right(index: ServerIndex) -> None:
+            await publish(index, "book", points("book", range(5)))
+            assert await found(index) == ids(range(5))
+
+        async def wrong(index: ServerIndex) -> None:
+            for call in (index.check(), index.books(), index.begin(BOOK, DIMENSION)):
+                await refused(call, "QDRANT_API_KEY", server.url, kind=ConfigError)
+
+        play(server.url, right, key="right-key")
+        play(server.url, wrong, key="wrong-key")
+        play(server.url, wrong)
+
+
+def test_a_server_that_is_down_at_the_start_is_used_once_it_is_up(tmp_path: Path) -> None:
+    with node(tmp_path) as server:
+
+        async def scenario(index: ServerIndex) -> None:
+            server.stop()
+            await refused(index.check(), "cannot reach Qdrant", server.url)
+            await refused(index.search(QUERY, None, 5, SearchFilter()), "cannot reach Qdrant")
+            server.start()
+            server.wait()
+            await index.check()
+            await publish(index, "book", points("book", range(5)))
+            assert await found(index) == ids(range(5))
+
+        play(server.url, scenario)
+
+
+def test_a_server_that_hangs_is_a_clear_line_and_is_used_again_after_it(tmp_path: Path) -> None:
+    with node(tmp_path) as server:
+
+        async def scenario(index: ServerIndex) -> None:
+            await publish(index, "book", points("book", range(5)))
+            assert server.process
+            server.process.send_signal(signal.SIGSTOP)
+            await refused(found(index), "did not answer in time")
+            server.process.send_signal(signal.SIGCONT)
+            assert await found(index) == ids(range(5))
+
+        play(server.url, scenario, seconds=5)
+
+
+@pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGTERM])
+def test_an_ingest_survives_or_is_refused_when_the_server_restarts(
+    tmp_path: Path, kind: signal.Signals
+) -> None:
+    with node(tmp_path) as server:
+
+        async def scenario(index: ServerIndex) -> None:
+            await publish(index, "book", points("book", range(50)))
+            # Between two batches: what was acknowledged is there.
+            writer = await index.begin(BOOK, DIMENSION)
+            await writer.write(points("book", range(40)))
+            server.stop(kind)
+            await refused(writer.write(points("book", range(40, 60))), "cannot reach Qdrant")
+            server.start()
+            server.wait()
+            assert await found(index) == ids(range(50))
+            await writer.write(points("book", range(40, 60)))
+            await writer.publish(manifest("book", 60))
+            assert await found(index) == ids(range(60))
+            # Down at the end: the old generation answers, the next run clears what is left.
+            writer = await index.begin(BOOK, DIMENSION)
+            await writer.write(points("book", range(30)))
+            server.stop(kind)
+            await refused(writer.publish(manifest("book", 30)), "cannot reach Qdrant")
+            server.start()
+            server.wait()
+            await writer.abandon()
+            assert await found(index) == ids(range(60))
+            assert not await index.faults(BOOK)
+
+        play(server.url, scenario)
+
+
+@contextmanager
+def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "none", str(folder)]
+    if subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("no file system can be mounted: no test filled a Qdrant server's disk")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk_refuses_an_ingest_and_the_old_generation_answers(tmp_path: Path) -> None:
+    small = {"QDRANT__STORAGE__WAL__WAL_CAPACITY_MB": "1"}
+    with small_disk(tmp_path / "disk", 400) as disk, node(disk / "qdrant", **small) as server:
+
+        async def scenario(index: ServerIndex) -> None:
+            await publish(index, "book", points("book", range(20)))
+            filler = disk / "filler"
+            stat = os.statvfs(disk)
+            with filler.open("wb") as file:
+                os.posix_fallocate(file.fileno(), 0, stat.f_bavail * stat.f_frsize - 2**20)
+
+            async def ingest() -> None:
+                writer = await index.begin(BOOK, DIMENSION)
+                try:
+                    for start in range(0, 5_000, 250):
+                        await writer.write(points("book", range(start, start + 250)))
+                    await writer.publish(manifest("book", 5_000))
+                finally:
+                    await writer.abandon()
+
+            await refused(ingest(), server.url)
+            filler.unlink()
+            if not server.answers("/healthz"):  # a write into a full disk may end the server
+                server.stop(signal.SIGKILL)
+                server.start()
+                server.wait()
+            assert await found(index) == ids(range(20))
+            await publish(index, "book", points("book", range(30)))
+            assert await found(index) == ids(range(30))
+
+        play(server.url, scenario)
+
+
+def test_of_two_machines_that_ingest_one_book_each_ends_published_or_refused(
+    tmp_path: Path,
+) -> None:
+    """Two processes with a state folder each, at the same time."""
+    book = tmp_path / "book"
+    book.mkdir()
+    for number in range(30):
+        (book / f"{number}.md").write_text(f"# Page {number}\n\nThe owl of page {number} sleeps.\n")
+    with node(tmp_path / "qdrant") as server:
+        ingest = [sys.executable, "-m", "app.cli", "ingest", str(book), "--force"]
+        runs = [
+            subprocess.Popen(
+                ingest,
+                cwd=ROOT,
+                env={name: value for name, value in os.environ.items() if name not in KEYS}
+                | {"RAG_HOME": str(tmp_path / home), "QDRANT_URL": server.url},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for home in ("one", "two")
+        ]
+        ends = [(run.communicate(timeout=240)[1].strip(), run.returncode) for run in runs]
+        assert 0 in [code for _, code in ends], ends
+        for error, code in ends:
+            assert code == 0 or "is being written by another run" in error.splitlines()[-1]
+
+        async def scenario(index: ServerIndex) -> None:
+            (served,) = await index.books()
+            assert not await index.faults(served.book)
+            assert len(await index.chunks(served.book)) == served.chunks
+
+        play(server.url, scenario, prefix="textbook")
+
+
+def test_a_cluster_answers_and_publishes_while_any_one_node_is_lost(tmp_path: Path) -> None:
+    urls = free_urls(3)
+    nodes = start_cluster(BINARY, urls, tmp_path)
+    try:
+
+        async def scenario(index: ServerIndex) -> None:
+            await publish(index, "book", points("book", range(20)))
+            for number, lost in enumerate(nodes, 21):
+                lost.stop(signal.SIGKILL)
+                assert await found(index) == ids(range(number - 1))
+                await publish(index, "book", points("book", range(number)))
+                assert await found(index) == ids(range(number))
+                lost.start()
+                for one in nodes:
+                    one.wait()
+                assert await found(index) == ids(range(number))
+
+        play(",".join(urls), scenario, options=ServerOptions(replication_factor=2))
+    finally:
+        for one in nodes:
+            one.stop(signal.SIGKILL)
