@@ -20,7 +20,7 @@ Read = Callable[[Sequence[str]], Awaitable[dict[str, Frequencies]]]
 class FrequencyPool:
     """The sum of the frequencies of one set of generations, the one that was asked for last.
 
-    16 bytes for each term that any of them has. Another set costs what it differs by.
+    12 bytes for each term that any of them has. Another set costs what it differs by.
     """
 
     def __init__(self) -> None:
