@@ -11,7 +11,7 @@ import pytest
 from app.adapters.book_settings import read_book_settings
 from app.adapters.fingerprints import folder_fingerprint
 from app.adapters.markdown import read_book
-from app.adapters.page_renderer import render_pages
+from app.adapters.markdown.pages import render_pages
 from app.domain.document import Site
 from app.domain.errors import BookError
 

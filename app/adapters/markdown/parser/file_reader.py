@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from app.adapters.markdown.parser import block_rules
 from app.adapters.markdown.parser.anchors import Slugger, SlugStyle, heading_source
 from app.adapters.markdown.parser.blocks import BlockReader, ParsedFile
 from app.adapters.markdown.parser.dialect import Dialect
-from app.adapters.markdown.parser.drafts import BlockDraft
+from app.adapters.markdown.parser.drafts import BlockDraft, RawDirective
 from app.adapters.markdown.parser.hidden import hidden_elements, speech_to_models, without
 from app.adapters.markdown.parser.inline import InlineReader
 from app.adapters.markdown.parser.leaf_blocks import LeafBlockReader
@@ -127,6 +127,20 @@ def heading_anchors(sources: Sequence[str], dialect: Dialect, style: SlugStyle) 
     return anchors
 
 
+class FileTokens(NamedTuple):
+    """The tokens of one file, for a renderer of pages."""
+
+    source: str
+    tokens: list[Token]
+    dialect: Dialect
+    imported: Mapping[str, str]
+    """Component name -> the Markdown file that it shows."""
+    inline: Callable[[str], Sequence[Token]]
+    """Returns the tokens of one block's inline source."""
+    texts: Callable[[RawDirective], list[str]]
+    """Returns the texts of the blocks of a directive."""
+
+
 class FileReader:
     """Reads files of one book; includes are read through it again."""
 
@@ -182,6 +196,33 @@ class FileReader:
             parser.each_section(includes.read_imports)
             parser.each_section(blocks.read)
         return blocks.finish()
+
+    def tokens(self, source: SourceFile) -> FileTokens:
+        """Parse `source` for a renderer of pages."""
+        context = self._context
+        parser = self._parser(source)
+        env, inline = parser.env, parser.engine.inline
+        tokens = parser.tokens()
+        imported: Mapping[str, str] = {}
+        if context.dialect.imports is not None:
+            imports = context.dialect.imports(
+                context.library, source, context.site_root, lambda _message, _offset: None
+            )
+            imports.read(tokens)
+            imported = imports.pages
+
+        def texts(directive: RawDirective) -> list[str]:
+            drafts = directive.read(source.flat, env["lines"], lambda text: inline.read(text, env))
+            return [draft.text for draft in drafts]
+
+        return FileTokens(
+            source.flat,
+            tokens,
+            parser.dialect,
+            imported,
+            lambda text: inline.tokens(text, env),
+            texts,
+        )
 
     def read_drafts(self, source: SourceFile, chain: tuple[str, ...]) -> list[BlockDraft]:
         """Parse an included file."""

@@ -56,10 +56,19 @@ class InlineReader:
             quick = self._quick.read(_unwrapped(content), env["references"])
             if quick is not None:
                 return quick.finish(dialect.marked_terms)
-        tokens: Sequence[Token] = self.parse(content, env)
-        if dialect.adapt_tokens is not None:
-            tokens = dialect.adapt_tokens(content, tokens, env)
-        return render(tokens, dialect.marked_terms)
+        return render(self._adapted(content, env), dialect.marked_terms)
+
+    def tokens(self, content: str, env: EnvType) -> Sequence[Token]:
+        """Return the tokens of `content` as the dialect shows them."""
+        if self._dialect.rewrite_code_spans is not None and "`" in content:
+            content = self._dialect.rewrite_code_spans(content)
+        return self._adapted(content, env)
+
+    def _adapted(self, content: str, env: EnvType) -> Sequence[Token]:
+        tokens = self.parse(content, env)
+        if self._dialect.adapt_tokens is None:
+            return tokens
+        return self._dialect.adapt_tokens(content, tokens, env)
 
     def _is_code_alone(self, content: str) -> bool:
         """True if all mark-up is code between single backticks."""

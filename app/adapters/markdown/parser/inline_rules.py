@@ -38,6 +38,7 @@ def tag_rule(state: StateInline, silent: bool) -> bool:
             return True
     if not silent:
         token = state.push("tag", ("/" if tag.closing else "") + (tag.name or "_"), 0)
+        token.content = source[start : tag.end]
         token.meta = {"alt": tag.get("alt"), "title": tag.get("title")}
     state.pos = tag.end
     return True

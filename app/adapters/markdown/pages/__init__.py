@@ -4,6 +4,6 @@ For the demo site, which has no Docusaurus build: what the generator does to tex
 ids and the common MDX components is done here from the same source.
 """
 
-from app.adapters.page_renderer.render import render_pages
+from app.adapters.markdown.pages.render import render_pages
 
 __all__ = ["render_pages"]

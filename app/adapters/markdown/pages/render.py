@@ -15,9 +15,11 @@ from markdown_it.renderer import RendererProtocol
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
-from app.adapters.page_renderer.block_ids import BlockFinder, tag_blocks, tag_included
-from app.adapters.page_renderer.syntax import parser
-from app.adapters.page_renderer.tags import (
+from app.adapters.markdown.book import page_reader
+from app.adapters.markdown.includes import Library
+from app.adapters.markdown.pages.block_ids import BlockFinder, tag_blocks, tag_included
+from app.adapters.markdown.pages.page_tokens import PageTokens
+from app.adapters.markdown.pages.tags import (
     attributes_html,
     closing_html,
     is_component,
@@ -25,11 +27,10 @@ from app.adapters.page_renderer.tags import (
     pair_tags,
     tag_of,
 )
-from app.domain.document import Block, Book, Document
-from app.domain.errors import BookError
-from app.services.book_folder import file_inside
+from app.adapters.markdown.parser.file_reader import FileReader
+from app.adapters.markdown.source import SourceFile, make_source
+from app.domain.document import Block, BlockKind, Book, Document
 
-_HEADING_ID = re.compile(r"\s*\{#[^{}\s]+\}\s*$")
 _CAPTION = re.compile(r"(?:figure|table|listing)\b", re.IGNORECASE)
 _PAGE = "page"
 _MAX_INCLUDE_DEPTH = 8
@@ -43,16 +44,13 @@ def render_pages(book: Book, folder: Path) -> dict[str, str]:
     `folder` holds the book's files, from which partials are included. Links between pages become
     paths on the serving site, whatever base URL the book was read with.
     """
-    site = SiteMap(
-        folder.resolve(), {each.file: urlsplit(each.url).path or "/" for each in book.documents}
-    )
-    md = _renderer()
-    return {document.file: _article(md, site, document) for document in book.documents}
+    site = SiteMap({each.file: urlsplit(each.url).path or "/" for each in book.documents})
+    renderer = _Renderer(_html_renderer(), site, *page_reader(folder, book.site))
+    return {document.file: _article(renderer, document) for document in book.documents}
 
 
 @dataclass(frozen=True, slots=True)
 class SiteMap:
-    folder: Path
     paths: Mapping[str, str]
     """A document's file to the path of its page."""
 
@@ -71,14 +69,6 @@ class SiteMap:
             return ""
         return source.removeprefix("@site/static").removeprefix("pathname://")
 
-    def partial(self, path: str, file: str) -> tuple[str, str] | None:
-        """Return name and text of an included file; None if it is not in the book's folder."""
-        name = _resolve(path, file)
-        try:
-            return name, file_inside(self.folder, name).read_text(encoding="utf-8")
-        except (FileNotFoundError, BookError):
-            return None
-
 
 def _resolve(path: str, file: str) -> str:
     if path.startswith("@site/"):
@@ -87,31 +77,43 @@ def _resolve(path: str, file: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """State of the render rules for a page, or for a file that it includes."""
+class _Renderer:
+    """What the pages of a book are rendered with."""
 
     md: MarkdownIt
     site: SiteMap
+    library: Library
+    reader: FileReader
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """State of the render rules for a page, or for a file that it includes."""
+
+    renderer: _Renderer
     file: str
     finder: BlockFinder
     depth: int = 0
 
-    def render(self, source: str, included: Sequence[Block] = ()) -> str:
+    def render(self, source: SourceFile, included: Sequence[Block] = ()) -> str:
         """Return the HTML; `included` are the blocks that an included file became."""
-        env: EnvType = {_PAGE: self, "docId": f"i{self.depth}"} if self.depth else {_PAGE: self}
-        tokens = self.md.parse(source, env)
+        env: EnvType = {_PAGE: self}
+        tokens = PageTokens(self.renderer.reader.tokens(source)).convert()
         pair_tags(tokens)
         tag_blocks(tokens, self.finder)
         tag_included(tokens, included)
         self._adapt(tokens)
-        return str(self.md.renderer.render(tokens, self.md.options, env))
+        md = self.renderer.md
+        return str(md.renderer.render(tokens, md.options, env))
 
     def include(self, token: Token) -> str:
-        found = self.site.partial(token.content, self.file)
-        if found is None or self.depth >= _MAX_INCLUDE_DEPTH:
+        """Return the HTML of the file that a component shows."""
+        file = token.content
+        text = self.renderer.library.text(file)
+        if text is None or self.depth >= _MAX_INCLUDE_DEPTH:
             return ""
-        file, source = found
-        page = Page(self.md, self.site, file, BlockFinder(source, ()), self.depth + 1)
+        source = self.renderer.reader.visible(make_source(text, file))
+        page = Page(self.renderer, file, BlockFinder(text, ()), self.depth + 1)
         return page.render(source, self.finder.included_at(token))
 
     def _adapt(self, tokens: Sequence[Token]) -> None:
@@ -124,33 +126,32 @@ class Page:
             for child in children:
                 self._adapt_inline(child)
             around = tokens[position - 1] if position else token
-            if around.type == "heading_open":
-                _strip_heading_id(children)
-            elif around.type == "paragraph_open" and (css := _paragraph_class(children)):
+            if around.type == "paragraph_open" and (css := _paragraph_class(children)):
                 around.attrJoin("class", css)
 
     def _adapt_inline(self, token: Token) -> None:
         if token.type == "link_open":
-            href = self.site.link(str(token.attrs["href"]), self.file)
+            md = self.renderer.md
+            href = md.normalizeLink(str(token.attrs["href"]))
+            # The parser leaves targets as they are written.
+            href = self.renderer.site.link(href, self.file) if md.validateLink(href) else ""
             token.attrSet("href", href)
             if urlsplit(href).netloc:
                 token.attrSet("rel", "noopener noreferrer")
         elif token.type == "image":
-            token.attrSet("src", self.site.image(str(token.attrs["src"])))
+            token.attrSet(
+                "src",
+                self.renderer.site.image(self.renderer.md.normalizeLink(str(token.attrs["src"]))),
+            )
             token.attrSet("loading", "lazy")
 
 
-def _article(md: MarkdownIt, site: SiteMap, document: Document) -> str:
-    source = str(document.source)
-    finder = BlockFinder(source, document.blocks)
-    body = Page(md, site, document.file, finder).render(source)
+def _article(renderer: _Renderer, document: Document) -> str:
+    text = str(document.source)
+    page = Page(renderer, document.file, BlockFinder(text, document.blocks))
+    body = page.render(make_source(text, document.file))
     # As Docusaurus does: a page without a level-one heading gets the title of its front matter.
     return body if "<h1" in body else f"<h1>{escape(document.title)}</h1>\n{body}"
-
-
-def _strip_heading_id(children: Sequence[Token]) -> None:
-    if children and children[-1].type == "text":
-        children[-1].content = _HEADING_ID.sub("", children[-1].content)
 
 
 def _paragraph_class(children: Sequence[Token]) -> str:
@@ -161,8 +162,8 @@ def _paragraph_class(children: Sequence[Token]) -> str:
     return "caption" if emphasised and _CAPTION.match(shown[1].content) else ""
 
 
-def _renderer() -> MarkdownIt:
-    md = parser()
+def _html_renderer() -> MarkdownIt:
+    md = MarkdownIt("commonmark", {"html": True, "xhtmlOut": False})
     for name, rule in _RULES.items():
         md.add_render_rule(name, rule)
     return md
@@ -186,7 +187,7 @@ def _render_tag(
         return ""
     if tag.closing:
         return closing_html(tag)
-    html = opening_html(tag, _attributes(token), _page(env).site.image)
+    html = opening_html(tag, _attributes(token), _page(env).renderer.site.image)
     return html + closing_html(tag) if tag.empty and is_component(tag.name) else html
 
 
@@ -194,6 +195,48 @@ def _render_partial(
     _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, env: EnvType
 ) -> str:
     return _page(env).include(tokens[index])
+
+
+def _render_included(
+    _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, env: EnvType
+) -> str:
+    """Show the texts of the blocks that an include directive stands for."""
+    return "".join(map(_block_html, _page(env).finder.included_at(tokens[index])))
+
+
+def _block_html(block: Block) -> str:
+    ids = {"id": block.paragraph_id, "data-paragraph-id": block.paragraph_id}
+    if block.kind is BlockKind.CODE:
+        return code_block(block.text, block.language, attributes_html(ids))
+    if block.kind is BlockKind.HEADING:
+        ids["id"] = block.anchor or block.paragraph_id
+        return f"<h{block.level}{attributes_html(ids)}>{escape(block.text)}</h{block.level}>\n"
+    return f"<p{attributes_html(ids)}>{escape(block.text)}</p>\n"
+
+
+def _render_footnote_ref(
+    _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, _env: EnvType
+) -> str:
+    number, first = tokens[index].meta["number"], tokens[index].meta["first"]
+    own = f' id="fnref{number}"' if first else ""
+    return f'<sup class="footnote-ref"><a href="#fn{number}"{own}>[{number}]</a></sup>'
+
+
+def _render_footnote(
+    _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, _env: EnvType
+) -> str:
+    number = tokens[index].meta["number"]
+    attributes = {"class": "footnotes-list", "start": str(number)} | _attributes(tokens[index])
+    return f'<ol{attributes_html(attributes)}><li id="fn{number}" class="footnote-item">'
+
+
+def _render_footnote_close(
+    _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, _env: EnvType
+) -> str:
+    meta = tokens[index].meta
+    used = not meta.get("first", True)
+    back = f'<a href="#fnref{meta["number"]}" class="footnote-backref">↩︎</a>' if used else ""
+    return f"{back}</li></ol>\n"
 
 
 def _render_label(
@@ -205,7 +248,14 @@ def _render_label(
 def _render_math_inline(
     _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, _env: EnvType
 ) -> str:
-    return f'<span class="math">{escape(tokens[index].content)}</span>'
+    return f'<span class="math">{escape(_formula(tokens[index].content))}</span>'
+
+
+def _formula(source: str) -> str:
+    """Return a formula without the marks round it."""
+    if source.startswith(("\\(", "\\[")):
+        return source[2:-2].strip()
+    return source.strip().strip("$").strip()
 
 
 def _render_math_block(
@@ -213,7 +263,7 @@ def _render_math_block(
 ) -> str:
     token = tokens[index]
     attributes = attributes_html({"class": "math-block"} | _attributes(token))
-    return f'<div{attributes}><span class="math">{escape(token.content.strip())}</span></div>\n'
+    return f'<div{attributes}><span class="math">{escape(_formula(token.content))}</span></div>\n'
 
 
 def _render_fence(
@@ -227,6 +277,10 @@ _RULES: Mapping[str, Rule] = {
     "tag": _render_tag,
     "partial": _render_partial,
     "html_inline": _render_tag,
+    "included": _render_included,
+    "footnote_ref": _render_footnote_ref,
+    "footnote_open": _render_footnote,
+    "footnote_close": _render_footnote_close,
     "admonition_label": _render_label,
     "math_inline": _render_math_inline,
     "math_inline_double": _render_math_inline,
