@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 import httpx
 import pytest
 
+from app.adapters.markdown import read_book
 from app.adapters.markdown.pages import render_pages
 from app.api.demo import build_site
 from app.bootstrap.application import application
@@ -119,6 +120,23 @@ def test_docusaurus_markdown_is_rendered(source: str, expected: list[str], tmp_p
         assert fragment in html
     assert "hidden" not in html
     assert "highlight-" not in html
+
+
+def test_a_page_follows_the_dialect_of_its_site(tmp_path: Path) -> None:
+    """MkDocs: admonitions by indentation, definition lists, and code by four blanks."""
+    (tmp_path / "mkdocs.yml").write_text(
+        "site_name: x\nmarkdown_extensions: [admonition, def_list]\n", encoding="utf-8"
+    )
+    (tmp_path / "docs").mkdir()
+    source = '!!! note "Read *this*"\n    Body\n\nTerm\n:   Meaning\n\nText\n\n    code < 1\n'
+    (tmp_path / "docs" / "index.md").write_text(source, encoding="utf-8")
+    book = read_book(tmp_path)
+    (html,) = render_pages(book, tmp_path).values()
+    for fragment in ("admonition note", "Body", "<dt", "Meaning", "code &lt; 1"):
+        assert fragment in html
+    assert "!!!" not in html
+    missing = [block.text for block in book.blocks() if block.paragraph_id not in html]
+    assert missing == []
 
 
 def test_a_partial_is_rendered_where_it_is_used(tmp_path: Path) -> None:

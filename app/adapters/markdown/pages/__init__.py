@@ -1,7 +1,6 @@
-"""A book's pages as HTML, each block tagged with its paragraph id. Library: markdown-it-py.
+"""A book's pages as HTML for the demo site, each block tagged with its paragraph id.
 
-For the demo site, which has no Docusaurus build: what the generator does to text, links, heading
-ids and the common MDX components is done here from the same source.
+The pages are made from the parser's tokens, in the dialect of the book's site generator.
 """
 
 from app.adapters.markdown.pages.render import render_pages

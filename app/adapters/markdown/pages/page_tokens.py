@@ -16,6 +16,7 @@ from app.adapters.markdown.pages.tags import BLOCK, RAW, TAG, is_component, pars
 from app.adapters.markdown.parser.anchors import heading_source
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass, RawDirective, RawElement
 from app.adapters.markdown.parser.file_reader import FileTokens
+from app.adapters.markdown.parser.html_blocks import component_draft
 
 _CLASS = re.compile(r"[a-z]+")
 _NOT_SHOWN = frozenset({"attributes", "boundary"})
@@ -115,6 +116,7 @@ class PageTokens:
             self._push("included", "", 0, token)
         elif mark.kind is MarkupClass.TAG:
             self._tag(self._parsed.source[mark.start : mark.end], token)
+            self._component(mark, token)
         elif mark.kind is MarkupClass.EXPRESSION:
             self._text(mark.argument, token)
         elif mark.kind is MarkupClass.DIRECTIVE and mark.opens:
@@ -126,6 +128,13 @@ class PageTokens:
         if match := TAG.fullmatch(source):
             tag = self._push("tag", match["name"], 0, at)
             tag.meta = {"tag": parse_tag(match)}
+
+    def _component(self, mark: Markup, at: Token) -> None:
+        """Show the texts in the attributes of a component, such as a quiz."""
+        source = self._parsed.source
+        if mark.tag is not None and not TAG.fullmatch(source[mark.start : mark.end]):
+            draft = component_draft(source, mark.tag)
+            self._text(draft.text if draft else "", at)
 
     def _open_directive(self, mark: Markup, token: Token) -> None:
         found = _CLASS.match(mark.name.lower())
@@ -179,8 +188,12 @@ class PageTokens:
             self._text(text, token)
 
     def _entry(self, token: Token) -> None:
-        self._text(token.meta["term"], token)
-        self._text(token.content, token)
+        self._push("dl_open", "dl", 1, token)
+        for tag, text in (("dt", str(token.meta["term"])), ("dd", token.content)):
+            self._push(f"{tag}_open", tag, 1, token)
+            self._inline_text(text, token)
+            self._push(f"{tag}_close", tag, -1, token)
+        self._push("dl_close", "dl", -1, token)
 
     def _footnote(self, token: Token) -> None:
         self._note = self._numbered(token)
