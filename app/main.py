@@ -117,7 +117,8 @@ def _set_state(app: FastAPI, settings: Settings) -> None:
     app.state.pseudonyms = Pseudonyms()
     app.state.quotas = quotas(settings)
     app.state.capacity = Capacity(
-        Shares(settings.answers_at_once), Shares(settings.searches_at_once, Pace())
+        Shares(settings.answers_at_once, most=settings.address_answers_at_once),
+        Shares(settings.searches_at_once, Pace()),
     )
 
 

@@ -197,6 +197,8 @@ class Settings(BaseSettings):
     book_answers_at_once: int = Field(0, ge=0)
     answers_at_once: int = Field(256, ge=2)
     """Responses being sent at a time; one address has at most half of them."""
+    address_answers_at_once: int = Field(0, ge=0)
+    """Of these to one address, streams included. 0: no limit but the half."""
     searches_at_once: int = Field(64, ge=2)
     """Answers and searches that use the processor, or wait for it, at a time."""
     max_connections: int = Field(1_000, ge=2)

@@ -267,6 +267,8 @@ class Shares:
 
     total: int
     pace: Pace | None = None
+    most: int = 0
+    """Slots of one client; 0: no limit but its share."""
     _held: Counter[str] = field(default_factory=Counter, init=False)
 
     @property
@@ -279,7 +281,8 @@ class Shares:
 
         A client with `shared` False, such as a trusted proxy, may take every free slot.
         """
-        if self.free <= (self._held.get(client, 0) if shared else 0):
+        held = self._held.get(client, 0) if shared else 0
+        if self.free <= held or 0 < self.most <= held:
             return False
         if self.pace and not self._held:
             self.pace.begin()

@@ -198,3 +198,13 @@ def test_an_answer_takes_so_long_and_no_longer_and_a_client_gets_so_many(
         assert problem["retry_after"] <= int(refused.headers["retry-after"]) <= 60
     for path in ("/v1/books", "/v1/glossary?page=/owls", "/readyz"):
         assert strict.get(path).status_code == 200
+
+
+def test_one_client_has_no_more_slots_than_the_setting_gives_it() -> None:
+    places = Shares(12, most=2)
+    assert [places.take("a") for _ in range(3)] == [True, True, False]
+    assert places.take("b")
+    assert places.take("a", shared=False)
+    places.release("a")
+    places.release("a")
+    assert places.take("a")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -20,6 +21,8 @@ from mcp_types import CallToolResult, TextContent
 
 import app.domain.errors as errors
 from app.api.responses import AnswerBody
+from app.bootstrap.question_log import question_store
+from app.services.question_log import Selected
 from tests.command_line import KEYS, Run
 from tests.conftest import ROOT
 from tests.owl_server import ORIGIN, QUESTION, added, assert_problem
@@ -235,3 +238,12 @@ def test_a_call_ends_when_its_client_leaves(
         generating.post(PATH, json=message, headers=accept, timeout=2)
     assert generator.hanging.is_set()
     assert generator.cancelled.wait(10)
+
+
+def test_questions_of_agents_are_logged_as_those_of_readers(owl_home: Path, tmp_path: Path) -> None:
+    home = Path(shutil.copytree(owl_home, tmp_path / "rag"))
+    settings = offline_settings(home, question_log=True)
+    with serving(settings) as address:
+        told(f"{address}{PATH}", "ask_book", question=QUESTION)
+    (logged,) = asyncio.run(question_store(settings).find(Selected()))
+    assert (logged.question, bool(logged.reader)) == (QUESTION, True)

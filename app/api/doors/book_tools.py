@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -29,6 +29,11 @@ MAX_PASSAGES = 20
 
 class Admission(Protocol):
     """Who calls, what that caller may ask, and what it costs."""
+
+    @property
+    def reader(self) -> str | None:
+        """The caller's pseudonym for the question log; None: its questions are not logged."""
+        ...
 
     def books(self, book: BookId | None) -> tuple[BookId, ...]:
         """The books to ask: `book`, or all that are allowed; empty: all. BookNotAllowed."""
@@ -176,7 +181,10 @@ async def _ask(rag: Application, admission: Admission, given: AskArguments) -> T
         solutions=Solutions(rag.settings.solutions),
     )
     async with admission.answering(given.book):
-        whole = rag.answer.answer(ask)
+        if admission.reader is None:
+            whole = rag.answer.answer(ask)
+        else:
+            whole = rag.answer_for_reader(replace(ask, reader=admission.reader))
         answer = await in_time(whole, rag.settings.answer_timeout_seconds, "the answer")
     written = linked(answer).text
     citations = [

@@ -29,6 +29,7 @@ from app.api.keys import books_for, is_page_of_this_machine, key_of
 from app.api.limits import CHARGES, Charge, admit, capacity_of, client_slot
 from app.api.problems import error_event, invalid_fields, problem_response, report, request_id
 from app.api.quotas import answer_charged, charge_search
+from app.api.readers import reader_of
 from app.api.security import allowed_origins
 from app.api.sse import unless_disconnected
 from app.bootstrap.application import Application
@@ -43,7 +44,9 @@ Caller: TypeAlias = Callable[[Context], tuple[Application, Admission, str]]
 
 
 class Owner:
-    """The admission of whoever started the process: everything, at no cost."""
+    """The admission of whoever started the process: everything, at no cost, unlogged."""
+
+    reader: str | None = None
 
     def books(self, book: BookId | None) -> tuple[BookId, ...]:
         return (book,) if book else ()
@@ -59,6 +62,10 @@ class Visitor:
     """The admission of an HTTP request: its key, its address, the limits of `/v1/chat`."""
 
     request: Request
+
+    @property
+    def reader(self) -> str | None:
+        return reader_of(self.request)
 
     def books(self, book: BookId | None) -> tuple[BookId, ...]:
         return books_for(self.request, book)
