@@ -344,10 +344,7 @@ def click_in_mid_stream(reader: Reader, _: Server) -> None:
     page.keyboard.press("Control+i")
     page.locator("textbook-rag textarea").fill("How is BM25 computed?")
     page.keyboard.press("Enter")
-    chip = page.locator(".tbr-pending .tbr-ref").first
-    chip.wait_for(timeout=60_000)
-    reader.shot("under way")
-    chip.click()
+    page.locator(".tbr-ref").first.click(timeout=60_000)
     reader.landed()
     reader.shot("landed under way")
     expect(page.locator(".tbr-question")).to_have_text("How is BM25 computed?")
