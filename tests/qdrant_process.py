@@ -78,7 +78,7 @@ class QdrantNode:
         ) and not any(found["shard_transfers"] for found in shards)
 
     def _get(self, path: str) -> dict[str, Any]:
-        with urllib.request.urlopen(self.url + path, timeout=2) as answer:  # noqa: S310 - own
+        with urllib.request.urlopen(self.url + path, timeout=2) as answer:
             result: dict[str, Any] = json.loads(answer.read())["result"]
         return result
 
@@ -104,6 +104,8 @@ class QdrantNode:
             "QDRANT__CLUSTER__P2P__PORT": str(port + 2),
             "QDRANT__STORAGE__STORAGE_PATH": str(self.folder / "storage"),
             "QDRANT__STORAGE__SNAPSHOTS_PATH": str(self.folder / "snapshots"),
+            # By default a node that comes back answers before it has replayed the end of its log.
+            "QDRANT__STORAGE__UPDATE_QUEUE_SIZE": "1",
             "QDRANT__TELEMETRY_DISABLED": "true",
         }
 

@@ -157,12 +157,16 @@ async def read_back(index: BookStore, library: Library, figures: Figures) -> Non
 
 async def wait_ready(nodes: list[QdrantNode]) -> None:
     """Until every copy is active again: with two copies a second loss would be one too many."""
+    await asyncio.to_thread(wait_whole, nodes)
+
+
+def wait_whole(nodes: list[QdrantNode]) -> None:
     for node in nodes:
-        await asyncio.to_thread(node.wait)
+        node.wait()
     for _ in range(2):  # a copy can be set aside shortly after its node is ready
-        await asyncio.sleep(0.5)
-        while not all([await asyncio.to_thread(node.is_whole) for node in nodes]):
-            await asyncio.sleep(0.1)
+        time.sleep(0.5)
+        while not all(node.is_whole() for node in nodes):
+            time.sleep(0.1)
 
 
 async def fault_round(nodes: list[QdrantNode], source: random.Random) -> str:
