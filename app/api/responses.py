@@ -186,7 +186,7 @@ class AnswerBody(Body):
     passages: Annotated[
         list[PassageBody],
         Field(
-            description="Of an extractive answer: at most five, best first; `answer` is their "
+            description="Of an extractive answer: at most three, best first; `answer` is their "
             "marked sentences, below a notice when uncertain. Of a chapter's summary or a quiz: "
             "its parts, nothing marked. Empty when a model wrote, and in a refusal."
         ),

@@ -121,7 +121,7 @@ class Answer:
     confidence: Confidence = Confidence.ANSWERED
     citations: tuple[Citation, ...] = ()
     passages: tuple[AnswerPassage, ...] = ()
-    """Passages of an extractive answer, at most five, best first; the parts of a chapter's summary
+    """Passages of an extractive answer, at most three, best first; the parts of a chapter's summary
     or a quiz."""
     sources: tuple[Source, ...] = ()
     """Paragraphs of the context; in a refusal, the nearest sections."""

@@ -4,7 +4,7 @@
 
 Over the answerable questions of the development half, none refused, from an index that
 `scripts/bench/students.py` or `textbook-rag ingest` made of the books they name. Prints what is
-shown, what three or five paragraphs in 260 words could show at best among those found, by number of
+shown, what three or five paragraphs in 270 words could show at best among those found, by number of
 hits, and the losses by class. With --questions one line for each question that is not shown whole.
 """
 

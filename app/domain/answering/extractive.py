@@ -98,7 +98,7 @@ def choose(
     similarities: Sequence[float] = (),
     rules: Set[Rule] = ALL_RULES,
 ) -> Choice:
-    """At most five passages, best first; none if nothing fits.
+    """At most three passages, best first; none if nothing fits.
 
     `found` are the quotable units, `similarities` the cosines of the question and each paragraph of
     the context, -1 to 1, or () if they are not known.

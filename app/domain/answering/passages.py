@@ -14,11 +14,9 @@ from app.domain.answering.units import BLOCKS, COLONS, WHOLE, Unit, adjoin, is_q
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 
-MAX_PASSAGES = 5
-MAX_WORDS = 260
-"""Of all passages together, unless a single block with its lead-in has more; 250 on average.
-
-The words are the limit: three paragraphs of a manual have half as many as one of a textbook."""
+MAX_PASSAGES = 3
+MAX_WORDS = 270
+"""Of all passages together, unless a single block with its lead-in has more; 250 on average."""
 SHORT_WORDS = 60
 """A passage with fewer goes on with the next paragraph of its section."""
 
