@@ -237,7 +237,9 @@ def test_the_panel_speaks_the_pages_language(
 
 def test_the_open_panel_covers_no_text_where_there_is_room(page: Page, site: str) -> None:
     page.goto(site + PAGE)
+    expect(page.get_by_role("button", name="Ask this book")).to_be_visible()
     page.keyboard.press("Control+i")
+    expect(page.locator(".tbr-panel")).to_be_visible()
     panel = page.locator(".tbr-panel").bounding_box()
     article = page.locator("article").bounding_box()
     assert panel is not None
