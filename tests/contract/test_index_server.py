@@ -703,3 +703,27 @@ def test_a_publication_whose_answer_is_lost_stays_published(is_read_back: bool) 
         assert {hit.chunk_id for hit in found} == {chunk_id("book", 2), chunk_id("book", 3)}
 
     in_memory(scenario)
+
+
+def test_a_publication_that_a_copy_behind_does_not_show_yet_counts() -> None:
+    """The first reads after the write of the record come from a copy that lacks it."""
+
+    async def scenario(client: AsyncQdrantClient) -> None:
+        index = index_of(client)
+        await publish(index, "book", points("book", [1]))
+        writer = await index.begin(BookId("book"), DIMENSION)
+        await writer.write(points("book", [2, 3]))
+        behind = await records_of(client).read(BookId("book"))
+        read, stale = Records.read, [behind, behind]
+
+        async def read_behind(records: Records, book: BookId) -> BookRecord:
+            return stale.pop() if stale else await read(records, book)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Records, "read", read_behind)
+            assert (await writer.publish(manifest("book", 2))).generation == 2
+        await writer.abandon()
+        found = (await index_of(client).search(QUERY, None, 9, ALL)).dense
+        assert {hit.chunk_id for hit in found} == {chunk_id("book", 2), chunk_id("book", 3)}
+
+    in_memory(scenario)

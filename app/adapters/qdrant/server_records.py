@@ -52,6 +52,10 @@ class BookRecord:
     changed: int = 0
     """Milliseconds since the epoch, by the clock of who wrote the record."""
 
+    def says_what(self, other: BookRecord) -> bool:
+        """Whether both say the same of the book, whichever write left them."""
+        return replace(self, revision="", changed=0) == replace(other, revision="", changed=0)
+
     @property
     def kept(self) -> list[GenerationRecord]:
         return [one for one in (self.current, self.previous) if one]

@@ -58,6 +58,10 @@ class BookStorage:
             if old.lease and found.lease and old.lease.is_of(found.lease):
                 written = await self.records.replace(found, new)
         if written is None:
+            # A copy that was behind may have been read: the first write counted.
+            found = await self.records.read(old.book)
+            written = found if found.says_what(new) else None
+        if written is None:
             message = (
                 f"book {old.book!r} was taken over by another run, as this one was silent for too "
                 "long: nothing was published"
