@@ -129,6 +129,20 @@ def start_cluster(binary: str, urls: Sequence[str], folder: Path) -> list[Qdrant
     return nodes
 
 
+def wait_whole(nodes: Sequence[QdrantNode], seconds: float = 120.0) -> None:
+    """Until every copy of every shard is active, so that another node may be lost. TimeoutError."""
+    end = time.monotonic() + seconds
+    for node in nodes:
+        node.wait()
+    for _ in range(2):  # a copy can be set aside shortly after its node is ready
+        time.sleep(0.5)
+        while not all(node.is_whole() for node in nodes):
+            if time.monotonic() > end:
+                message = f"not every copy is active after {seconds:.0f} s"
+                raise TimeoutError(message)
+            time.sleep(0.1)
+
+
 def _port(url: str) -> int:
     port = urlsplit(url).port
     if port is None:

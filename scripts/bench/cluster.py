@@ -31,7 +31,7 @@ from app.domain.errors import RagError
 from app.domain.retrieval.query import SearchFilter
 from app.services.ports import BookStore, IndexPoint
 from tests.index_points import DIMENSION, manifest, points, publish, random_sparse, random_vector
-from tests.qdrant_process import BINARY, QdrantNode, start_cluster
+from tests.qdrant_process import BINARY, QdrantNode, start_cluster, wait_whole
 
 BOOKS, CHUNKS = 4, 300
 LIMIT = 10
@@ -158,15 +158,6 @@ async def read_back(index: BookStore, library: Library, figures: Figures) -> Non
 async def wait_ready(nodes: list[QdrantNode]) -> None:
     """Until every copy is active again: with two copies a second loss would be one too many."""
     await asyncio.to_thread(wait_whole, nodes)
-
-
-def wait_whole(nodes: list[QdrantNode]) -> None:
-    for node in nodes:
-        node.wait()
-    for _ in range(2):  # a copy can be set aside shortly after its node is ready
-        time.sleep(0.5)
-        while not all(node.is_whole() for node in nodes):
-            time.sleep(0.1)
 
 
 async def fault_round(nodes: list[QdrantNode], source: random.Random) -> str:

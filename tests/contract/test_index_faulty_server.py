@@ -21,7 +21,7 @@ from app.domain.errors import ConfigError, RagError, StorageError
 from app.domain.retrieval.query import SearchFilter
 from tests.command_line import KEYS
 from tests.index_points import DIMENSION, chunk_id, manifest, points, publish, vector
-from tests.qdrant_process import BINARY, NO_BINARY, QdrantNode, start_cluster
+from tests.qdrant_process import BINARY, NO_BINARY, QdrantNode, start_cluster, wait_whole
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Api key is used with an insecure connection:UserWarning"
@@ -272,8 +272,7 @@ def test_a_cluster_answers_and_publishes_while_any_one_node_is_lost(tmp_path: Pa
                 await publish(index, "book", points("book", range(number)))
                 assert await found(index) == ids(range(number))
                 lost.start()
-                for one in nodes:
-                    one.wait()
+                await asyncio.to_thread(wait_whole, nodes)
                 assert await found(index) == ids(range(number))
 
         play(",".join(urls), scenario, options=ServerOptions(replication_factor=2))
