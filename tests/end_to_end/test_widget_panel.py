@@ -17,6 +17,12 @@ PAGE = "/docs/ranking-bm25"
 QUESTION = "What is an inverted index?"
 
 
+def open_by_shortcut(page: Page) -> None:
+    """Press the shortcut once the widget, which loads after the page, listens for it."""
+    expect(page.get_by_role("button", name="Ask this book")).to_be_visible()
+    page.keyboard.press("Control+i")
+
+
 def sent(page: Page) -> list[dict[str, object]]:
     """Answer every question from now on; return the list that their bodies are put into."""
     bodies: list[dict[str, object]] = []
@@ -33,7 +39,7 @@ def sent(page: Page) -> list[dict[str, object]]:
 def test_the_shortcut_opens_and_closes_and_escape_returns(page: Page, site: str) -> None:
     page.goto(site + PAGE)
     dialog = page.get_by_role("dialog", name="Ask this book")
-    page.keyboard.press("Control+i")
+    open_by_shortcut(page)
     expect(dialog).to_be_visible()
     expect(page.get_by_label("Your question")).to_be_focused()
     page.keyboard.press("Control+i")
@@ -45,7 +51,7 @@ def test_the_shortcut_opens_and_closes_and_escape_returns(page: Page, site: str)
 
 def test_views_are_reached_by_arrow_keys(page: Page, site: str) -> None:
     page.goto(site + PAGE)
-    page.keyboard.press("Control+i")
+    open_by_shortcut(page)
     page.get_by_role("tab", name="Ask").focus()
     page.keyboard.press("ArrowLeft")
     expect(page.get_by_role("tab", name="Quiz")).to_be_focused()
@@ -71,7 +77,7 @@ def test_selected_text_is_asked_about(page: Page, site: str) -> None:
 def test_the_scope_is_sent_with_the_question(page: Page, site: str) -> None:
     page.goto(site + PAGE)
     bodies = sent(page)
-    page.keyboard.press("Control+i")
+    open_by_shortcut(page)
     page.get_by_label("Where to look").select_option("Up to here")
     page.get_by_label("Your question").fill(QUESTION)
     page.get_by_label("Your question").press("Enter")
@@ -94,7 +100,7 @@ def test_an_exercise_has_a_hint_and_a_solution(page: Page, site: str) -> None:
 
 def test_a_place_is_found_while_typing(page: Page, site: str) -> None:
     page.goto(site + PAGE)
-    page.keyboard.press("Control+i")
+    open_by_shortcut(page)
     page.get_by_role("tab", name="Find").click()
     page.get_by_label("Search the book").fill("posting list gaps")
     card = page.locator(".tbr-view a.tbr-card").first
@@ -105,7 +111,7 @@ def test_a_place_is_found_while_typing(page: Page, site: str) -> None:
 
 def test_terms_of_the_page_are_listed_and_explained(page: Page, site: str) -> None:
     page.goto(site + PAGE)
-    page.keyboard.press("Control+i")
+    open_by_shortcut(page)
     page.get_by_role("tab", name="Terms").click()
     expect(page.locator(".tbr-terms dt").first).to_be_visible()
     page.get_by_label("Underline them on the page").check()
@@ -121,7 +127,7 @@ def test_terms_of_the_page_are_listed_and_explained(page: Page, site: str) -> No
 
 def test_a_quiz_repeats_what_was_missed(page: Page, site: str) -> None:
     page.goto(site + PAGE)
-    page.keyboard.press("Control+i")
+    open_by_shortcut(page)
     page.get_by_role("tab", name="Quiz").click()
     page.get_by_role("button", name="Quiz me on this page").click()
     left = page.get_by_text("to go")
@@ -197,7 +203,7 @@ def test_the_theme_is_the_sites_own_and_follows_it(
     page: Page, site: str, switch: str, light: str, dark: str
 ) -> None:
     page.goto(site + PAGE)
-    page.keyboard.press("Control+i")
+    open_by_shortcut(page)
     page.evaluate(f"{switch} '{dark}'")
     expect(page.locator("textbook-rag")).to_have_attribute("data-theme", "dark")
     night = surface(page)
@@ -208,7 +214,7 @@ def test_the_theme_is_the_sites_own_and_follows_it(
 
 def test_sizes_do_not_depend_on_the_pages_root_size(page: Page, site: str) -> None:
     page.goto(site + PAGE)
-    page.keyboard.press("Control+i")
+    open_by_shortcut(page)
     sizes = "e => [e.offsetWidth, getComputedStyle(e).fontSize]"
     before = page.locator(".tbr-panel").evaluate(sizes)
     page.evaluate("document.documentElement.style.fontSize = '40px'")
@@ -237,8 +243,7 @@ def test_the_panel_speaks_the_pages_language(
 
 def test_the_open_panel_covers_no_text_where_there_is_room(page: Page, site: str) -> None:
     page.goto(site + PAGE)
-    expect(page.get_by_role("button", name="Ask this book")).to_be_visible()
-    page.keyboard.press("Control+i")
+    open_by_shortcut(page)
     expect(page.locator(".tbr-panel")).to_be_visible()
     panel = page.locator(".tbr-panel").bounding_box()
     article = page.locator("article").bounding_box()
@@ -283,7 +288,7 @@ def test_the_conversation_is_there_in_another_tab(browser: Browser, site: str) -
     ask(first, QUESTION)
     second = context.new_page()
     second.goto(f"{site}/docs/why-search")
-    second.keyboard.press("Control+i")
+    open_by_shortcut(second)
     expect(second.locator(".tbr-question")).to_have_text(QUESTION)
     context.close()
 
