@@ -116,7 +116,8 @@ class Statement:
 @dataclass(frozen=True, slots=True)
 class Answer:
     answer: str
-    """Text shown to the reader. An uncertain answer made of quotations begins with a notice."""
+    """Text shown to the reader. A hint, or an uncertain answer made of
+    quotations, begins with a notice."""
     mode: AnswerMode
     confidence: Confidence = Confidence.ANSWERED
     citations: tuple[Citation, ...] = ()

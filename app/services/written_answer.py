@@ -19,6 +19,7 @@ from app.domain.answer import (
     Usage,
 )
 from app.domain.answering.cited_answer import CitedAnswerBuilder, coverage
+from app.domain.answering.exercises import Solutions, hint_notice
 from app.domain.answering.notices import other_language, refusal_text, uncertainty_notice
 from app.domain.answering.verification import Quote
 from app.domain.errors import ProviderUnavailable
@@ -91,10 +92,12 @@ class WrittenAnswer:
             yield TextDelta(builder.end_quotes(event.after))
 
     def _notice(self) -> str:
-        """The paragraph above quotations that may not answer; "" above those that do."""
+        """The paragraph above the quotations of a hint or of an uncertain answer; else ""."""
+        analysis = self.read.analysis
+        if self.read.exercise and self.read.request.solutions is Solutions.HINT:
+            return hint_notice(analysis.asked_in) + "\n\n"
         if self.read.confidence is not Confidence.UNCERTAIN:
             return ""
-        analysis = self.read.analysis
         hint = other_language(analysis.asked_in, analysis.features.language)
         return f"{uncertainty_notice(analysis.asked_in)} {hint}".rstrip() + "\n\n"
 

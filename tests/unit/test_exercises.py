@@ -88,7 +88,9 @@ def test_a_hint_quotes_the_book_but_no_generator_solves_it() -> None:
     answer = ask(Solutions.HINT, generator)
     assert generator.contexts == []
     assert (answer.mode, answer.exercise) == (AnswerMode.EXTRACTIVE, "p-task")
-    assert answer.answer == LIGHT.text
+    notice, quoted = answer.answer.split("\n\n", 1)
+    assert notice == "This is an exercise of the book. These passages help to solve it."
+    assert quoted == LIGHT.text
     assert {one.paragraph_id for one in answer.citations} == {"p-light"}
 
 

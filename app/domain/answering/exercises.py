@@ -27,6 +27,15 @@ _READ_FIRST = {
     "it": "Questo è un esercizio del libro. Legga prima i paragrafi qui sotto.",
 }
 
+_HINT = {
+    "en": "This is an exercise of the book. These passages help to solve it.",
+    "es": "Este es un ejercicio del libro. Estos pasajes ayudan a resolverlo.",
+    "de": "Das ist eine Übung des Buchs. Diese Stellen helfen, sie zu lösen.",
+    "fr": "C'est un exercice du livre. Ces passages aident à le résoudre.",
+    "pt": "Este é um exercício do livro. Estas passagens ajudam a resolvê-lo.",
+    "it": "Questo è un esercizio del libro. Questi passaggi aiutano a risolverlo.",
+}
+
 
 class Solutions(StrEnum):
     """What a reader who asks an exercise of the book gets."""
@@ -102,6 +111,11 @@ def for_solving(
 def read_first(language: str) -> str:
     """The text above the paragraphs to read, in English if there is none in this language."""
     return _READ_FIRST.get(language, _READ_FIRST["en"])
+
+
+def hint_notice(language: str) -> str:
+    """Return the notice above the passages of a hint, in English if there is none in `language`."""
+    return _HINT.get(language, _HINT["en"])
 
 
 def _similarity(asked: frozenset[int], exercise: Passage, terms: Terms) -> float:
