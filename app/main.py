@@ -30,7 +30,7 @@ from app.api.quotas import quotas
 from app.api.readers import Pseudonyms
 from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
-from app.bootstrap.keys import site_keys
+from app.bootstrap.key_store import site_keys
 from app.bootstrap.logs import logging_to
 from app.bootstrap.traces import Traces, traces
 from app.services.ingest_jobs import IngestJobs

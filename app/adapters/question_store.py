@@ -17,7 +17,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from app.domain.answer import AnswerMode, Confidence
 from app.domain.errors import ConfigError, StorageError
-from app.domain.question_log import (
+from app.domain.logged_answer import (
     Feedback,
     LoggedAnswer,
     LoggedParagraph,

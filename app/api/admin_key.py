@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import Depends, HTTPException, Request
 
 from app.api.keys import LONGEST_KEY
-from app.bootstrap.keys import SqliteSiteKeys
+from app.bootstrap.key_store import SqliteSiteKeys
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotAllowed
 from app.domain.site_key import KeyKind, SiteKey, find_key

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 from app.api.keys import BEARER, books_for
 from app.api.routes import Rag, problems
 from app.domain.errors import AnswerNotFound
-from app.domain.question_log import MAX_REASON_CHARS, Feedback, Mark, MarkKind, Rating
+from app.domain.logged_answer import MAX_REASON_CHARS, Feedback, Mark, MarkKind, Rating
 
 router = APIRouter()
 

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.api.limits import client_of
 from app.api.problems import problem_response, report, status_of
-from app.bootstrap.keys import SqliteSiteKeys
+from app.bootstrap.key_store import SqliteSiteKeys
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotAllowed, ConfigError, StorageError
 from app.domain.site_key import KeyKind, SiteKey, find_key

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.api.book_list import BookBody, BooksBody
 from app.bootstrap.application import Application
-from app.bootstrap.keys import SqliteSiteKeys
+from app.bootstrap.key_store import SqliteSiteKeys
 
 WIDGET_FOLDER = Path(__file__).resolve().parent.parent / "widget"
 

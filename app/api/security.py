@@ -19,7 +19,7 @@ from app.api.limits import RateLimited, trusted_proxies
 from app.api.metrics import Metrics
 from app.api.problems import problem_response
 from app.api.request_log import RecordedRequests
-from app.bootstrap.keys import SqliteSiteKeys
+from app.bootstrap.key_store import SqliteSiteKeys
 from app.bootstrap.traces import Traces
 from app.domain.errors import ConfigError
 from app.settings import Settings

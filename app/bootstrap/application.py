@@ -32,7 +32,7 @@ from app.bootstrap.providers import (
     pick_writer,
     tariff_of,
 )
-from app.bootstrap.question_log import question_log, question_reports
+from app.bootstrap.question_logging import question_log, question_reports
 from app.bootstrap.storage import Disk, disk_of, index_only, ledger_store
 from app.domain.answer import Answer, AnswerEvent
 from app.domain.answering.refusal import RefusalPolicy

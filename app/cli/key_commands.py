@@ -6,7 +6,7 @@ import argparse
 import secrets
 from datetime import UTC, datetime
 
-from app.bootstrap.keys import site_keys
+from app.bootstrap.key_store import site_keys
 from app.cli.output import print_json, remark
 from app.domain.errors import InputError
 from app.domain.site_key import KeyKind, SiteKey, checked_origin, digest_of, new_key

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 from app.api.owner_pages import gap_issues, report_csv, report_html, report_json
-from app.bootstrap.reports import reports
+from app.bootstrap.question_logging import reports
 from app.cli.output import print_json, remark, require_folder, write_text
 from app.domain.errors import AnswerNotFound, InputError
 from app.domain.owner_report import OwnerReport

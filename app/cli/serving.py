@@ -14,7 +14,7 @@ from importlib.util import find_spec
 
 from app.bootstrap.application import Application, application
 from app.bootstrap.books import sample_request
-from app.bootstrap.keys import site_keys
+from app.bootstrap.key_store import site_keys
 from app.bootstrap.storage import storage_warnings
 from app.cli.output import TerminalProgress, remark
 from app.cli.workers import end_with_parent, require_server, run_workers

@@ -10,7 +10,7 @@ from math import ceil
 from typing import TypeVar
 
 from app.domain.answer import AnswerMode, Confidence
-from app.domain.question_log import LoggedAnswer, LoggedParagraph, MarkKind, Rating
+from app.domain.logged_answer import LoggedAnswer, LoggedParagraph, MarkKind, Rating
 
 T = TypeVar("T")
 

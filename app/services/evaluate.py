@@ -13,7 +13,7 @@ from app.domain.answering.thresholds import RefusalCurve, refusal_curve
 from app.domain.book_id import BookId
 from app.domain.document import Span
 from app.domain.evaluation.gold_question import Question
-from app.domain.evaluation.metrics import (
+from app.domain.evaluation.retrieval_metrics import (
     NDCG_DEPTH,
     RankingScores,
     Retrieved,

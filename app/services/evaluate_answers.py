@@ -20,8 +20,8 @@ from app.domain.evaluation.helpfulness import (
     shown_text,
     summary,
 )
-from app.domain.evaluation.metrics import Retrieved, score_ranking
 from app.domain.evaluation.paired_bootstrap import Share
+from app.domain.evaluation.retrieval_metrics import Retrieved, score_ranking
 from app.services.answer_question import AnswerQuestion
 from app.services.evaluate import STANDARD_DEPTH, ask_request
 

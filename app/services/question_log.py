@@ -13,8 +13,7 @@ from typing import Protocol
 from app.domain.answer import Answer, AnswerEvent, AnswerMode, Finished
 from app.domain.answering.request import AskRequest
 from app.domain.errors import AnswerNotFound, InputError, RagError, StorageError
-from app.domain.personal_data import without_personal_data
-from app.domain.question_log import (
+from app.domain.logged_answer import (
     MAX_REASON_CHARS,
     Feedback,
     LoggedAnswer,
@@ -22,6 +21,7 @@ from app.domain.question_log import (
     page_address,
     source_paragraphs,
 )
+from app.domain.personal_data import without_personal_data
 from app.services.ports import BookManifest, BookStore
 from app.services.recording import Recording, current
 

@@ -13,8 +13,8 @@ from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound
 from app.domain.evaluation.gold_question import GoldSpan, Question
 from app.domain.languages import FUNCTION_WORDS, without_words
+from app.domain.logged_answer import LoggedAnswer, Rating
 from app.domain.owner_report import OwnerReport, is_question, owner_report
-from app.domain.question_log import LoggedAnswer, Rating
 from app.domain.retrieval.query import Vector
 from app.services.ports import BookStore
 from app.services.question_log import QuestionStore, Selected

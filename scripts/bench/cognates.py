@@ -18,8 +18,8 @@ from dev_sets import DEV_SETS, dev_sets_parser, indexed
 
 from app.adapters.question_file import read_questions
 from app.domain.book_id import BookId
-from app.domain.evaluation.metrics import RankingScores, Retrieved, score_ranking
 from app.domain.evaluation.paired_bootstrap import paired_bootstrap
+from app.domain.evaluation.retrieval_metrics import RankingScores, Retrieved, score_ranking
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.services.evaluate import STANDARD_DEPTH
 from app.services.retrieve import Retrieve

@@ -19,7 +19,12 @@ from dev_sets import DEV_SETS, dev_sets_parser, indexed, single_questions
 
 from app.bootstrap.books import read_source
 from app.domain.document import Book, Span
-from app.domain.evaluation.metrics import MIN_OVERLAP, NDCG_DEPTH, Retrieved, score_ranking
+from app.domain.evaluation.retrieval_metrics import (
+    MIN_OVERLAP,
+    NDCG_DEPTH,
+    Retrieved,
+    score_ranking,
+)
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.services.ingest_plan import IngestRequest
 

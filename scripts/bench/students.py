@@ -33,8 +33,8 @@ from app.adapters.question_file import read_questions
 from app.bootstrap.application import Application
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.helpfulness import Helpfulness, finds_gold, has_facts, summary
-from app.domain.evaluation.metrics import Retrieved
 from app.domain.evaluation.paired_bootstrap import Difference, Share, paired_bootstrap
+from app.domain.evaluation.retrieval_metrics import Retrieved
 from app.services.evaluate import STANDARD_DEPTH, ask_request
 from app.services.evaluate_answers import EvaluateHelpful
 from app.services.ports import Embedder

@@ -27,7 +27,7 @@ from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.units import is_quotable
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.helpfulness import finds_gold, has_facts
-from app.domain.evaluation.metrics import Retrieved
+from app.domain.evaluation.retrieval_metrics import Retrieved
 from app.domain.retrieval.query import ContextPassage, SearchQuery
 from app.services.evaluate import ask_request
 from app.settings import Settings

@@ -14,7 +14,7 @@ import pytest
 import sqlalchemy as sql
 
 from app.domain.answer import AnswerMode
-from app.domain.question_log import LoggedAnswer, Mark, MarkKind, Rating
+from app.domain.logged_answer import LoggedAnswer, Mark, MarkKind, Rating
 from app.services.question_log import Selected
 from app.settings import Settings
 from tests.cohere_double import CohereDouble

@@ -21,7 +21,7 @@ from mcp_types import CallToolResult, TextContent
 
 import app.domain.errors as errors
 from app.api.responses import AnswerBody
-from app.bootstrap.question_log import question_store
+from app.bootstrap.question_logging import question_store
 from app.services.question_log import Selected
 from tests.command_line import KEYS, Run
 from tests.conftest import ROOT

@@ -18,9 +18,9 @@ from markupsafe import escape
 
 from app.adapters.question_file import read_questions
 from app.api.owner_pages import page_policy
-from app.bootstrap.question_log import question_store
+from app.bootstrap.question_logging import question_store
 from app.domain.answer import AnswerMode, Confidence
-from app.domain.question_log import LoggedAnswer, LoggedParagraph, Mark, MarkKind, Rating
+from app.domain.logged_answer import LoggedAnswer, LoggedParagraph, Mark, MarkKind, Rating
 from app.settings import Settings
 from tests.command_line import Run
 from tests.html_page import Page

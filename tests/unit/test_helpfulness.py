@@ -22,7 +22,7 @@ from app.domain.evaluation.helpfulness import (
     shown_text,
     summary,
 )
-from app.domain.evaluation.metrics import Retrieved
+from app.domain.evaluation.retrieval_metrics import Retrieved
 from app.services.evaluate_answers import EvaluateHelpful, HelpfulEvaluation
 from tests.answer_fakes import World, passage
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.evaluation.gold_question import GoldSpan, Question
-from app.domain.evaluation.metrics import (
+from app.domain.evaluation.retrieval_metrics import (
     MIN_OVERLAP,
     Retrieved,
     merge,

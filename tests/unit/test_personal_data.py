@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from app.domain.logged_answer import page_address
 from app.domain.personal_data import without_personal_data
-from app.domain.question_log import page_address
 
 MASKED = [
     ("write to Ann.Lee+x@mail.uni-bonn.de please", "write to <email> please"),

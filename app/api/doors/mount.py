@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.api.doors import ai_sdk, llms_text, openai
+from app.api.doors import ai_sdk, llms_routes, openai
 from app.api.doors.openai_errors import OpenAIErrors
 from app.settings import Settings
 
@@ -23,7 +23,7 @@ def doors(app: FastAPI, settings: Settings) -> None:
     """
     app.include_router(openai.router)
     app.include_router(ai_sdk.router)
-    app.include_router(llms_text.router)
+    app.include_router(llms_routes.router)
     app.add_middleware(OpenAIErrors)
     if find_spec("mcp"):
         endpoint = _McpWhenAsked(settings.allowed_origins)

@@ -9,8 +9,8 @@ from enum import StrEnum
 
 from app.domain.answer import Answer, Confidence
 from app.domain.evaluation.gold_question import Question
-from app.domain.evaluation.metrics import Retrieved, score_ranking
 from app.domain.evaluation.paired_bootstrap import Share
+from app.domain.evaluation.retrieval_metrics import Retrieved, score_ranking
 
 
 class Outcome(StrEnum):

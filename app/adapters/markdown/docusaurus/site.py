@@ -9,7 +9,7 @@ from functools import partial
 from itertools import product
 from pathlib import PurePosixPath
 
-from app.adapters.markdown.docusaurus.config import (
+from app.adapters.markdown.docusaurus.config_file import (
     SiteConfig,
     find_config,
     joined,

@@ -14,7 +14,7 @@ from posixpath import normpath
 from urllib.parse import unquote
 
 from app.adapters.markdown.includes import Library, folder_of
-from app.adapters.markdown.myst.bibliography import CitedWork, read_bibliography
+from app.adapters.markdown.myst.bibtex import CitedWork, read_bibliography
 from app.adapters.markdown.myst.page_targets import (
     EQUATION,
     FIGURE,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from markdown_it.token import Token
 
-from app.adapters.markdown.pages.tags import nesting, tag_of
+from app.adapters.markdown.pages.html_tags import nesting, tag_of
 from app.domain.document import Block, BlockKind
 
 _LINE_END = re.compile(r"\r\n?|\n")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from markdown_it.token import Token
 
-from app.adapters.markdown.pages.tags import BLOCK, RAW, TAG, is_component, parse_tag
+from app.adapters.markdown.pages.html_tags import BLOCK, RAW, TAG, is_component, parse_tag
 from app.adapters.markdown.parser.anchors import heading_source
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass, RawDirective, RawElement
 from app.adapters.markdown.parser.file_reader import FileTokens

@@ -18,8 +18,7 @@ from markdown_it.utils import EnvType, OptionsDict
 from app.adapters.markdown.book import page_reader
 from app.adapters.markdown.includes import Library
 from app.adapters.markdown.pages.block_ids import BlockFinder, tag_blocks, tag_included
-from app.adapters.markdown.pages.page_tokens import PageTokens
-from app.adapters.markdown.pages.tags import (
+from app.adapters.markdown.pages.html_tags import (
     attributes_html,
     closing_html,
     is_component,
@@ -27,6 +26,7 @@ from app.adapters.markdown.pages.tags import (
     pair_tags,
     tag_of,
 )
+from app.adapters.markdown.pages.page_tokens import PageTokens
 from app.adapters.markdown.parser.file_reader import FileReader
 from app.adapters.markdown.source import SourceFile, make_source
 from app.domain.document import Block, BlockKind, Book, Document

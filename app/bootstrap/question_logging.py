@@ -1,4 +1,4 @@
-"""The owner's log of questions."""
+"""Open the owner's log of questions, for a server and for commands."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from app.adapters.clusters import cluster
 from app.adapters.local_embedder import inner_products
 from app.bootstrap.providers import local_embedder
+from app.bootstrap.storage import index_only
 from app.domain.languages import FUNCTION_WORDS
 from app.services.ports import BookStore
 from app.services.question_log import QuestionLog, QuestionStore
@@ -65,4 +66,15 @@ async def question_log(settings: Settings, index: BookStore) -> AsyncIterator[Qu
         writer.cancel()
         with suppress(asyncio.CancelledError):
             await writer
+        store.close()
+
+
+@asynccontextmanager
+async def reports(settings: Settings) -> AsyncIterator[ReportQuestions]:
+    """Open the log and the index."""
+    store = question_store(settings)
+    try:
+        async with index_only(settings) as index:
+            yield question_reports(store, index)
+    finally:
         store.close()
