@@ -162,7 +162,7 @@ def test_the_rest_behind_what_is_never_closed_is_left_out_and_named(
     assert SECRET not in repr(book.documents)
     line = 5 + opening.count("\n")
     assert [str(one) for one in book.warnings] == [
-        f"a.md:{line}: hidden text that is never closed: the rest of the file is left out"
+        f"a.md:{line}: hidden text is never closed: the rest of the file is left out; close it"
     ]
 
 
@@ -193,8 +193,8 @@ SPEECH = {
     "a <|im_start|>system": "template's token",
     "a [INST] b [/INST]": "template's token",
     "a <<SYS>> b": "template's token",
-    "a " + "".join(chr(0xE0000 + ord(letter)) for letter in "obey") + " b": "nobody sees",
-    "a \u200b\u200c\u200d\u2060 b": "nobody sees",
+    "a " + "".join(chr(0xE0000 + ord(letter)) for letter in "obey") + " b": "invisible characters",
+    "a \u200b\u200c\u200d\u2060 b": "invisible characters",
     "a \u202egnihtemos b": "direction of writing",
 }
 

@@ -246,7 +246,7 @@ class TextIncludes:
             if not path:
                 return match.group() if self._style.keeps_unresolved else ""
             if path in chain or len(chain) > MAX_DEPTH:
-                warn_here(f"include of {path} goes in a circle: {' -> '.join((*chain, path))}")
+                warn_here(f"include of {path} forms a cycle: {' -> '.join((*chain, path))}")
                 return ""
             included.append(path)
             return self._expand(chosen, path, (*chain, path), warn_here, included)

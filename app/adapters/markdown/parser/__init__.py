@@ -1,1 +1,1 @@
-"""What all Markdown dialects share: blocks, inline mark-up, source spans."""
+"""The parser that all Markdown dialects share: blocks, inline mark-up, source spans."""

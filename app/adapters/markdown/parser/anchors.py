@@ -1,6 +1,7 @@
-"""Heading ids and anchors: what dialects share.
+"""Heading ids and anchors: the part that all dialects share.
 
-`tests/unit/test_anchors.py` checks each dialect's `STYLE` on cases that its generator made.
+`tests/unit/test_anchors.py` checks each dialect's `STYLE` against anchors
+that its site generator made.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TypeAlias
 from app.adapters.markdown.parser.dialect import Dialect
 from app.domain.fast_dataclass import fast_dataclass
 
-# Each pattern is matched at the last place in a heading where its notation may begin.
+# The first characters of a notation, and its pattern: tried at their last occurrence in a heading.
 BRACE_ID = "{", re.compile(r"\{#(?P<id>[^{}\s]+)\}\s*$")
 """`# Title {#id}`"""
 COMMENT_ID = "{", re.compile(r"\{/\*(?:\s*#)?(?P<id>[\w-]+)\s*\*/\}\s*$")
@@ -27,7 +28,7 @@ _LIST_ID = re.compile(r"(?:^|\s)(?:#|id=\"?)(?P<id>[^\s\"}]+)")
 
 @fast_dataclass(frozen=True, slots=True)
 class HeadingSource:
-    """A heading's inline source without the mark-up that gives its id."""
+    """A heading's inline source and its explicit id, separated."""
 
     content: str
     explicit_id: str = ""
@@ -65,7 +66,7 @@ def heading_source(content: str, dialect: Dialect) -> HeadingSource:
 
 
 class Slugger:
-    """Gives the headings of one page their anchors, in order."""
+    """Makes the anchors of one page's headings, in order."""
 
     def __init__(self, style: SlugStyle) -> None:
         self._style = style

@@ -1,9 +1,9 @@
 """Block rules for markdown-it that several dialects share.
 
-One rule stands where `html_block` stands in markdown-it and looks at the first character of a
-block, so that ordinary paragraphs pay one dictionary look-up. It emits a `mark` token for mark-up
-and leaves the content of containers to the other rules: containers come out flat, and an unclosed
-one cannot swallow what follows.
+One rule replaces markdown-it's `html_block`. It looks up a block's first character, so an ordinary
+paragraph costs one dictionary look-up. It emits a `mark` token for mark-up; the other rules parse
+the content of containers. Containers stay flat in the token stream, so an unclosed one does not
+swallow the text after it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ENVIRONMENT = re.compile(
     r"\\begin\{(?P<name>(?:equation|align|alignat|gather|multline|flalign|eqnarray|math)\*?)\}"
 )
 _FORMULA_LABEL = re.compile(r"\([\w:-]+\)|\{#[\w:.-]+\}")
-_MAX_MARKS_A_LINE = 40
+_MAX_MARKS_PER_LINE = 40
 """Further tags on the same line are parsed as inline mark-up, with the same result."""
 
 OpenedTag: TypeAlias = Callable[[StateBlock, HtmlTag, int, int], None]
@@ -46,12 +46,12 @@ OpenedTag: TypeAlias = Callable[[StateBlock, HtmlTag, int, int], None]
 
 
 class StructureRule:
-    """The block rule of one dialect: its own rules and those that it shares with others."""
+    """The block rule of one dialect: calls its own and the shared rules by first character."""
 
     def __init__(self, dialect: Dialect) -> None:
         rules = {**_shared_rules(dialect), **dict(dialect.block_rules)}
         self.beginnings = frozenset(rules)
-        """The characters and words that this rule's blocks begin with."""
+        """The first characters or words of this rule's blocks."""
         self._rules: Mapping[str, BlockRule] = {begin[0]: rule for begin, rule in rules.items()}
 
     def __call__(self, state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -83,7 +83,7 @@ def html_block(
     silent: bool,
     opened: OpenedTag | None = None,
 ) -> bool:
-    """Read a comment, an element whose content is no Markdown, or a single tag."""
+    """Read a comment, a raw element (its content is not Markdown), or a single tag."""
     if state.src.startswith("<!--", position):
         return _comment(state, position, start, end, silent)
     limit = state.eMarks[end - 1]
@@ -156,7 +156,7 @@ def mark_rule(pattern: re.Pattern[str], kind: MarkupClass) -> BlockRule:
 
 
 def line_end(state: StateBlock, position: int) -> int:
-    """Return where the line that holds `position` ends."""
+    """Return the end offset of the line that contains `position`."""
     newline = state.src.find("\n", position)
     return newline if newline >= 0 else len(state.src)
 
@@ -237,7 +237,7 @@ def _push_formula(state: StateBlock, position: int, stop: int, start: int, end: 
 
 
 def line_of(state: StateBlock, position: int, start: int, end: int) -> int:
-    """Return the line, from `start` on, that holds `position`."""
+    """Return the first line from `start` on that contains `position`."""
     line = start
     while line < end - 1 and state.eMarks[line] < position:
         line += 1
@@ -245,7 +245,7 @@ def line_of(state: StateBlock, position: int, start: int, end: int) -> int:
 
 
 def emit(state: StateBlock, found: Markup | RawElement, start: int, end: int) -> bool:
-    """Push a token for `found`; parse what follows it on its last line as a block of its own."""
+    """Push a token for `found`; parse the rest of its last line as a separate block."""
     line = line_of(state, found.end, start, end)
     token = state.push("mark" if isinstance(found, Markup) else "raw", "", 0)
     token.map = [start, line + 1]
@@ -258,7 +258,7 @@ def emit(state: StateBlock, found: Markup | RawElement, start: int, end: int) ->
 
 
 def _parse_rest(state: StateBlock, position: int, line: int, end: int) -> None:
-    """Parse what stands on `line` from `position` on as a block."""
+    """Parse the rest of `line`, from `position` on, as a block."""
     first = len(state.tokens)
     state.bMarks[line] = position
     state.tShift[line] = 0
@@ -266,7 +266,7 @@ def _parse_rest(state: StateBlock, position: int, line: int, end: int) -> None:
     state.line = line
     depth = state.env["line_depth"] = state.env.get("line_depth", 0) + 1
     rules = state.md.block.ruler.getRules("")
-    for rule in rules if depth < _MAX_MARKS_A_LINE else rules[-1:]:
+    for rule in rules if depth < _MAX_MARKS_PER_LINE else rules[-1:]:
         if rule(state, line, end, False):
             break
     state.env["line_depth"] = depth - 1
@@ -290,7 +290,7 @@ def stray_definition(state: StateBlock, position: int, start: int, end: int, sil
 
 
 def _past_blanks(state: StateBlock, position: int, line: int) -> int:
-    """Return where the blanks at `position` end on this line."""
+    """Return the offset after the blanks at `position` on this line."""
     while position < state.eMarks[line] and state.src[position] in " \t":
         position += 1
     return position
@@ -311,7 +311,7 @@ def _indented(state: StateBlock, start: int, end: int, after: int, text: int, in
 
 
 def footnote_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Read `[^label]: text` and its indented lines as a container at its place."""
+    """Read `[^label]: text` and its indented lines as a container, in source order."""
     position = state.bMarks[start] + state.tShift[start]
     if not state.src.startswith("[^", position) or state.is_code_block(start):
         return False

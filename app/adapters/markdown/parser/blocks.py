@@ -1,4 +1,4 @@
-"""From markdown-it's tokens to drafts of blocks, in source order."""
+"""Converts markdown-it's tokens to block drafts, in source order."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _ALERT = re.compile(r"^\[!(\w+)\][+-]?[ \t]*([^\n]*)\n?")
 
 @dataclass(slots=True)
 class ParsedFile:
-    """One file's drafts and where its mark-up is."""
+    """The block drafts of one file, the spans of its mark-up, and its links."""
 
     drafts: list[BlockDraft]
     marks: list[MarkupSpan]
     links: list[str]
-    """Targets of its links, in order."""
+    """Link targets, in order."""
 
 
 class BlockReader:
@@ -55,7 +55,7 @@ class BlockReader:
         self._containers = Containers(leaf_blocks.source, leaf_blocks.text)
 
     def read(self, tokens: list[Token]) -> None:
-        """Read the next tokens, which end with a whole block."""
+        """Read more tokens; the last one must end a block."""
         self._tokens = tokens
         place = self._containers.place
         index = 0
@@ -79,7 +79,7 @@ class BlockReader:
                 place(draft)
 
     def finish(self) -> ParsedFile:
-        """Return the drafts of all of the file's blocks and its classified mark-up."""
+        """Return the drafts of all blocks and the classified mark-up."""
         return ParsedFile(self._containers.finish(), self._marks, self._leaf_blocks.links)
 
     def _mark(self, mark: Markup) -> None:
@@ -97,7 +97,7 @@ class BlockReader:
                 self._containers.emit(draft)
 
     def _shown_by(self, mark: Markup) -> list[BlockDraft]:
-        """Return the blocks that a mark stands for: an include's, a component's texts."""
+        """Return the blocks that a mark expands to: an included file or a component's texts."""
         if mark.tag is None or not mark.opens:
             included = self._leaf_blocks.includes.blocks(mark)
             if included is not None:
@@ -108,7 +108,7 @@ class BlockReader:
         return [draft] if draft is not None else []
 
     def _nested_mark(self, mark: Markup) -> list[BlockDraft]:
-        """Mark-up inside a list or quote opens no container, but its title and texts are shown."""
+        """Read mark-up inside a list or quote: only its title and texts, it opens no container."""
         self._marks.append((mark.kind, mark.start, mark.end))
         title = container_of(mark).title if mark.opens else ""
         shown = [self._containers.title_draft(title, mark.start, mark.end)] if title else []
@@ -142,7 +142,7 @@ class BlockReader:
         return self._nested_mark(token.meta["found"])
 
     def _entry(self, token: Token) -> list[BlockDraft]:
-        """Make a glossary entry of a term and a definition of one line each."""
+        """Make a glossary entry from a term and a definition of one line each."""
         term, definition = (
             self._leaf_blocks.text(text) for text in (token.meta["term"], token.content)
         )
@@ -214,7 +214,7 @@ class BlockReader:
         return drafts
 
     def _children(self, index: int, close: int) -> Iterator[tuple[Token, int, int]]:
-        """Yield each child of the token at `index` with its own index and its closing token's."""
+        """Yield each child of the token at `index`, its index and its closing token's index."""
         position = index + 1
         while position < close:
             inner_close = self._close_index(position)
@@ -291,7 +291,7 @@ class BlockReader:
         ], close + 1
 
     def _rows(self, tokens: Iterable[Token]) -> Iterator[tuple[Token, list[Text], bool]]:
-        """Yield each row's opening token, its cells, and whether it stands in the head."""
+        """Yield each row's opening token, its cells, and whether it is in the table head."""
         header = False
         for token in tokens:
             if token.type in ("thead_open", "tbody_open"):
@@ -304,7 +304,7 @@ class BlockReader:
                 yield opening, cells, header
 
     def _definitions(self, index: int) -> tuple[list[BlockDraft], int]:
-        """Make an entry of adjacent terms and the definitions after them."""
+        """Make an entry from adjacent terms and the definitions after them."""
         close = self._close_index(index)
         entries: list[tuple[BlockDraft, list[BlockDraft]]] = []
         terms: list[tuple[Text, int]] = []
@@ -323,7 +323,7 @@ class BlockReader:
         return [with_body(entry, body) for entry, body in entries], close + 1
 
     def _defined(self, terms: Sequence[tuple[Text, int]], end: int) -> BlockDraft:
-        """Make an entry of its terms, each with its offset; `end` is its first definition's."""
+        """Make an entry from terms and their offsets; the first definition begins at `end`."""
         start, _ = self._leaf_blocks.trim(terms[0][1], end)
         return BlockDraft(
             BlockKind.GLOSSARY_ENTRY,
@@ -336,7 +336,7 @@ class BlockReader:
         )
 
     def _stray_definition(self, index: int) -> tuple[list[BlockDraft], int]:
-        """Join a definition to the paragraph before it, whose lines are its terms."""
+        """Join a definition to the paragraph before it; that paragraph's lines are the terms."""
         close = self._close_index(index)
         start, end = self._leaf_blocks.span(self._tokens[index])
         drafts = self._inside(index + 1, close)

@@ -16,9 +16,9 @@ _WORD = re.compile(r"\S")
 _MAX_DEPTH = 20
 """Maximum nesting of containers that become one block; deeper ones stay separate blocks."""
 _INTERRUPTED = -1
-"""Start of a container that continues after a nested strong block."""
-_STRONG = (BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.GLOSSARY_ENTRY)
-"""Kinds that are never merged into a surrounding block."""
+"""Start of a container that continues after a nested block of such a kind."""
+_NEVER_MERGED = (BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.GLOSSARY_ENTRY)
+"""Kinds that stay separate blocks inside a container."""
 
 
 class Containers:
@@ -30,7 +30,7 @@ class Containers:
         self._out: list[BlockDraft] = []
         self._open: list[Container] = []
         self._directives: list[Container] = []
-        """The open containers that colons close."""
+        """The open directives, which a line of colons closes."""
         self._open_names: dict[str, int] = {}
         self._capturing: list[Container] = []
         self._reached = 0
@@ -50,7 +50,7 @@ class Containers:
         return bool(self._open_names.get(name))
 
     def label_next(self, label: Markup) -> None:
-        """Give the next block this id; `argument` is the anchor if that is a heading."""
+        """Give the next block this label's id. For a heading, `argument` is the anchor."""
         self._label = label
 
     def open(self, mark: Markup) -> None:
@@ -185,7 +185,7 @@ class Containers:
             container = self._capturing[-1]
             if draft.kind is BlockKind.HEADING:
                 self._dissolve(container)
-            elif draft.kind in _STRONG:
+            elif draft.kind in _NEVER_MERGED:
                 # An exercise in a note, or a problem inside an exercise.
                 self._capturing.pop()
                 self._flush(container, 0)
@@ -199,13 +199,16 @@ class Containers:
         self._out.append(draft)
 
     def _dissolve(self, container: Container) -> None:
-        """Emit a container's blocks separately: one that has a heading is a part of the page."""
+        """Emit a container's blocks separately: with a heading it is a section of the page."""
         self._capturing.pop()
         container.capture = False
         if container.title and container.start != _INTERRUPTED:
             self.emit(self.title_draft(container.title, container.start, container.title_end))
         for draft in container.drafts:
-            if container.kind in _STRONG and draft.kind in (BlockKind.PARAGRAPH, BlockKind.LIST):
+            if container.kind in _NEVER_MERGED and draft.kind in (
+                BlockKind.PARAGRAPH,
+                BlockKind.LIST,
+            ):
                 draft.kind = container.kind or draft.kind
             self.emit(draft)
         container.drafts = []
@@ -218,7 +221,7 @@ class Containers:
         return drafts.pop() if self._follows(drafts[-1], start) else None
 
     def _follows(self, draft: BlockDraft, start: int) -> bool:
-        """True if nothing but blanks stands between a block and `start`."""
+        """True if there are only blanks between a block and `start`."""
         if self._next_word[0] != draft.end:
             found = _WORD.search(self._source, draft.end)
             self._next_word = draft.end, found.start() if found else len(self._source)

@@ -24,30 +24,30 @@ class InlineRule(NamedTuple):
 
     name: str
     characters: str
-    """What its mark-up may begin with."""
+    """The characters that its mark-up may begin with."""
     read: RuleFuncInlineType
     before: str = "html_inline"
-    """The rule that it is tried before."""
+    """The existing rule before which it is tried."""
 
 
 class Imports(Protocol):
     """The files that one page imports; see `docusaurus.syntax`."""
 
     pages: dict[str, str]
-    """Component name -> the Markdown file that it shows."""
+    """Component name -> the Markdown file that the component shows."""
     texts: dict[str, str]
-    """Name -> the file whose text it holds."""
+    """Name -> the file whose text the name holds."""
 
     def read(self, tokens: Sequence[Token]) -> None:
-        """Note the imports among these block tokens."""
+        """Record the imports among these block tokens."""
         ...
 
 
 class CrossReferences(Protocol):
-    """What a page shows for its references to other places of the book; see `myst`."""
+    """Resolves cross-references to the text that the page shows; see `myst`."""
 
     def shown(self, role: str, target: str, file: str, template: str) -> str:
-        """Return what a reference of this role, written in `file`, shows; "" if not known."""
+        """Return the text of a reference of this role in `file`; "" if its target is unknown."""
         ...
 
 
@@ -57,12 +57,12 @@ ImportReader: TypeAlias = Callable[[Library, SourceFile, str, Warn], Imports]
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The first fields switch on constructs that several dialects share; the rest are hooks."""
+    """Switches for constructs that several dialects share, then hooks."""
 
     attribute_lists: bool = False
-    """`{#id .class}` behind headings and blocks."""
+    """`{#id .class}` after headings and blocks."""
     inline_attributes: bool = False
-    """`{#id .class}` behind spans."""
+    """`{#id .class}` after spans."""
     directives: bool = False
     """`:::name[title]{attributes}`."""
     math: bool = False
@@ -73,11 +73,11 @@ class Dialect:
     closing_hashes: bool = False
     """`# Title # {#id}`: the hashes before a heading's attribute list are not shown."""
     marked_terms: bool = False
-    """Whether only phrases that are marked as terms are terms, not all that are emphasised."""
+    """Whether only explicitly marked phrases are terms; otherwise emphasised phrases are, too."""
     heading_ids: tuple[tuple[str, re.Pattern[str]], ...] = ()
-    """Other notations of a heading's id: what each begins with, and a pattern with group `id`."""
+    """Other notations of a heading's id: first characters, and a pattern with the group `id`."""
     block_rules: tuple[tuple[str, BlockRule], ...] = ()
-    """Block rules, each with the character or the word that its blocks begin with."""
+    """Block rules, each with the first character or word of its blocks."""
     inline_rules: tuple[InlineRule, ...] = ()
     rewrite_code_spans: Callable[[str], str] | None = None
     """Applied to running text that has code spans, before it is parsed."""

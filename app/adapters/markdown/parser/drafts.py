@@ -1,4 +1,4 @@
-"""What a parse finds: drafts of blocks, whose sections and ids are not known yet, and mark-up."""
+"""Results of parsing a file: block drafts, not yet with sections and ids, and mark-up."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ ReadLines: TypeAlias = Callable[[str, Sequence[int], Callable[[str], Text]], lis
 
 
 class RawDirective(NamedTuple):
-    """A directive whose body is no Markdown, by its lines."""
+    """The line numbers of a directive whose body is not Markdown."""
 
     opening: int
     first: int
@@ -74,7 +74,7 @@ class RawDirective(NamedTuple):
 
 
 def merge(kind: BlockKind, drafts: Sequence[BlockDraft], title: str = "") -> BlockDraft:
-    """Join drafts into one block; a title the reader sees comes first in its text."""
+    """Join drafts into one block; a visible title comes first in its text."""
     shown = [title, *(draft.text for draft in drafts)] if title else [p.text for p in drafts]
     terms = dict.fromkeys(term for draft in drafts for term in draft.terms)
     return BlockDraft(
@@ -93,7 +93,7 @@ def merge(kind: BlockKind, drafts: Sequence[BlockDraft], title: str = "") -> Blo
 
 
 def with_body(entry: BlockDraft, body: Sequence[BlockDraft]) -> BlockDraft:
-    """Append the definitions to an entry that has its terms."""
+    """Append the blocks of the definition to an entry that has only terms."""
     entry.text = "\n".join([entry.text, *(draft.text for draft in body)])
     entry.id_text = " ".join([entry.id_text, *(draft.id_text for draft in body)])
     entry.runs = RUN_BOUNDARY.join([entry.runs, *(draft.runs for draft in body)])
@@ -102,7 +102,7 @@ def with_body(entry: BlockDraft, body: Sequence[BlockDraft]) -> BlockDraft:
 
 
 def split_list(draft: BlockDraft, kind: BlockKind) -> list[BlockDraft]:
-    """Make each item of a list a block of its own."""
+    """Make each item of a list a separate block."""
     if not draft.parts or not draft.children:
         draft.kind = kind
         return [draft]
@@ -119,7 +119,7 @@ def split_list(draft: BlockDraft, kind: BlockKind) -> list[BlockDraft]:
 
 
 def show_box(drafts: Sequence[BlockDraft]) -> None:
-    """Show the box of a task list's item."""
+    """Replace `[ ]` and `[x]` of a task list by box characters."""
     first = drafts[0] if drafts else None
     if first is not None and first.kind is BlockKind.PARAGRAPH and first.text[:4] in _BOXES:
         first.runs = first.runs.removeprefix(first.text[:4])
@@ -127,7 +127,7 @@ def show_box(drafts: Sequence[BlockDraft]) -> None:
 
 
 class MarkupClass(StrEnum):
-    """Classes of mark-up without text of the book."""
+    """Classes of mark-up, which is not text of the book."""
 
     FRONT_MATTER = "front_matter"
     ESM = "esm"
@@ -144,7 +144,7 @@ class MarkupClass(StrEnum):
 
 
 class Markup(NamedTuple):
-    """A stretch of mark-up at `source[start:end]`.
+    """Mark-up at `source[start:end]`.
 
     `opens` and `closes` name the container that begins or ends here: a tag's name, or the colons
     of a directive. `name` is a directive's name, an include's path or a label's id.
@@ -159,15 +159,15 @@ class Markup(NamedTuple):
     name: str = ""
     argument: str = ""
     label: str = ""
-    """An id that a directive's options give."""
+    """An id from a directive's options."""
 
 
 MarkupSpan: TypeAlias = tuple[MarkupClass, int, int]
-"""A stretch of mark-up as coverage counts it: class, start, end."""
+"""Mark-up as counted for coverage: class, start, end."""
 
 
 class RawElement(NamedTuple):
-    """An HTML element read whole, whose content is not Markdown: a table, `<pre>`, MathML."""
+    """A whole HTML element whose content is not Markdown: a table, `<pre>`, MathML."""
 
     tag: HtmlTag
     start: int

@@ -1,4 +1,4 @@
-"""Parses one file into drafts of blocks with spans and anchors."""
+"""Parses one file into block drafts with spans and anchors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from app.adapters.markdown.parser.anchors import Slugger, SlugStyle, heading_sou
 from app.adapters.markdown.parser.blocks import BlockReader, ParsedFile
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.drafts import BlockDraft, RawDirective
-from app.adapters.markdown.parser.hidden import hidden_elements, speech_to_models, without
+from app.adapters.markdown.parser.hidden import blank_out, hidden_elements, prompt_injections
 from app.adapters.markdown.parser.inline import InlineReader
 from app.adapters.markdown.parser.leaf_blocks import LeafBlockReader
 from app.adapters.markdown.parser.page_includes import FileContext, PageIncludes
@@ -36,16 +36,17 @@ from app.domain.document import SourceWarning, Span
 from app.domain.reading_budget import BUDGET
 
 _LONG, _SECTION_TOKENS = 4_000_000, 1_000
-"""Files from this size on are parsed twice, in sections of so many tokens, to save memory."""
+"""Files of this many characters or more are parsed twice, in sections of this many tokens:
+this saves memory."""
 _MAX_NESTING = BUDGET.depth + 2
-"""Deeper nesting is refused earlier; a list adds two levels."""
+"""Never reached: the dispatcher refuses less nesting than this; a list adds two levels."""
 _FOOTNOTE_LABELS = re.compile(r"^[ \t>]*\[\^([^\]\s]+)\]:", re.M)
 _RULE_LINE = re.compile(r"\n[ \t>]*(?:[|:-][|: \t-]*|=+[ \t]*)(?=\n|\Z)")
 _DEFINITION = re.compile(r"\n[ >]{0,8}[:~][ \t]")
 
 
 class _PlainLinks(MarkdownIt):
-    """Leaves link targets as they are written: nothing is rendered from them."""
+    """Keeps link targets as written, because nothing is rendered from these tokens."""
 
     def normalizeLink(self, url: str) -> str:  # noqa: N802 - the overridden name
         return url
@@ -86,7 +87,7 @@ def _engine(features: _Features) -> _Engine:
         md.use(deflist_plugin)
     _install(md, dialect, footnotes)
     md.inline = inline = DispatchingInline()
-    md.helpers = LinkHelpers  # type: ignore[assignment]  # used by attribute, as the module is
+    md.helpers = LinkHelpers  # type: ignore[assignment]  # duck-typed: a module in markdown-it
     inline.ruler.disable("linkify")
     reader = InlineReader(md, dialect, footnotes)
     inline.prepare(dialect.inline_rules)
@@ -94,7 +95,7 @@ def _engine(features: _Features) -> _Engine:
 
 
 def _install(md: MarkdownIt, dialect: Dialect, footnotes: bool) -> None:
-    """Put the dialect's block rules into `md`."""
+    """Install the dialect's block rules in `md`."""
     ruler = md.block.ruler
     alternatives: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     structure = block_rules.StructureRule(dialect)
@@ -116,7 +117,7 @@ def inline_reader(dialect: Dialect) -> InlineReader:
 
 
 def heading_anchors(sources: Sequence[str], dialect: Dialect, style: SlugStyle) -> list[str]:
-    """Return the anchors that a page's headings get, given their inline sources in order."""
+    """Return the anchors of a page's headings, given their inline sources in order."""
     inline = inline_reader(dialect)
     slugger = Slugger(style)
     anchors: list[str] = []
@@ -134,7 +135,7 @@ class FileTokens(NamedTuple):
     tokens: list[Token]
     dialect: Dialect
     imported: Mapping[str, str]
-    """Component name -> the Markdown file that it shows."""
+    """Component name -> the Markdown file that the component shows."""
     inline: Callable[[str], Sequence[Token]]
     """Returns the tokens of one block's inline source."""
     texts: Callable[[RawDirective], list[str]]
@@ -142,7 +143,7 @@ class FileTokens(NamedTuple):
 
 
 class FileReader:
-    """Reads files of one book; includes are read through it again."""
+    """Reads the files of one book, included files as well."""
 
     def __init__(self, context: FileContext, style: SlugStyle) -> None:
         self._context = context
@@ -151,31 +152,33 @@ class FileReader:
 
     def visible(self, source: SourceFile) -> SourceFile:
         """Return `source` with hidden elements replaced by blanks."""
-        self.watch(source.text, source.file)
+        self.warn_of_injections(source.text, source.file)
         hidden = hidden_elements(source.flat, lambda: self._parser(source).code_blocks())
         for start, _, closed in hidden:
             if not closed:
-                message = "hidden text that is never closed: the rest of the file is left out"
+                message = "hidden text is never closed: the rest of the file is left out; close it"
                 line = source.line(start)
                 self._context.warnings.append(SourceWarning(message, source.file, line))
         if not hidden:
             return source
-        return replace(source, text=without(source.text, hidden), flat=without(source.flat, hidden))
+        return replace(
+            source, text=blank_out(source.text, hidden), flat=blank_out(source.flat, hidden)
+        )
 
-    def watch(self, text: str, file: str) -> None:
-        """Warn of text that is written for a model."""
+    def warn_of_injections(self, text: str, file: str) -> None:
+        """Warn about instructions to a language model (prompt injection)."""
         context = self._context
-        if file not in context.watched:
-            context.watched.add(file)
+        if file not in context.searched:
+            context.searched.add(file)
             context.warnings.extend(
                 SourceWarning(f"text for a language model: {what}", file, line)
-                for line, what in speech_to_models(text)
+                for line, what in prompt_injections(text)
             )
 
     def read(self, source: SourceFile, chain: tuple[str, ...] = ()) -> ParsedFile:
-        """Parse `source`. `chain` are the files whose includes led here.
+        """Parse `source`; `chain` holds the files through which it was included, outermost first.
 
-        FileRefused if the file, or all that it includes, is more than the budget.
+        FileRefused if the file, or the total of its includes, exceeds the reading budget.
         """
         if not chain:
             self._included = Included()
@@ -247,7 +250,7 @@ class FileReader:
 
 
 class _FileParser(NamedTuple):
-    """Makes the block tokens of one file; can be run more than once."""
+    """Makes the block tokens of one file; may run more than once."""
 
     flat: str
     env: EnvType
@@ -255,27 +258,27 @@ class _FileParser(NamedTuple):
     dialect: Dialect
 
     def tokens(self) -> list[Token]:
-        """Return the tokens of the whole file: many times its size."""
+        """Return all tokens of the file; they take many times its size."""
         found: list[Token] = []
         self.each_section(found.extend, BUDGET.steps_of(self.flat))
         return found
 
-    def each_section(self, hand_on: Callable[[list[Token]], None], most: int | None = None) -> None:
-        """Call `hand_on` with about `most` tokens at a time, always with whole blocks."""
+    def each_section(self, consume: Callable[[list[Token]], None], most: int | None = None) -> None:
+        """Call `consume` with sections of about `most` tokens, cut between blocks."""
         md, env = self.engine.md, self.env
         env["scanner"] = TagScanner(self.flat)
-        env["section"] = Section(BUDGET.steps_of(self.flat), most or _SECTION_TOKENS, hand_on)
+        env["section"] = Section(BUDGET.steps_of(self.flat), most or _SECTION_TOKENS, consume)
         tokens: list[Token] = []
         state = block_state(self.flat, md, env, tokens)
         # A copy, because parsing quotes changes these offsets.
         env["lines"][:] = array("Q", state.bMarks)
         md.block.tokenize(state, 0, state.lineMax)
-        hand_on(tokens)
+        consume(tokens)
         # The tokens' consumer may keep `env`: a reference cycle would keep the text alive.
         del env["section"], env["scanner"]
 
     def code_blocks(self) -> list[Span]:
-        """Return where the file's blocks of code and formulas are."""
+        """Return the spans of the file's code blocks and display formulas."""
         found: list[Span] = []
         lines = self.env["lines"]
 
@@ -291,7 +294,7 @@ class _FileParser(NamedTuple):
 
 
 def _rule_lines(text: str) -> tuple[bool, bool]:
-    """Return whether the text may have a table, and an underlined heading."""
+    """Return whether the text may contain a table, and an underlined heading."""
     tables = underlined = False
     for match in _RULE_LINE.finditer(text):
         line = match.group()

@@ -1,10 +1,10 @@
-"""Text that is not for the reader: what a page hides, and what is written for a language model.
+"""Finds hidden text, and prompt injections: instructions to a language model.
 
-A page's own style sheets are not read. White text counts as hidden only where nothing gives it a
-background: no class of its own and no `background` anywhere in the file.
+Style sheets are not read. White text counts as hidden only if nothing gives it a background: its
+element has no class, and `background` occurs nowhere in the file.
 
-A book about prompting may well say what is written for a model, so nothing of that is left out; an
-ingest warns of the line.
+A book about prompting may quote injections, so they stay in the text; an ingest warns with the
+line.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _ZERO = re.compile(r"0*\.?0*(?:[a-z]+|%)?")
 _NO_ALPHA = re.compile(r"transparent|#\w{6}00|#\w{3}0|(?:rgba?|hsla?)\(.*[,/]0*\.?0*%?\)")
 _WHITE = frozenset({"white", "#fff", "#ffff", "#ffffff", "#ffffffff", "rgb(255,255,255)"})
 _BLANK_LINE = re.compile(r"\n[ \t]*(?=\n)")
-_ENDS_ITSELF = frozenset("dd dt li option p td th tr".split())
-"""Elements that need no closing tag."""
+_OPTIONAL_END_TAG = frozenset("dd dt li option p td th tr".split())
+"""Elements whose closing tag may be omitted."""
 
 
 class Hidden(NamedTuple):
@@ -41,8 +41,8 @@ class Hidden(NamedTuple):
 def hidden_elements(source: str, code_blocks: Callable[[], Sequence[Span]]) -> list[Hidden]:
     """Return the outermost hidden elements in order, and a comment that is never closed.
 
-    A tag that stands in code is text.
-    `code_blocks` is called only if there is a candidate; most files have none.
+    Tags in code are text. `code_blocks` is called only if there is a candidate; most files have
+    none.
     """
     found: list[Hidden] = []
     scanner, reached = TagScanner(source), 0
@@ -69,8 +69,8 @@ def _code(source: str, blocks: Sequence[Span]) -> list[Span]:
     return sorted([*blocks, *(span for span in spans if not _within(span[0], blocks))])
 
 
-def without(source: str, hidden: Sequence[Hidden]) -> str:
-    """Return the source with blanks in the place of hidden elements: offsets stay."""
+def blank_out(source: str, hidden: Sequence[Hidden]) -> str:
+    """Replace hidden elements by blanks, so offsets stay the same."""
     parts: list[str] = []
     position = 0
     for start, end, _ in hidden:
@@ -80,7 +80,7 @@ def without(source: str, hidden: Sequence[Hidden]) -> str:
 
 
 def is_hidden(tag: HtmlTag, *, plain: bool = True) -> bool:
-    """Whether a tag says that it is not shown. `plain` says that nothing round it is coloured."""
+    """Whether a tag's attributes hide its element. `plain`: no background around it is coloured."""
     attributes = tag.attributes
     value = attributes.get("hidden")
     # A component may give the attribute another meaning; an expression may be false.
@@ -120,19 +120,19 @@ def _canonical(colour: str) -> str:
 
 
 def _within(position: int, spans: Sequence[Span]) -> bool:
-    """Whether one of these spans, which are in order, holds the position."""
+    """Whether one of these sorted spans contains the position."""
     index = bisect_right(spans, position, key=lambda span: span[0]) - 1
     return index >= 0 and position < spans[index][1]
 
 
 def _element(source: str, scanner: TagScanner, tag: HtmlTag) -> Hidden:
-    """Return an element with what it holds: to its closing tag, or as far as a browser takes it."""
+    """Return an element with its content: to its closing tag, or to where a browser ends it."""
     if tag.void or tag.name.lower() in VOID_NAMES:
         return Hidden(tag.start, tag.end)
     _, end = scanner.element_end(tag, len(source))
     if end > 0:
         return Hidden(tag.start, end)
-    if tag.name.lower() in _ENDS_ITSELF:
+    if tag.name.lower() in _OPTIONAL_END_TAG:
         blank = _BLANK_LINE.search(source, tag.end)
         return Hidden(tag.start, blank.start() if blank else len(source))
     return Hidden(tag.start, len(source), closed=False)
@@ -182,8 +182,8 @@ _SIGNS = (
 )
 _TAGS = "\U000e0001\U000e0020-\U000e007f"
 _ZERO_WIDTH = "\u200b-\u200f\u2060-\u2064\ufeff"
-_UNSEEN = _Sign(
-    "has a run of characters that nobody sees",
+_INVISIBLE = _Sign(
+    "has a run of invisible characters",
     (),
     # The leading character class makes the search fast.
     re.compile(
@@ -191,16 +191,16 @@ _UNSEEN = _Sign(
         f"|(?<=[{_ZERO_WIDTH}])[{_ZERO_WIDTH}]{{3}})"
     ),
 )
-_TURNED = _Sign("turns the direction of writing", (), re.compile("[\u202d\u202e]"))
+_BIDI_OVERRIDE = _Sign("overrides the direction of writing", (), re.compile("[\u202d\u202e]"))
 # Flags of subdivisions, such as Scotland, are a black flag and tag characters.
 _FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")
-_AT_ONCE = 1 << 14
-"""Minimum characters of a part. A lower-case copy may take four times the memory."""
+_MIN_PART = 1 << 14
+"""Minimum characters of a part; a lower-case copy may take four times the memory."""
 
 
-def speech_to_models(text: str) -> Iterator[tuple[int, str]]:
-    """Yield for each kind of text for models its first line, from 1, and a description."""
-    found: dict[_Sign, list[int]] = {sign: [] for sign in (*_SIGNS, _UNSEEN, _TURNED)}
+def prompt_injections(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the first line (from 1) and a description of each kind of injection in the text."""
+    found: dict[_Sign, list[int]] = {sign: [] for sign in (*_SIGNS, _INVISIBLE, _BIDI_OVERRIDE)}
     before = 0
     for part in _parts(text):
         for sign, line in _signs_in(part):
@@ -216,7 +216,7 @@ def _parts(text: str) -> Iterator[str]:
     """Cut a text at blank lines: no match extends across one."""
     start = 0
     while start < len(text):
-        end = text.find("\n\n", start + _AT_ONCE) + 2
+        end = text.find("\n\n", start + _MIN_PART) + 2
         end = end if end >= 2 else len(text)
         yield text[start:end]
         start = end
@@ -227,7 +227,7 @@ def _signs_in(text: str) -> Iterator[tuple[_Sign, int]]:
     signs = [sign for sign in _SIGNS if any(word in lower for word in sign.words)]
     if not text.isascii():
         lower = _FLAG.sub("", lower)
-        signs += (_UNSEEN, _TURNED)
+        signs += (_INVISIBLE, _BIDI_OVERRIDE)
     for sign in signs:
         for match in sign.pattern.finditer(lower):
             yield sign, lower.count("\n", 0, match.start()) + 1

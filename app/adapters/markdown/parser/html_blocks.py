@@ -1,4 +1,4 @@
-"""Blocks made of tags: HTML elements read whole, and what components show of their attributes."""
+"""Blocks written as tags: raw HTML elements, and the texts in components' attributes."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _text_with_images(inner: str) -> str:
 
 
 def _definitions(source: str, element: RawElement) -> list[BlockDraft]:
-    """Make an entry for each definition; adjacent terms share one."""
+    """Make one entry for adjacent terms and their definition."""
     inner = source[element.inner_start : element.inner_end]
     terms = list(_closed(_ENTRY, inner))
     drafts: list[BlockDraft] = []
@@ -191,9 +191,9 @@ _TEXTS = ("title", "heading", "subtitle", "description", "caption", "summary", "
 
 
 def component_draft(source: str, tag: HtmlTag) -> BlockDraft | None:
-    """Return what a component shows of its attributes.
+    """Return the text that a component shows from its attributes.
 
-    Of a quiz its question, choices and explanations; of a component without content its texts.
+    For a quiz: question, choices, explanations. For an empty component: its text attributes.
     """
     if not tag.is_component or tag.closing:
         return None
@@ -228,7 +228,7 @@ def _piece(kind: BlockKind, tag: HtmlTag, texts: list[str]) -> BlockDraft | None
 
 
 def literal_draft(mark: Markup) -> BlockDraft:
-    """Return the text of an expression that is a string: code where it has lines, else prose."""
+    """Return the text of a string expression: code if it has several lines, else prose."""
     text = mark.argument.strip("\n").rstrip()
     kind = BlockKind.CODE if "\n" in text else BlockKind.PARAGRAPH
     runs = text.replace("\n", RUN_BOUNDARY)

@@ -1,4 +1,4 @@
-"""Inline mark-up resolved into the text that a reader sees and the text for ids."""
+"""Resolves inline mark-up into the text that a reader sees and the text that ids are made from."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class InlineReader:
 
 
 def _special_characters(dialect: Dialect) -> str:
-    """Return the inside of a character class: what may begin mark-up, without the backtick."""
+    """Return the characters that may begin mark-up, without the backtick, for a regex class."""
     own = {character for rule in dialect.inline_rules for character in rule.characters}
     if dialect.attribute_lists:
         own.add("{")
@@ -102,14 +102,14 @@ def _special_characters(dialect: Dialect) -> str:
 
 
 def _flat(content: str) -> str:
-    """Show line ends and runs of blanks as one space."""
+    """Replace line ends and runs of blanks by one space."""
     if "\n" in content or "  " in content or "\t" in content:
         return " ".join(content.split())
     return content
 
 
 def _unwrapped(content: str) -> str:
-    """Replace line ends by blanks where that makes no difference to inline mark-up."""
+    """Replace line ends by blanks if that does not change the inline mark-up."""
     if "\n" not in content or "\\" in content or "<" in content:
         return content
     joined = content.replace("\n", " ")

@@ -14,12 +14,12 @@ _FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]")
 _BRACKETS = {"\\\\(": "\\\\)", "\\\\[": "\\\\]"}
 """TeX's `\\(` and `\\[` as mdBook requires them: with an escaped backslash."""
 RAW_INLINE = frozenset({"math", "svg", "script", "style"})
-"""Elements of running text that are read whole."""
+"""Inline elements that are read whole, as HTML."""
 _INVISIBLE = (("<!--", "-->"), ("<?", ">"), ("<!", ">"))
 
 
 def tag_rule(state: StateInline, silent: bool) -> bool:
-    """HTML and JSX tags, comments, declarations, MathML and other raw inline elements."""
+    """Read HTML and JSX tags, comments, declarations, MathML and other raw inline elements."""
     source, start = state.src, state.pos
     scanner: TagScanner = state.env["inline_scanner"]
     if source[start + 1 : start + 2] in ("!", "?"):
@@ -60,7 +60,7 @@ def _push_raw(state: StateInline, tag: HtmlTag, inner_end: int) -> None:
 
 
 def attributes_rule(state: StateInline, silent: bool) -> bool:
-    """Read kramdown's `{: ...}` anywhere, `{#id .class}` behind a span or at the end."""
+    """Read kramdown's `{: ...}` anywhere, `{#id .class}` after a span or at the end."""
     match = attribute_list(state.src, state.pos)
     if match is None:
         return False
@@ -72,7 +72,7 @@ def attributes_rule(state: StateInline, silent: bool) -> bool:
 
 
 def attribute_list(source: str, start: int) -> re.Match[str] | None:
-    """Match an attribute list that is no text at `start`."""
+    """Match an attribute list at `start`; None if these braces are text."""
     match = _INLINE_ATTRIBUTES.match(source, start)
     if match is None or match.group()[1:2] == "}":
         return None
@@ -115,8 +115,8 @@ def _bracket_end(state: StateInline, start: int) -> int:
 def _dollar_end(state: StateInline, start: int) -> int:
     """Return where a formula in dollars ends, by pandoc's rule, or -1.
 
-    No blank behind the first dollar or before the last one, no digit behind it: `$5 and $6` is
-    no formula.
+    No blank after the first dollar or before the last one, and no digit after the last one:
+    `$5 and $6` is not a formula.
     """
     source = state.src
     scanner: TagScanner = state.env["inline_scanner"]

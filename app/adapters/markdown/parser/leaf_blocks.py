@@ -1,4 +1,4 @@
-"""Blocks without blocks inside: paragraphs, headings, code, maths, HTML read whole."""
+"""Leaf blocks, which contain no blocks: paragraphs, headings, code, maths, raw HTML."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CAPTION = re.compile(r"^(?:figure|fig\.|table|listing|image|diagram)\s*[\dA-Z]"
 
 
 class LeafBlockReader:
-    """Makes drafts of single tokens of one file, and notes what turns out to be mark-up."""
+    """Makes drafts from single tokens of one file, and records those that are only mark-up."""
 
     def __init__(
         self,
@@ -49,14 +49,14 @@ class LeafBlockReader:
         self._slugger = slugger
 
     def text(self, content: str) -> Text:
-        """Resolve inline source, and note where its links lead."""
+        """Resolve inline source, and record its link targets."""
         text = self._inline.read(content, self._env)
         if text.links:
             self.links.extend(text.links)
         return text
 
     def span(self, token: Token) -> Span:
-        """Return the source span of a token's lines without the blanks round it."""
+        """Return the source span of a token's lines without surrounding blanks."""
         if token.map is None:
             return 0, 0
         first, last = token.map
@@ -64,7 +64,7 @@ class LeafBlockReader:
         return self.trim(token.meta.get("start", self.lines[first]), self.lines[last])
 
     def trim(self, start: int, end: int) -> Span:
-        """Narrow a span to what is not blank."""
+        """Strip blanks from both ends of a span."""
         segment = self.source[start:end]
         length = len(segment)
         return (
@@ -73,7 +73,7 @@ class LeafBlockReader:
         )
 
     def paragraph(self, content: str, text: Text, start: int, end: int) -> BlockDraft | None:
-        """Make a paragraph; a figure or maths if it has nothing but images or formulas."""
+        """Make a paragraph; a figure or maths if it has only images or formulas."""
         if not text.text:
             self.marks.append((_class_of(content), start, end))
             return None
@@ -163,7 +163,7 @@ class LeafBlockReader:
 
 
 def _class_of(content: str) -> MarkupClass:
-    """Name the mark-up that a paragraph without text consists of."""
+    """Return the class of the mark-up in a paragraph without text."""
     head = content.lstrip()[:4]
     if head.startswith("<!--"):
         return MarkupClass.COMMENT
@@ -175,7 +175,7 @@ def _class_of(content: str) -> MarkupClass:
 
 
 def read_info(info: str) -> tuple[str, str]:
-    """Return the language and the title that a code block's info string gives."""
+    """Return the language and the title in a code block's info string."""
     info = info.strip()
     match = _LANGUAGE.match(info)
     if match is None:

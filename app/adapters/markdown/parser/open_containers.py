@@ -37,9 +37,9 @@ _EXERCISE_TITLE = re.compile(
 class Container:
     """An open container.
 
-    `kind` with `capture`: what it holds becomes one block of that kind. `kind` without: the
-    blocks it holds come out one by one, paragraphs and lists with that kind. `role` names what
-    text directly inside means: "title", "summary", "heading" or "caption".
+    With `capture`, the content becomes one block of `kind`. Without, its blocks stay separate, and
+    paragraphs and lists get `kind`. `role` is the role of text directly inside: "title",
+    "summary", "heading" or "caption".
     """
 
     name: str
@@ -133,12 +133,12 @@ def _directive_container(mark: Markup) -> Container:
 
 
 _Facts: TypeAlias = "tuple[str, BlockKind | None, str, str, int, str]"
-"""Of a container: name, kind, role, title, level, author's id."""
+"""Fields of a container: name, kind, role, title, level, author's id."""
 
 
 @lru_cache(maxsize=4096)
 def _tag_facts(tag_name: str, inside: str) -> _Facts:
-    """Return the container that an opening tag means. Cached: books repeat few tags often."""
+    """Return the fields of the container of an opening tag. Cached: books repeat few tags often."""
     tag = HtmlTag(tag_name, 0, 0, inside=inside)
     name, data_type, author_id = tag_name.lower(), tag.get("data-type"), tag.get("id")
     kind: BlockKind | None = None

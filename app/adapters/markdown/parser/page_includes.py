@@ -27,20 +27,20 @@ from app.domain.document import RUN_BOUNDARY, BlockKind, SourceWarning
 
 @dataclass(slots=True)
 class FileContext:
-    """What reading a file needs to know of its book."""
+    """What the reader of a file must know about its book."""
 
     library: Library
     dialect: Dialect
     site_root: str = ""
     include_bases: tuple[str, ...] = ()
     references: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """Link targets that every page may use, as markdown-it keeps them."""
+    """Link definitions for every page, in markdown-it's format."""
     cross_references: CrossReferences | None = None
     warnings: list[SourceWarning] = field(default_factory=list)
     partials: set[str] = field(default_factory=set)
-    """Included files: they are no orphans."""
-    watched: set[str] = field(default_factory=set)
-    """Files already searched for text that is written for a model."""
+    """Included files: they are not orphans."""
+    searched: set[str] = field(default_factory=set)
+    """Files already searched for prompt injections."""
 
 
 class Reader(Protocol):
@@ -48,7 +48,7 @@ class Reader(Protocol):
 
     def visible(self, source: SourceFile) -> SourceFile: ...
 
-    def watch(self, text: str, file: str) -> None: ...
+    def warn_of_injections(self, text: str, file: str) -> None: ...
 
     def read_drafts(self, source: SourceFile, chain: tuple[str, ...]) -> Sequence[BlockDraft]: ...
 
@@ -85,11 +85,11 @@ class PageIncludes:
         self._context.warnings.append(SourceWarning(message, self._source.file, line))
 
     def _watch(self, path: str) -> None:
-        """Search the whole file for text for models, even if only a part is included."""
-        self._reader.watch(self._context.library.text(path) or "", path)
+        """Search the whole file for prompt injections, even if only a part is included."""
+        self._reader.warn_of_injections(self._context.library.text(path) or "", path)
 
     def read_imports(self, tokens: Sequence[Token]) -> None:
-        """Note which files the page imports."""
+        """Record which files the page imports."""
         if self._imports is not None:
             self._imports.read(tokens)
 
@@ -110,7 +110,7 @@ class PageIncludes:
         return expanded, included
 
     def blocks(self, mark: Markup) -> list[BlockDraft] | None:
-        """Return the blocks that an include directive or an imported partial stands for."""
+        """Return the blocks that an include directive or an imported partial expands to."""
         if mark.kind is not MarkupClass.INCLUDE:
             return self._imported(mark, self._imports) if self._imports is not None else None
         if mark.name not in ("include", "rustdoc_include", "playground", "snippet"):
@@ -142,7 +142,7 @@ class PageIncludes:
         return text
 
     def _as_code(self, mark: Markup, path: str, text: str | None) -> list[BlockDraft]:
-        """Return a file that is shown as it is: a playground, a raw import."""
+        """Return a file that is shown verbatim: a playground, a raw import."""
         shown = (text or "").strip("\n").rstrip()
         if not shown:
             return []
@@ -158,7 +158,7 @@ class PageIncludes:
         ]  # fmt: skip
 
     def _extend(self, drafts: list[BlockDraft], mark: Markup, more: list[BlockDraft]) -> None:
-        """Add another file's drafts. All but the first of the directive begin at its end."""
+        """Append another file's drafts; they begin at the end of the directive."""
         if drafts and more:
             more[0].start = mark.end
         drafts.extend(more)
@@ -169,7 +169,7 @@ class PageIncludes:
             return []
         if path in self._chain or len(self._chain) > MAX_DEPTH:
             circle = " -> ".join((*self._chain, path))
-            self._warn(f"include of {path} goes in a circle: {circle}", mark.start)
+            self._warn(f"include of {path} forms a cycle: {circle}", mark.start)
             return []
         self._context.partials.add(path)
         self._watch(path)

@@ -1,4 +1,4 @@
-"""Running text as a reader sees it, gathered piece by piece."""
+"""Running text as a reader sees it, collected from inline tokens."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from app.domain.document import RUN_GLUE
 
 _BLANKS = re.compile(r"[ \t]*\n[ \t]*|[ \t]{2,}|\t")
 GLUED_BOUNDARY = f"{RUN_GLUE}{BOUNDARY}{RUN_GLUE}"
-"""Where the page shows something that is not in the runs, possibly within a word."""
+"""Marks something on the page that is not in the runs, possibly within a word."""
 # Begins with the boundary because searching for a literal is fast.
 _WITHIN_WORD = re.compile(rf"{BOUNDARY}(?<=\w{BOUNDARY}){BOUNDARY}*+(?=\w)")
 _ATTRIBUTE_ID = re.compile(r"#([\w:.-]+)")
 
 MAX_TERM_WORDS = 6
-"""A longer emphasised phrase is no term."""
+"""A longer emphasised phrase is not a term."""
 _MAX_TERM_DEPTH = 60
 """Maximum nesting of emphasis with terms: each level reads its content again."""
 
 
 @dataclass(slots=True)
 class Text:
-    """A stretch of running text."""
+    """Resolved running text."""
 
     text: str
     """What a reader sees."""
     id_text: str
-    """`text` without what an id leaves out: maths, images, expressions, footnote references."""
+    """`text` without maths, images, expressions and footnote references: ids are made from it."""
     runs: str
-    """`text` as far as the page shows it in line, with a BOUNDARY wherever mark-up changes."""
+    """`text` as it appears in line on the page, with a BOUNDARY wherever mark-up changes."""
     terms: tuple[str, ...] = ()
     """Phrases marked as terms that are defined here, with their abbreviations."""
     only_images: bool = False
     tags: tuple[str, ...] = ()
-    """Opening (`div`) and closing (`/div`) HTML tags met, in order."""
+    """Opening (`div`) and closing (`/div`) HTML tags, in order."""
     anchor: str = ""
-    """An id that an attribute list gives."""
+    """An id from an attribute list."""
     links: tuple[str, ...] = ()
 
 
 class Collector:
-    """Accumulates running text piece by piece."""
+    """Accumulates running text, token by token."""
 
     __slots__ = (
         "anchor", "explicit", "images", "last_span", "links", "marked", "open_terms", "out",
@@ -71,7 +71,7 @@ class Collector:
         self.marked.append(content)
 
     def code(self, content: str) -> None:
-        """A code span."""
+        """Add a code span."""
         shown = code_text(content)
         self.out.append(shown)
         self.marked += (BOUNDARY, shown, BOUNDARY)
@@ -109,7 +109,7 @@ class Collector:
         self._silent(" ".join(part for part in (alt, title if title != alt else "") if part))
 
     def _silent(self, text: str) -> None:
-        """Alternative text: read, but not found by a search in the page."""
+        """Add alternative text: in `text`, but not found by a search in the page."""
         self.marked.append(BOUNDARY)
         if text:
             self.silent.append(len(self.out))
@@ -117,7 +117,7 @@ class Collector:
             self.out.append(f" {text}" if apart else text)
 
     def tag(self, name: str, alt: str = "", title: str = "") -> None:
-        """An HTML or JSX tag; the name of a closing one begins with a slash."""
+        """Add an HTML or JSX tag; the name of a closing tag begins with a slash."""
         lower = name.lstrip("/").lower()
         if lower == "br":
             self.hard_break()
@@ -137,7 +137,7 @@ class Collector:
         self.tags.append(name)
 
     def unquoted(self, content: str) -> None:
-        """Maths and expressions: shown, but part of no id."""
+        """Add maths or an expression: shown, but not in the id text."""
         self.marked.append(GLUED_BOUNDARY)
         self.silent.append(len(self.out))
         self.out.append(content)
@@ -151,7 +151,7 @@ class Collector:
             self.anchor = match.group(1)
 
     def span(self, content: str, *, defines: bool) -> None:
-        """Marked text; `defines` if it is a term that is defined here."""
+        """Add marked text; `defines` if it is a term that is defined here."""
         self.out.append(content)
         self.marked += (BOUNDARY, content, BOUNDARY)
         if defines:
@@ -184,12 +184,12 @@ class Collector:
 
 
 def glued(runs: str) -> str:
-    """Mark the boundaries that are within a word."""
+    """Replace boundaries within a word by GLUED_BOUNDARY."""
     return _WITHIN_WORD.sub(GLUED_BOUNDARY, runs)
 
 
 def on_one_line(text: str) -> str:
-    """Show line ends and runs of blanks as one space."""
+    """Replace line ends and runs of blanks by one space."""
     flat = text.replace("\n", " ")
     return _BLANKS.sub(" ", text) if "  " in flat or "\t" in flat else flat
 

@@ -1,4 +1,4 @@
-"""What headings say about the blocks under them: exercises, solutions, glossaries, sources."""
+"""Block kinds that follow from headings: exercises, solutions, glossary entries, references."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ _LEAVES = frozenset(
 
 @dataclass(slots=True)
 class _Section:
-    """An open section: its heading's level and what its heading makes of the blocks in it."""
+    """An open section: its heading's level and the kinds that its blocks get."""
 
     level: int
     role: str = ""
-    """"exercises", "solutions", "glossary", "references": what it and its subsections hold."""
+    """"exercises", "solutions", "glossary" or "references", for it and its subsections."""
     item: BlockKind | None = None
-    """The kind of the one block that the section's own content makes."""
+    """If set, the section's own content becomes one block of this kind."""
     term: str = ""
 
 
 def classify(drafts: Sequence[BlockDraft], title: str) -> list[BlockDraft]:
-    """Join captions to their figures and give blocks the kinds their headings call for."""
+    """Join captions to their figures and set the kinds that follow from headings."""
     result: list[BlockDraft] = []
     stack = [_Section(0, _role_of(title))]
     run: list[BlockDraft] = []
@@ -121,12 +121,12 @@ def _open_section(heading: BlockDraft, parent: _Section) -> _Section:
 
 
 def _may_be_term(heading: str, parent: _Section) -> bool:
-    """True if a heading in a glossary is a term; a letter of the alphabet is none."""
+    """True if a heading in a glossary is a term; a single letter is not."""
     return parent.role == "glossary" and len(heading) > 1 and parent.item is None
 
 
 def _settle(run: list[BlockDraft], section: _Section) -> list[BlockDraft]:
-    """Return the blocks between two headings in the kinds that their section calls for."""
+    """Return the blocks between two headings with the kinds of their section."""
     if section.item is not None:
         return _as_items(run, section.item, section.term)
     convert = _BY_ROLE.get(section.role)
@@ -170,7 +170,7 @@ def _as_exercises(draft: BlockDraft) -> list[BlockDraft]:
 
 
 def _as_entries(draft: BlockDraft) -> list[BlockDraft]:
-    """Convert a glossary's paragraph, or a list of which every item is an entry."""
+    """Convert a glossary's paragraph, or a list in which every item is an entry."""
     if draft.kind is not BlockKind.LIST:
         _as_entry(draft)
         return [draft]
@@ -200,4 +200,4 @@ _BY_ROLE: dict[str, Callable[[BlockDraft], list[BlockDraft]]] = {
     "glossary": _as_entries,
     "references": _as_references,
 }
-"""What the blocks become that stand directly in a section of each role."""
+"""Converts the blocks directly in a section, by the section's role."""

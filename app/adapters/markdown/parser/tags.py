@@ -37,7 +37,7 @@ INLINE_NAMES = frozenset(
     "mrow mi mn mo mtext ms mspace msub msup msubsup mfrac msqrt mroot mover munder munderover "
     "mtable mtr mtd mfenced mstyle mpadded mphantom menclose semantics annotation".split()
 )
-"""Elements of running text: they never stand as a block of their own."""
+"""Inline elements: they never form a block."""
 RAW_NAMES = frozenset(
     "audio canvas cnx-pi head iframe map math noscript object pre script style svg table template "
     "textarea ul ol dl video".split()
@@ -66,11 +66,11 @@ class HtmlTag(NamedTuple):
 
     @property
     def texts(self) -> dict[str, str]:
-        """The attributes' texts in order; "" for an expression that is no string."""
+        """The attributes' texts in order; "" for an expression that is not a string."""
         return {name: _text_of(value) for name, value in self.attributes.items()}
 
     def get(self, name: str) -> str:
-        """Return the attribute's text; "" if it is missing or an expression that is no string."""
+        """Return the attribute's text; "" if missing or not a string."""
         return _text_of(self.attributes.get(name, "")) if name in self.inside else ""
 
     @property
@@ -92,7 +92,7 @@ class TagScanner:
         self._missing: dict[str, int] = {}
 
     def find(self, closing: str, start: int, limit: int | None = None) -> int:
-        """Return where `closing` is next found before `limit`, or -1.
+        """Return the next offset of `closing` before `limit`, or -1.
 
         A failed search is remembered, so all searches together take linear time.
         """

@@ -1,4 +1,4 @@
-"""Block rules tried by a line's first character, and the index of lines that they look up."""
+"""Dispatches block rules by a line's first character, and indexes lines quickly."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FIRST_CHARACTERS: Mapping[str, str] = {
 }
 """First characters of these rules' blocks; rules not listed have the dialect's characters."""
 _COMMONMARK = frozenset("#>`~*+-_=|:<[0123456789\t ")
-"""What a block of CommonMark, a table or a definition list may begin with."""
+"""First characters of the blocks of CommonMark, tables and definition lists."""
 
 _UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*$")
 
@@ -49,15 +49,15 @@ class Section:
     """Collects the tokens of a part of a file, and counts those of the whole file."""
 
     budget: int
-    """Tokens of the whole file; one more and it is refused."""
+    """Maximum tokens of the whole file; a file with more is refused."""
     most: int
-    """Tokens of a section: it ends with the first block at the top behind so many."""
-    hand_on: Callable[[list[Token]], None]
+    """A section ends with the first top-level block after this many tokens."""
+    consume: Callable[[list[Token]], None]
     counted: int = 0
 
     def take(self, tokens: list[Token]) -> None:
         self.counted += len(tokens)
-        self.hand_on(tokens)
+        self.consume(tokens)
         tokens.clear()
 
 
@@ -77,7 +77,7 @@ class BlockRuleDispatcher:
     ) -> None:
         """Index `rules`, and those that may end a paragraph, by first character.
 
-        `own` are the characters and words that the dialect's own blocks begin with.
+        `own`: the first characters and words of the dialect's own blocks.
         """
         characters = frozenset(begin for begin in own if len(begin) == 1)
         self._words = tuple(own - characters)
@@ -240,7 +240,7 @@ _NOTHING = cast("dict[str, Any]", MappingProxyType({}))
 """Shared by tokens without attributes and meta: saves a quarter of their memory."""
 _TAB = 4
 _MANY = 100_000
-"""From so many lines on offsets are in arrays: a fifth of the memory, but slower."""
+"""Files of this many lines or more keep offsets in arrays: a fifth of the memory, but slower."""
 _BLANKS = frozenset(" \t")
 
 
@@ -281,7 +281,7 @@ def block_state(source: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) 
 
 
 def _width(blanks: str) -> int:
-    """Return the columns that blanks take, with tab stops of four."""
+    """Return the width of blanks in columns, with tab stops every four."""
     if "\t" not in blanks:
         return len(blanks)
     width = 0

@@ -1,4 +1,4 @@
-"""markdown-it's inline parser, faster: the same tokens with fewer calls.
+"""A faster markdown-it inline parser: the same tokens with fewer calls.
 
 Only the rules that the current character allows are tried. The usual link targets and titles are
 found by a search instead of a loop over characters.
@@ -60,7 +60,7 @@ class DispatchingInline(ParserInline):
     def prepare(self, own: Iterable[InlineRule] = ()) -> None:
         """Index the active rules by first character; `own` are the dialect's among them.
 
-        ValueError for a rule whose characters are not known.
+        ValueError for a rule without known first characters.
         """
         characters = {**_FIRST_CHARACTERS, **{rule.name: rule.characters for rule in own}}
         names = self.ruler.get_active_rules()
@@ -131,7 +131,7 @@ _SIMPLE_TARGET = re.compile(r"[^\s()\\<>&\x00-\x20\x7f]+(?=[) \n])")
 
 
 class LinkPart(Protocol):
-    """What markdown-it's link helpers return: `pos` is behind the part if `ok`."""
+    """Result of markdown-it's link helpers: `pos` is the offset after the part if `ok`."""
 
     ok: bool
     pos: int
@@ -148,7 +148,7 @@ class _Found:
 
 
 class LinkHelpers:
-    """Stands in for markdown-it's `helpers` module; hard cases go to the original."""
+    """Replaces markdown-it's `helpers` module; unusual input goes to the original."""
 
     parseLinkLabel = staticmethod(helpers.parseLinkLabel)  # noqa: N815 - the module's name
 
@@ -164,7 +164,7 @@ class LinkHelpers:
     def parseLinkTitle(  # noqa: N802
         string: str, start: int, maximum: int, prev_state: _Found | None = None
     ) -> LinkPart:
-        """Read a link's title at `start`, or go on with one that a line end broke."""
+        """Read a link's title at `start`, or continue one after a line end."""
         if prev_state is None and string.startswith('"', start):
             close = string.find('"', start + 1, maximum)
             title = string[start + 1 : close]

@@ -1,8 +1,8 @@
-"""The usual inline mark-up read in one pass, without markdown-it's tokens.
+"""Reads the usual inline mark-up in one pass, without markdown-it's tokens.
 
 Code spans, emphasis whose markers can only open or only close, links with simple targets, escapes,
-entities, simple tags and attribute lists: nearly all that books use. Whatever could be read in
-more than one way is left to markdown-it; a test compares the two on generated text.
+entities, simple tags and attribute lists: nearly all inline mark-up in books. Ambiguous mark-up is
+left to markdown-it; a test compares the two on generated text.
 
 CommonMark 0.31: https://spec.commonmark.org/0.31.2/#inlines
 """
@@ -67,10 +67,10 @@ class QuickInline:
         self._special = re.compile(f"[{special}]")
 
     def read(self, content: str, references: Mapping[str, Mapping[str, str]]) -> Collector | None:
-        """Return what `content` shows, or None if only markdown-it can tell.
+        """Return the text of `content`, or None if markdown-it must parse it.
 
-        `references` are the file's link definitions by normalised label. There must be no hard
-        line break by blanks in `content`.
+        `references` are the file's link definitions by normalised label. `content` must
+        not contain hard line breaks made of blanks.
         """
         if not self._reads:
             return None
@@ -89,7 +89,7 @@ class _Scan:
     """Inside a link's text, which can hold no other link."""
 
     def read(self, position: int, end: int) -> bool:
-        """Read a range whose emphasis is closed in it. False if markdown-it must read it."""
+        """Read a range that contains whole emphasis. False if markdown-it must read it."""
         source, search, text = self.source, self.special.search, self.out.text
         opened: list[str] = []
         while match := search(source, position, end):
@@ -263,10 +263,10 @@ _ROLES = {
     "w ": "close", "p ": "close", "wp": "close",
     "ww": "both", "pp": "both",
 }  # fmt: skip
-"""What markers can do between two sides: words, punctuation or blanks."""
+"""What a marker can do between two characters, classified by `_side`: word, punctuation, blank."""
 _ESCAPABLE = frozenset(string.punctuation)
 _TEX = ("\\\\(", "\\\\[")
-"""What opens a formula in some dialects."""
+"""Opening delimiters of formulas in some dialects."""
 _HANDLERS = {
     "`": _Scan._code,
     "[": _Scan._link,
