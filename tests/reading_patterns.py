@@ -331,7 +331,7 @@ PATTERNS: dict[str, Pattern] = {
     # front matter
     "plain front matter": lambda size: "---\n" + numbered("key№: text\n")(size) + "---\n\na\n",
     "front matter": lambda size: "---\n" + numbered("key№: [1, 2]\n")(size) + "---\n\na\n",
-    "front matter that is no YAML": lambda size: (
+    "front matter that is not YAML": lambda size: (
         "---\n" + numbered("key№: [text\n")(size) + "---\n\na\n"
     ),
     "open front matter": lambda size: "---\n" + numbered("key№: text\n")(size),

@@ -186,8 +186,8 @@ def write(folder: Path, file: str, data: bytes) -> Path:
         ("page.md", b"# A\n\nbad \xff byte\n", "page.md:3: not UTF-8 (byte 0xff)"),
         ("SUMMARY.md", b"- [A](\xfe)\n", "SUMMARY.md:1: not UTF-8 (byte 0xfe)"),
         ("book.toml", b"[book\n", "book.toml"),
-        ("mkdocs.yml", b"nav: [\n", "mkdocs.yml:2: is no YAML"),
-        ("_toc.yml", b"root: [\n", "_toc.yml:2: is no YAML"),
+        ("mkdocs.yml", b"nav: [\n", "mkdocs.yml:2: is not YAML"),
+        ("_toc.yml", b"root: [\n", "_toc.yml:2: is not YAML"),
         ("notes.txt", b"no Markdown here", "no text found"),
     ],
 )

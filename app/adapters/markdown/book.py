@@ -1,4 +1,4 @@
-"""Reading a folder, or a single file, as a book."""
+"""Reads a folder, or a single file, as a book."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def read_book(
 ) -> Book:
     """Read a book's folder, or a single Markdown file, into typed blocks.
 
-    The site generator is found by its configuration when `site` is None. Of several editions one
-    is read, see `editions_of`. `advance` is called with
-    1 for each page that is read. BookError if there is nothing to read or a file is not UTF-8;
-    FileRefused if one is more than the reading budget, unless `skip_refused`: then the page is left
-    out, and a warning names it.
+    If `site` is None, the site generator is detected from its configuration. One edition is read,
+    see `editions_of`. `advance` is called with 1 after each page.
+
+    BookError if there is nothing to read or a file is not UTF-8. FileRefused if a file exceeds the
+    reading budget; with `skip_refused` its page is left out with a warning instead.
     """
     if not folder.exists():
         raise BookError("no such file or folder", str(folder))
@@ -103,7 +103,7 @@ def _finished(
     drafts: list[PageDraft],
     left_out: tuple[Page, ...],
 ) -> Book:
-    """Make the book of its pages' drafts."""
+    """Make the book from the drafts of its pages."""
     settings = layout.settings
     language = settings.language or _language_of(drafts)
     unresolved = check_references(drafts, library, layout)
@@ -134,7 +134,7 @@ class _Pages:
     def read(self, pages: Iterable[Page]) -> Iterator[PageDraft]:
         """Yield the drafts of each page; a refused one is left out or raises FileRefused.
 
-        Pages that are kept out of the site's search are left out.
+        Pages that the site excludes from its own search are left out.
         """
         reader = FileReader(self.context, self.layout.style)
         for page in pages:
@@ -151,7 +151,7 @@ class _Pages:
 
 
 def _left_out(page: Page, error: FileRefused) -> SourceWarning:
-    """Say why a page is left out: it, or a file that it includes, was refused."""
+    """Return the warning for a page left out because it, or a file it includes, was refused."""
     own = error.file == page.file
     reason = error.problem if own else str(error)
     return SourceWarning(f"left out: {reason}", page.file, error.line if own else 0)

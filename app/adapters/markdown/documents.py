@@ -1,4 +1,4 @@
-"""From a page's drafts to a document: sections, anchors, URLs, ids and coverage."""
+"""Builds a document from a page's drafts: sections, anchors, URLs, ids and coverage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.domain.urls import with_anchor
 
 @dataclass(frozen=True, slots=True)
 class PageDraft:
-    """A page read, before its blocks have ids."""
+    """A parsed page whose blocks have no ids yet."""
 
     page: Page
     source: SourceFile
@@ -27,7 +27,7 @@ class PageDraft:
     links: list[str]
 
     def id_texts(self) -> Iterator[tuple[str, str]]:
-        """Yield for each block the text that its id is the hash of, and the author's id or ""."""
+        """Yield for each block the text that its id hashes, and the author's id or ""."""
         for draft in self.drafts:
             text = draft.id_text
             # The first character usually is alphanumeric: that test is the cheaper one.
@@ -59,7 +59,7 @@ def _named(page: Page, source: SourceFile) -> str:
 def build_document(
     page_draft: PageDraft, text: Text, position: int, ids: Iterator[str], language: str
 ) -> Document:
-    """Make the document of a page; `ids` yields the paragraph id of each of its blocks.
+    """Make the document from a page; `ids` yields the paragraph id of each of its blocks.
 
     The drafts are removed from `page_draft`, which frees their memory.
     """
@@ -94,7 +94,7 @@ def _title_of(page_draft: PageDraft) -> tuple[str, BlockDraft | None]:
 
 
 class _Sections:
-    """The headings that the next block stands under."""
+    """The headings above the next block."""
 
     def __init__(self, title: str, title_heading: BlockDraft | None, url: str) -> None:
         self._title = title
@@ -153,7 +153,7 @@ def _blocks(
 
 
 def _unknown(text: Text, blocks: tuple[Block, ...], marks: list[MarkupSpan]) -> Iterator[Span]:
-    """Yield the spans that are neither block nor mark-up, without surrounding blanks."""
+    """Yield the spans outside all blocks and mark-up, without surrounding blanks."""
     spans = [(block.start, block.end) for block in blocks]
     spans.extend((start, end) for _, start, end in marks)
     spans.sort()

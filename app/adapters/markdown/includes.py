@@ -37,7 +37,7 @@ class Library:
         self._reported: set[str] = set()
 
     def locate(self, base: str, target: str) -> str | None:
-        """Return the path of `target`, relative to the root, or None if it is no file of the book.
+        """Return the path of `target` relative to the root; None if the book has no such file.
 
         `target` is relative to the folder `base`, or to the root if it begins with a slash.
         """
@@ -49,8 +49,8 @@ class Library:
         return joined if self._found[joined] else None
 
     def _holds(self, file: str) -> bool:
-        """Whether this is a file inside the book's folder after symbolic links are resolved."""
-        # A book may name thousands of files that are missing: this test comes first.
+        """Whether this is a file inside the book's folder once symbolic links are resolved."""
+        # First the cheap test: a book may name thousands of missing files.
         if not isfile(f"{self._base}/{file}"):  # noqa: PTH113 - takes a fourth of the time
             return False
         try:
@@ -85,7 +85,7 @@ class Library:
     def refusal(self, base: str, target: str) -> str:
         """Return why `target` was refused; "" if it is only missing.
 
-        The caller reports the reason, so `refusals` leaves it out.
+        The caller reports the reason; `refusals` then omits it.
         """
         joined = _normal(target if target.startswith("/") else f"{base}/{target}")
         if joined is None:
@@ -94,7 +94,7 @@ class Library:
         return self._refused.get(joined, "")
 
     def refusals(self) -> list[SourceWarning]:
-        """Return a warning for each refused file that no caller of `refusal` has reported."""
+        """Return a warning for each refused file that `refusal` has not returned."""
         return [
             SourceWarning(reason, shown_name(file), 0)
             for file, reason in self._refused.items()
@@ -179,9 +179,9 @@ class IncludeStyle:
     sections: tuple[re.Pattern[str], re.Pattern[str]] = _SECTION_MARKS
     """The marks that begin and end a section of an included file, with the group `name`."""
     bases: tuple[str, ...] = ()
-    """The folders that paths start from, or files; none for the including file's own folder."""
+    """The folders or files that paths are relative to; if empty, the including file's folder."""
     keeps_unresolved: bool = False
-    """Whether a directive that cannot be resolved stays on the page as it is written."""
+    """Whether the page shows an unresolvable directive as written."""
 
 
 NO_DIRECTIVES = IncludeStyle()
@@ -189,7 +189,7 @@ NO_DIRECTIVES = IncludeStyle()
 
 @dataclass(slots=True)
 class Included:
-    """Number and size of the includes of one page so far, nested includes counted."""
+    """Number and size of a page's includes so far, nested includes counted."""
 
     includes: int = 0
     characters: int = 0
@@ -200,7 +200,7 @@ class Included:
         self.characters += len(text)
         if self.includes > BUDGET.includes or self.characters > BUDGET.included:
             message = (
-                f"included once too often: a page's includes bring at most {BUDGET.includes:,} "
+                f"one include too many: a page may include at most {BUDGET.includes:,} "
                 f"texts and {BUDGET.included:,} characters; split the page"
             )
             raise FileRefused(message, path)
@@ -216,7 +216,7 @@ class TextIncludes:
         bases: tuple[str, ...] = (),
         included: Included | None = None,
     ) -> None:
-        """Read includes of this style; `bases` take the place of the style's own."""
+        """Read includes of this style; `bases` override the style's own."""
         self._library = library
         self._style = style
         self._bases = bases or style.bases
@@ -304,7 +304,7 @@ def not_included(target: str, refusal: str) -> str:
 
 
 def _one_by_one(match: re.Match[str]) -> str:
-    """Rewrite a directive that lists several snippets as one directive for each."""
+    """Rewrite a directive with several snippets as one directive per snippet."""
     return "\n".join(
         f'--8<-- "{path.strip()}"' for path in match["paths"].splitlines() if path.strip()
     )

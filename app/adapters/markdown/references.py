@@ -1,4 +1,4 @@
-"""Cross-references between pages: links whose file or anchor does not exist."""
+"""Checks links between pages: files and anchors that do not exist."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def check_references(
 ) -> list[SourceWarning]:
     """Return a warning for each link within the book whose target does not exist.
 
-    Checked are links to source files and to anchors, and the URLs that `SiteGenerator.link_files`
-    knows, such as mdBook's `page.html`. Other URLs are resolved by the site's router.
+    It checks links to source files and anchors, and URLs that `SiteGenerator.link_files` resolves,
+    such as mdBook's `page.html`. The site's router resolves all other URLs.
     """
     targets = _Targets(page_drafts, library, layout)
     warnings: list[SourceWarning] = []
@@ -49,7 +49,7 @@ def check_references(
 
 
 class _LinkFinder:
-    """Finds the positions of links for messages; each search starts at the last find.
+    """Finds the positions of links for messages; each search starts at the previous match.
 
     After `_TIMES_READ` passes over the text a search is limited to the next `_PAGE` characters:
     a message may then name the line of the previous link.
@@ -90,7 +90,7 @@ class _Targets:
         self._names_code = False
 
     def problem(self, target: str, file: str) -> str:
-        """Return what is wrong with a link in `file`; "" if nothing is known to be."""
+        """Return what is wrong with a link in `file`; "" if nothing is known."""
         path, _, anchor = unquote(target).partition("#")
         path = path.partition("?")[0]
         if not path:
@@ -111,7 +111,7 @@ class _Targets:
         return ""
 
     def _candidates(self, path: str, file: str) -> Sequence[str]:
-        """Return the files that a path may refer to; none if it is no path to a source file."""
+        """Return the files that a path may refer to; none if it is not a source file's path."""
         if path.startswith(("@", "/")):
             return []
         root = self._layout.settings.folder
@@ -146,7 +146,7 @@ def _ids_of_blocks(page_draft: PageDraft) -> set[str]:
 
 
 def _ids_in_markup(text: str) -> set[str]:
-    """Return the ids that tags, attribute lists, labels and options give inside blocks."""
+    """Return the ids in tags, attribute lists, labels and options inside blocks."""
     ids = {match.group(1) for pattern in _GIVEN_IDS for match in pattern.finditer(text)}
     first = _GIVEN_IDS[2].match(f"\n{text[: text.find(chr(10))]}")
     if first:

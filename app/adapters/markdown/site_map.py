@@ -1,4 +1,4 @@
-"""Opening a site: the steps that all generators share, and what each of them supplies."""
+"""Opens a site: the steps that all generators share, and the table of what each supplies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from app.services.book_folder import IRREGULAR, shown_name
 
 MARKDOWN_SUFFIXES = (".md", ".mdx", ".markdown", ".mdown")
 PAGE_SUFFIXES = (".md", ".mdx", ".markdown")
-"""What a link to a page's source ends with."""
+"""Suffixes of links to a page's source."""
 _SKIPPED_FOLDERS = frozenset(
     {"node_modules", "build", "dist", "_build", "site-packages", "__pycache__", "_site", "book"}
 )
@@ -39,7 +39,7 @@ class Page:
     file: str
     url: str
     title: str = ""
-    """The table of contents' name for it; "" if it gives none."""
+    """Title in the table of contents; "" if none."""
     chapter: str = ""
     language: str = ""
 
@@ -61,46 +61,46 @@ class TocEntry:
 
 @dataclass(frozen=True, slots=True)
 class TableOfContents:
-    """The entries of a table of contents; `file` is where their targets start from."""
+    """The entries of a table of contents; targets are relative to `file`."""
 
     entries: Sequence[TocEntry]
     file: str
     shown: str = ""
-    """The file that warnings name, if it is another."""
+    """The file that warnings name, if different."""
 
 
 @dataclass(frozen=True, slots=True)
 class SiteSettings:
-    """What a site's configuration says, as far as it decides pages and addresses."""
+    """A site's settings that determine its pages and URLs."""
 
     base_url: str
     title: str = ""
     language: str = ""
-    """An ISO 639-1 code; "" where the site does not say."""
+    """An ISO 639-1 code; "" if the site does not set it."""
     folder: str = ""
     """The folder that holds the pages, relative to the book's."""
     path_of: Callable[[str], str] = str
-    """A page's file, relative to that folder -> its path behind the base URL."""
+    """A page's file, relative to `folder` -> its path after the base URL."""
     contents: TableOfContents | None = None
-    """None if the site lists no pages: then all are read, in the order of `sort_key`."""
+    """If None, all pages are read, in the order of `sort_key`."""
     sort_key: Callable[[str], Any] = str
     pages: Sequence[Page] | None = None
-    """The listed pages in order, where the generator itself finds them."""
+    """The listed pages in order, if the generator finds them itself."""
     every_page: Sequence[Page] | None = None
-    """All pages, where they are not just all Markdown files of the folder."""
+    """All pages, if they differ from the Markdown files of `folder`."""
     site_root: str = ""
     """The folder that `@site/` names, relative to the book's."""
     dialect: Dialect | None = None
     """The generator's dialect as this site configures it."""
     style: SlugStyle | None = None
     include_bases: tuple[str, ...] = ()
-    """The folders and files that includes start from, if not as the dialect says."""
+    """Overrides the folders and files that the dialect's includes are relative to."""
     references: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """Link targets that every page may use, as markdown-it keeps them."""
+    """Link definitions for every page, in markdown-it's format."""
     reference_files: frozenset[str] = frozenset()
-    """The files in which they stand."""
+    """The files that contain `references`."""
     cross_references: CrossReferences | None = None
-    """What roles such as `{numref}` show, if the dialect has them."""
+    """Resolves roles such as `{numref}`, if the dialect has them."""
     editions: Mapping[Edition, Callable[[], SiteSettings]] = field(default_factory=dict)
     """The settings of each edition, the default one first; empty for a site with one. These are the
     default edition's."""
@@ -113,7 +113,7 @@ def files_beside(path: str, folder: str, root: str) -> Sequence[str]:  # noqa: A
 
 @dataclass(frozen=True, slots=True)
 class SiteGenerator:
-    """What distinguishes a site generator: a line of the table in `book.py`."""
+    """A site generator: one entry of the table in `book.py`."""
 
     site: Site
     dialect: Dialect
@@ -121,13 +121,13 @@ class SiteGenerator:
     is_used_in: Callable[[Library], bool]
     """Whether the folder holds the generator's configuration."""
     read_settings: Callable[[Library, str, list[SourceWarning]], SiteSettings]
-    """`read(the book's files, the base URL a person gives or "", warnings)`."""
+    """`read(the book's files, --base-url or "", warnings)`."""
     link_files: Callable[[str, str, str], Sequence[str]] = files_beside
     """`link_files(path, folder, pages' folder)` -> the source files that a link may mean."""
     links_by_label: bool = False
     """Whether a link may name a label of another page without naming the page."""
     is_unsearchable: Callable[[dict[str, object]], bool] = lambda _: False
-    """Whether a page's front matter keeps it out of the site's search: then it is not read."""
+    """Whether a page's front matter excludes it from the site's search; such a page is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +153,10 @@ class Layout:
 def open_site(
     generator: SiteGenerator, library: Library, base_url: str, edition: Edition = ONLY
 ) -> Layout:
-    """Read an edition of the site in a book's folder; a `base_url` that a person gives wins.
+    """Read an edition of the site in a book's folder; a given `base_url` takes precedence.
 
-    Of a site with one edition, another is served below the base URL by its name, as `mike` does.
+    For a site with one edition, any other edition is served at `<base URL>/<its name>`, as `mike`
+    does.
     """
     warnings: list[SourceWarning] = []
     settings = generator.read_settings(library, base_url, warnings)
@@ -201,10 +202,10 @@ def content_folder(library: Library) -> str:
 
 
 def walk(library: Library, folder: str = "") -> Iterator[str]:
-    """Yield every file below `folder` but hidden ones, dependencies and build output.
+    """Yield every file below `folder` except hidden files, dependencies and build output.
 
-    Symbolic links to files are followed if they stay in the book, links to folders are not: no file
-    comes twice. What is refused is recorded in the library.
+    Symbolic links to files are followed if they stay in the book. Links to folders are not, so no
+    file comes twice. Refused files are recorded in the library.
     """
     if not library.has_folder(folder):
         return
@@ -250,8 +251,8 @@ def _is_read(library: Library, file: Path, name: str) -> bool:
 def chapters(entries: Sequence[TocEntry]) -> list[str]:
     """Return for each entry the title of the chapter it belongs to.
 
-    That is its topmost ancestor with a page, else its group, else the entry itself. A part
-    ("Unit 2", or any entry of depth 0) is no chapter.
+    The chapter is the topmost ancestor with a page, else its group, else the entry itself. A part
+    ("Unit 2", or any entry of depth 0) is not a chapter.
     """
     result: list[str] = []
     stack: list[TocEntry] = []
@@ -343,14 +344,14 @@ def under(folder: str, name: str) -> str:
 
 
 def table(config: object, *names: str) -> dict[str, object]:
-    """Return the table that these names lead to in a configuration; {} if there is none."""
+    """Return the nested table at this path of names in a configuration; {} if there is none."""
     for name in names:
         config = config.get(name) if isinstance(config, dict) else None
     return config if isinstance(config, dict) else {}
 
 
 def line_of(text: str, words: str) -> int:
-    """Return the line, from 1, in which `words` first stand; 1 if they do not."""
+    """Return the first line, from 1, that contains `words`; 1 if none does."""
     return text.count("\n", 0, max(text.find(words), 0)) + 1
 
 

@@ -1,4 +1,4 @@
-"""The text of a book's files: decoded strictly, with front matter and line numbers; YAML.
+"""The text of a book's files: strict decoding, front matter, line numbers; loading of YAML.
 
 YAML is loaded only after its nodes are counted: aliases and merges can multiply them.
 """
@@ -30,7 +30,7 @@ _FRONT_MATTER = re.compile(
 class SourceFile:
     """The text of one file.
 
-    `flat` has the same length; line ends are LF, and NUL and BOM are replaced, for the parser.
+    `flat` is the parser's copy of the same length: line ends are LF, NUL and BOM are replaced.
     """
 
     file: str
@@ -49,7 +49,7 @@ class SourceFile:
         return text
 
     def line(self, offset: int) -> int:
-        """Return the number, from 1, of the line that holds `offset`."""
+        """Return the number, from 1, of the line that contains `offset`."""
         if self._breaks is None:
             self._breaks = line_breaks(self.flat)
         return bisect_left(self._breaks, offset) + 1
@@ -117,7 +117,7 @@ def _load_lines(body: str) -> dict[str, object] | None:
 
 
 def front_text(front_matter: dict[str, object], key: str) -> str:
-    """Return a front matter value as text; "" if it is missing or no scalar."""
+    """Return a front matter value as text; "" if it is missing or not a scalar."""
     value = front_matter.get(key)
     if isinstance(value, bool):
         return str(value).lower()
@@ -147,7 +147,7 @@ def load_settings(text: str, file: str, loader: type = LOADER) -> object:
     except UNREADABLE as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark is not None else 0
-        raise BookError(f"is no YAML: {getattr(error, 'problem', error)}", file, line) from error
+        raise BookError(f"is not YAML: {getattr(error, 'problem', error)}", file, line) from error
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""The configuration of a Docusaurus site, as far as it decides pages and URLs."""
+"""The settings of a Docusaurus site that determine its pages and URLs."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class SiteConfig:
     last_version: str = ""
     math: bool = False
     locales: tuple[str, ...] = ()
-    """All but the default one: those that the configuration or a folder of `i18n` names."""
+    """All locales but the default one, from the configuration or the folders of `i18n`."""
     versions: tuple[str, ...] = ("current",)
-    """Those that the site shows, the newest release first, "current" last."""
+    """The versions that the site shows, newest release first, "current" last."""
     version_paths: Mapping[str, str] = field(default_factory=dict)
     """URL segments that the configuration gives to versions."""
 
@@ -110,7 +110,7 @@ def read_config(library: Library, path: str | None) -> SiteConfig:
 
 
 def _docs_options(config: dict[str, Value]) -> dict[str, Value]:
-    """Find the docs plugin's options: of the classic preset, of a plugin, or at the top."""
+    """Find the docs plugin's options: in the classic preset, in a plugin, or at the top level."""
     top = config.get("docs")
     if isinstance(top, dict):
         return top
@@ -128,7 +128,7 @@ def _docs_options(config: dict[str, Value]) -> dict[str, Value]:
 
 
 def _locales(library: Library, folder: str, i18n: dict[str, object]) -> tuple[str, ...]:
-    """Return the configured locales without the default one; without any, the folders of `i18n`."""
+    """Return the locales other than the default: as configured, else the folders of `i18n`."""
     named, default = _strings(i18n.get("locales")), string(i18n.get("defaultLocale")) or "en"
     own = joined(folder, "i18n")
     if not named and library.has_folder(own):
@@ -137,7 +137,7 @@ def _locales(library: Library, folder: str, i18n: dict[str, object]) -> tuple[st
 
 
 def _versions(docs: dict[str, Value], released: Value) -> tuple[str, ...]:
-    """Return the versions that the site shows, the newest release first, "current" last."""
+    """Return the versions that the site shows, newest release first, "current" last."""
     only = _strings(docs.get("onlyIncludeVersions"))
     current = [] if docs.get("includeCurrentVersion") is False else ["current"]
     every = [*_strings(released), *current]

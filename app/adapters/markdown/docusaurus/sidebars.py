@@ -55,7 +55,7 @@ class Doc:
     draft: bool
     unlisted: bool
     address: tuple[tuple[str, str], ...] = ()
-    """Fields of its front matter that decide its path."""
+    """Front matter fields that determine its path."""
 
 
 def order_docs(
@@ -69,7 +69,9 @@ def order_docs(
             for sidebar in value.values():
                 tree.add_items(sidebar, 1)
             return tree.ordered()
-        warnings.append(SourceWarning("no sidebar could be read; pages by folder", sidebar_file, 1))
+        warnings.append(
+            SourceWarning("no sidebar could be read; pages are ordered by folder", sidebar_file, 1)
+        )
     tree.add_folder("", 1)
     return tree.ordered()
 
@@ -143,7 +145,7 @@ class _Tree:
             self.add_items(item, depth)
 
     def _category_page(self, link: Value) -> Doc | None:
-        """Return the page that a category's name leads to, if it is one of the docs."""
+        """Return the page that a category links to, if it is one of the docs."""
         identifier = link.get("id") if isinstance(link, dict) else None
         return self._by_id.get(identifier) if isinstance(identifier, str) else None
 
@@ -167,7 +169,7 @@ class _Tree:
                 self._add_subfolder(entry, depth)
 
     def _ranked_pages(self, folder: str) -> Iterator[tuple[float, str, Doc | str]]:
-        """Yield position, name and page of a folder's listed pages, without its own."""
+        """Yield position, name and page of a folder's listed pages, except its index page."""
         for doc in self._docs:
             is_own = bool(folder) and is_folder_page(doc.stem, folder)
             if doc.folder == folder and not is_own and not doc.unlisted:
@@ -207,7 +209,7 @@ class _Tree:
             try:
                 loaded = load_yaml(text, f"{base}/{name}")
             except UNREADABLE:
-                message = "is no YAML or JSON: label and position are not known"
+                message = "is not YAML or JSON: label and position are unknown; correct it"
                 self._warnings.append(SourceWarning(message, f"{base}/{name}", 1))
                 continue
             if isinstance(loaded, dict):

@@ -78,7 +78,7 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """All docs of a site, of which each edition shows its own."""
+    """All docs of a site; each edition shows some of them."""
 
     library: Library
     config: SiteConfig
@@ -90,7 +90,7 @@ class _Site:
     def editions(self) -> dict[Edition, tuple[str, str]]:
         """Return the editions with their version and locale, the default one first.
 
-        The site builds each version in each locale, whatever is translated.
+        The site builds every version in every locale, whether translated or not.
         """
         default = (self.config.latest, self.config.locale)
         versions = {doc.version for doc in self.docs} | {default[0]}
@@ -111,7 +111,7 @@ class _Site:
         return {edition(parts): parts for parts in ordered}
 
     def settings(self, version: str, locale: str) -> SiteSettings:
-        """Return what an edition shows. A doc that is not translated is shown as it is."""
+        """Return the settings of an edition. Untranslated docs appear in the original language."""
         config, base = self.config, self.base
         shown = {
             under(doc.folder, doc.stem): doc
@@ -145,9 +145,9 @@ def _is_shown(doc: Doc, config: SiteConfig) -> bool:
 
 
 def _root(config: SiteConfig, version: str, locale: str) -> list[str]:
-    """Return the path below which an edition's pages are, and no other edition's.
+    """Return the URL path that only this edition's pages have as prefix.
 
-    That of the latest version in a locale is the locale's, with all that is not a doc.
+    For the latest version it is the path of its locale, which also holds pages that are not docs.
     """
     of_locale = [] if locale == config.locale else [locale]
     if version == config.latest:
@@ -296,7 +296,7 @@ def _sidebar_file(library: Library, config: SiteConfig, version: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BuiltDoc:
-    """A doc's metadata of an earlier build, of whatever locale that was."""
+    """A doc's metadata from an earlier build, in any locale."""
 
     permalink: str
     version: str
@@ -306,8 +306,8 @@ class BuiltDoc:
     def path_in(self, config: SiteConfig, doc: Doc, locale: str) -> str | None:
         """Return the doc's path in a locale, relative to the site's; None if the build is stale.
 
-        It is if the build's version or front matter of the doc is not that of its source, or if it
-        was made for another base path.
+        A build is stale if its version or front matter of the doc differs from the source, or if
+        its base path differs.
         """
         stated = {key: value for key, value in doc.address if value}
         built = self.front_matter
@@ -327,7 +327,7 @@ class BuiltDoc:
 
 
 def _built_permalinks(library: Library, config: SiteConfig) -> dict[str, BuiltDoc]:
-    """Return source -> metadata of an earlier build."""
+    """Return metadata of an earlier build by source file."""
     permalinks: dict[str, BuiltDoc] = {}
     folder = joined(config.folder, ".docusaurus/docusaurus-plugin-content-docs/default")
     for file in walk(library, folder) if library.has_folder(folder) else ():
@@ -346,7 +346,7 @@ def _built_permalinks(library: Library, config: SiteConfig) -> dict[str, BuiltDo
 
 
 def _link_files(path: str, folder: str, root: str) -> Sequence[str]:
-    """A link starts from its page's folder or from that of the docs."""
+    """Return both candidates: relative to the page's folder and to the docs folder."""
     return [*files_beside(path, folder, root), *files_beside(path, root, root)]
 
 

@@ -50,7 +50,7 @@ def _esm(state: StateBlock, position: int, start: int, end: int, silent: bool) -
 
 
 def _expression(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    """Read an expression or a comment that stands alone."""
+    """Read an expression or a comment that is a block of its own."""
     stop = state.env["scanner"].brace_end(position)
     if stop < 0 or stop > state.eMarks[end - 1]:
         return False
@@ -78,7 +78,7 @@ def _inline_expression(state: StateInline, silent: bool) -> bool:
 
 
 def _without_highlights(text: str, language: str) -> str:  # noqa: ARG001 - one signature for all
-    """Drop the comments that only say which lines to highlight."""
+    """Drop the comments that mark lines to highlight."""
     if "highlight-" not in text:
         return text
     return "\n".join(line for line in text.split("\n") if not _HIGHLIGHT.match(line))
@@ -96,7 +96,7 @@ class _Imports:
         self.texts: dict[str, str] = {}
 
     def read(self, tokens: Sequence[Token]) -> None:
-        """Note the imports among these block tokens; warn of files that are missing."""
+        """Record the imports among these block tokens; warn about missing files."""
         for token in tokens:
             if token.type == "mark" and token.meta["found"].kind is MarkupClass.ESM:
                 self._read_statements(token.meta["found"])
@@ -116,7 +116,7 @@ class _Imports:
                 self.pages[match.group(1)] = path
 
     def _based(self, target: str) -> tuple[str, str]:
-        """Return the folder that an import starts from, and the path from there."""
+        """Return the folder that an import is relative to, and the path from there."""
         if target.startswith("@site/"):
             return self._site_root, target[6:]
         return folder_of(self._source.file), target

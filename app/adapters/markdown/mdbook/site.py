@@ -52,7 +52,7 @@ def _include(state: StateBlock, position: int, start: int, end: int, silent: boo
 
 
 def _without_hidden_lines(text: str, language: str) -> str:
-    """Drop the lines of Rust that begin with `# `."""
+    """Drop the hidden lines of Rust code, which begin with `# `."""
     if language != "rust" or "#" not in text:
         return text
     text = "\n".join(line for line in text.split("\n") if not _HIDDEN.match(line))
@@ -86,7 +86,7 @@ def _unique_counted(base: str, used: dict[str, int]) -> str:
 
 
 def mdbook_slug(text: str) -> str:
-    """As mdBook's `normalize_id`: alphanumerics, `_` and `-` kept, each white space to `-`."""
+    """As in mdBook's `normalize_id`: alphanumerics, `_` and `-` kept, each white space to `-`."""
     kept = [
         "-" if char.isspace() else char
         for char in text.lower()
@@ -136,7 +136,7 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         )
     base = base_url
     site_url = str(table(config, "output", "html").get("site-url") or "")
-    if not base_url and ":" in site_url:  # it may be a path alone
+    if not base_url and ":" in site_url:  # may be only a path
         base = configured_base(site_url, "book.toml", text, warnings)
     return SiteSettings(
         base.rstrip("/"),
@@ -155,7 +155,7 @@ def _path(file: str) -> str:
 
 
 def _link_files(path: str, folder: str, root: str) -> Sequence[str]:
-    """Links may name HTML pages. A path out of the book leads to another book: not checked."""
+    """Links may name HTML pages. Paths out of the book lead to other books: not checked."""
     if is_outside(f"{folder}/{path}", root):
         return []
     if not path.endswith(".html"):

@@ -142,7 +142,7 @@ def _appended_references(
     bases: tuple[str, ...],
     warnings: list[SourceWarning],
 ) -> tuple[dict[str, dict[str, object]], frozenset[str]]:
-    """Return the link targets in the snippets that end every page, and the snippets' files."""
+    """Return the link definitions in snippets appended to every page, and their files."""
     includes = TextIncludes(library, DIALECT.includes, bases)
     found: dict[str, dict[str, object]] = {}
     files: set[str] = set()

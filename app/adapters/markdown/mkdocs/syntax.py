@@ -30,7 +30,7 @@ _OPENING = re.compile(
 )
 _AUTODOC = re.compile(r":::[ \t]+[\w.:/-]+[ \t]*$", re.M)
 _UNTITLED = frozenset({"html", "tab", "define", "definition", "caption", "latex"})
-"""Blocks whose argument is a tag, a number or a navigation label: no title."""
+"""Blocks whose argument is not a title but a tag, a number or a navigation label."""
 
 
 def slash_block(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
@@ -110,7 +110,7 @@ def _options(state: StateBlock, line: int, last: int) -> tuple[int, dict[str, st
 
 
 def autodoc(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    """Read `::: package.module` with its indented options: documentation made from code."""
+    """Read `::: package.module` with its indented options: documentation generated from code."""
     match = _AUTODOC.match(state.src, position)
     if match is None:
         return stray_definition(state, position, start, end, silent)
@@ -268,7 +268,7 @@ def inline_rules(extensions: frozenset[str]) -> tuple[InlineRule, ...]:
 
 
 def _pair(marks: Sequence[str], state: StateInline, silent: bool) -> bool:
-    """Read `==marked==`, `^^inserted^^`, `^super^` and `~sub~`: their marks are not shown."""
+    """Read `==marked==`, `^^inserted^^`, `^super^` and `~sub~`, whose marks are not shown."""
     closers: dict[int, int] = state.env["inline_closers"]
     width = closers.get(state.pos) or _opening_width(marks, state, closers)
     if not width:
@@ -280,7 +280,7 @@ def _pair(marks: Sequence[str], state: StateInline, silent: bool) -> bool:
 
 
 def _opening_width(marks: Sequence[str], state: StateInline, closers: dict[int, int]) -> int:
-    """Return the width of the mark that opens a pair here, and note where the pair closes."""
+    """Return the width of the mark that opens a pair here, and record where the pair closes."""
     source, position = state.src, state.pos
     mark = next((mark for mark in marks if source.startswith(mark, position)), "")
     width = len(mark)
@@ -368,7 +368,7 @@ DIALECT = Dialect(
     inline_attributes=True,
     math=True,
     definition_lists=True,
-    closing_hashes=True,  # so does Python-Markdown's attr_list
+    closing_hashes=True,  # as Python-Markdown's attr_list does
     block_rules=tuple(_BLOCK_RULES.items()),
     includes=IncludeStyle(
         begins="8<",
@@ -390,7 +390,7 @@ PYMDOWNX = replace(STYLE, slug=pymdownx_slug)
 
 
 def dialect_with(extensions: frozenset[str]) -> Dialect:
-    """Return the dialect of a site that switches on these of PyMdown's extensions."""
+    """Return the dialect of a site with these PyMdown extensions."""
     return replace(
         DIALECT,
         inline_rules=inline_rules(extensions & _INLINE_EXTENSIONS),

@@ -33,16 +33,16 @@ _MAX_VALUE = 4_000
 
 @dataclass(frozen=True, slots=True)
 class CitedWork:
-    """Who wrote a work, as short as a citation names them, and when."""
+    """The authors of a work, in the short form of a citation, and its year."""
 
     authors: str
     year: str
 
 
 def read_bibliography(text: str) -> dict[str, CitedWork]:
-    """Return the works of a BibTeX file by their keys; those without author or title are left out.
+    """Return the works of a BibTeX file by key, without those that lack author and title.
 
-    It is lenient: an entry ends where the next begins.
+    The parser is lenient: an entry ends where the next begins.
     """
     entries = list(_ENTRY.finditer(text))
     ends = [entry.start() for entry in entries[1:]]

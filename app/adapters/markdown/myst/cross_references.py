@@ -1,4 +1,4 @@
-"""What MyST's cross-references show: titles and numbers of other pages, authors of cited works.
+"""Resolves MyST's cross-references: titles and numbers of other pages, authors of cited works.
 
 Numbers are Sphinx's with `numfig`: pages and sections by the numbered table of contents; figures,
 tables, listings, formulas and proofs each from 1 in every chapter.
@@ -41,7 +41,7 @@ class _Known:
 
     @property
     def numbered(self) -> str:
-        """What the page shows for it: "Fig. 1.2"; "" without a number."""
+        """The number as the page shows it: "Fig. 1.2"; "" without a number."""
         if not self.number:
             return ""
         shown = _FORMATS.get(self.target.kind, f"{self.target.kind.capitalize()} %s")
@@ -61,13 +61,13 @@ def _dotted(number: Iterable[int]) -> str:
 
 @dataclass(slots=True)
 class CrossReferences:
-    """The labels and titles of a book. Its pages are scanned when the first one is asked for."""
+    """The labels and titles of a book; its pages are scanned on first use."""
 
     library: Library
     folder: str
     """The folder of the pages, relative to the book's."""
     entries: Sequence[TocEntry]
-    """The table of contents; targets are relative to that folder."""
+    """The table of contents; targets are relative to `folder`."""
     numbers_figures: bool = False
     """Whether figures and the like are numbered (`numfig`)."""
     bibliographies: Sequence[str] = ()
@@ -78,20 +78,20 @@ class CrossReferences:
     _works: dict[str, CitedWork] | None = None
 
     def label(self, name: str) -> _Known | None:
-        """Return what a label names; None if no page has it."""
+        """Return the target of a label; None if no page has it."""
         return self._scanned().get(_normal(name))
 
     def page_title(self, target: str, file: str) -> str:
-        """Return the title of the page that `target`, written in `file`, names; "" if none."""
+        """Return the title of the page that `target` names in `file`; "" if none."""
         self._scanned()
         base = self.folder if target.startswith("/") else folder_of(file)
         path = normpath(under(base, target.lstrip("/")))
         return self._titles.get(_page(path), "")
 
     def shown(self, role: str, target: str, file: str, template: str) -> str:
-        """Return what a role, or a link without text ("link"), shows; "" if that is not known.
+        """Return the text of a role, or of a link without text ("link"); "" if unknown.
 
-        The template of a `{numref}` is such as `Chapter %s` or `Figure {number}: {name}`.
+        `{numref}` has a template such as `Chapter %s` or `Figure {number}: {name}`.
         """
         if role.startswith("cite"):
             return self._citation(role, target)
@@ -140,7 +140,7 @@ class CrossReferences:
     def _files(self) -> Iterator[tuple[str, int, bool]]:
         """Yield each page with its depth in the table of contents and whether it has a number.
 
-        They are in the order of the table of contents; pages that it does not list come last.
+        The order is that of the table of contents; unlisted pages come last.
         """
         files = {_page(file): file for file in markdown_files(self.library, self.folder)}
         for entry in self.entries:
@@ -156,9 +156,9 @@ class _Numbers:
     def __init__(self, figures: bool) -> None:
         self._figures = figures
         self._above: list[tuple[int, tuple[int, ...]]] = []
-        """Depth and number of the pages that the next one may stand below."""
+        """Depth and number of the possible parents of the next page."""
         self._children: Counter[tuple[int, ...]] = Counter()
-        """How many sections and pages of each number have theirs."""
+        """Number of numbered children, by the parent's number."""
         self._counted: Counter[tuple[str, tuple[int, ...]]] = Counter()
 
     def page(self, depth: int, targets: Sequence[Target], numbered: bool) -> Iterator[_Known]:
@@ -205,7 +205,7 @@ def _normal(name: str) -> str:
 
 
 def _text(library: Library, file: str) -> str:
-    """Return a file's text, which is not kept; "" if it is not read, which is reported later."""
+    """Return a file's text, uncached; "" if it cannot be read, which is reported later."""
     try:
         return library.require(file)
     except BookError:

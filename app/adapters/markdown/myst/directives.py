@@ -1,4 +1,4 @@
-"""MyST's directives: their headers, options and bodies."""
+"""Reads MyST's directives: headers, options and bodies."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def _silent(state: StateBlock, directive: Directive, start: int, position: int) 
 def _whole(
     state: StateBlock, directive: Directive, start: int, position: int, kind: MarkupClass
 ) -> None:
-    """Emit the directive, body included, as mark-up."""
+    """Emit the directive and its body as mark-up."""
     token = state.push("mark", "", 0)
     token.map = [start, directive.stop]
     stop = state.eMarks[directive.stop - 1]
@@ -201,11 +201,11 @@ _BUILDERS = (
 
 
 _SHOWN_ARGUMENT = {"figure": "alt", "image": "alt"}
-"""Containers whose argument is a file, and the option whose text is shown."""
+"""Containers whose argument is a file -> the option that is shown as text."""
 _NO_TITLE = frozenset(
     "code tab-item grid grid-item tab-set div solution solution-start glue:figure glue:math".split()
 )
-"""Containers whose argument is a number, a key or a navigation label: no title."""
+"""Containers whose argument is not a title but a number, a key or a navigation label."""
 
 
 def _container(state: StateBlock, directive: Directive, start: int, position: int) -> None:
@@ -250,7 +250,7 @@ def _read_body(state: StateBlock, directive: Directive) -> None:
 def _gate(state: StateBlock, directive: Directive, line: int, position: int, closes: str) -> None:
     """Close a container.
 
-    `{name-start}` and `{name-end}` are directives of their own: the container is between them.
+    `{name-start}` and `{name-end}` are separate directives with the container between them.
     """
     stop = state.eMarks[directive.stop - 1]
     if position < 0:
@@ -263,7 +263,7 @@ def _gate(state: StateBlock, directive: Directive, line: int, position: int, clo
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """A directive's header: name, argument, options and where its body's lines are."""
+    """A directive: name, argument, options and the lines of its body."""
 
     name: str
     argument: str
@@ -366,7 +366,7 @@ class _Entry:
 def literal_lines(options: Mapping[str, str], lines: list[str]) -> list[str]:
     """Return the lines that a `literalinclude` shows, as Sphinx does.
 
-    That is by `lines`, else from `start-after` or `-at` to `end-before` or `-at`.
+    `lines` takes precedence; else from `start-after` or `start-at` to `end-before` or `end-at`.
     """
     if options.get("lines"):
         return _numbered_lines(options["lines"], lines)
@@ -396,5 +396,5 @@ def _numbered_lines(ranges: str, lines: list[str]) -> list[str]:
             stop = int(last) if is_number(last) else len(lines)
         chosen.extend(lines[begin:stop])
         if len(chosen) > BUDGET.included:
-            break  # over the budget: `Included.add` will refuse it
+            break  # over the budget; `Included.add` refuses it
     return chosen

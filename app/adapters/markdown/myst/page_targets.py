@@ -1,6 +1,6 @@
-"""What cross-references may name on a page: sections, figures, tables, listings, formulas, proofs.
+"""Finds the targets of cross-references on a page: sections, figures, tables, formulas, proofs.
 
-A page is scanned by lines, before it is parsed: what a role shows may be the title of a later page.
+Pages are scanned line by line before any is parsed, because a role may show a later page's title.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LISTED = {"code-block": LISTING, "code": LISTING, "sourcecode": LISTING, "liter
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A section, or an object that the page numbers."""
+    """A section, or a numbered object such as a figure."""
 
     kind: str
     """One of the constants above, or a directive's name: "theorem", "exercise"."""
@@ -55,7 +55,7 @@ class _Scanner:
     """A label that waits for its target."""
     options: dict[str, str] = field(default_factory=dict)
     open: list[str] = field(default_factory=list)
-    """The fences of the directives that the next line is in."""
+    """The fences of the open directives, outermost first."""
 
     def targets(self) -> Iterator[Target]:
         while self.at < len(self.lines):
@@ -84,7 +84,7 @@ class _Scanner:
         return tuple(dict.fromkeys(filter(None, (self.label, *options))))
 
     def _block(self, opening: re.Match[str]) -> Iterator[Target]:
-        """Yield the target that a fence opens, if it is one; skip what is no Markdown."""
+        """Yield the target that a fence opens, if any; skip a body that is not Markdown."""
         name = (opening["name"] or "").lower()
         self.options = self._read_options() if name else {}
         yield from self._target(name, (opening["argument"] or "").strip())

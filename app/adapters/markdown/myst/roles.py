@@ -1,4 +1,4 @@
-"""MyST's roles, and what each shows."""
+"""MyST's roles, and the text that each shows."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _ROLE = re.compile(r"\{([A-Za-z][\w:+-]*)\}(`+)([^`]|[^`].*?[^`])\2(?!`)", re.DO
 _TERM_ROLES = frozenset({"term", "dfn", "index"})
 _REFERENCES = frozenset({"ref", "doc", "numref", "eq", "prf:ref", "math:numref"})
 _COMPUTED = "\N{HORIZONTAL ELLIPSIS}"
-"""In place of a value that only a run of the book's code has."""
+"""Placeholder for a value that is only computed when the book's code runs."""
 _ICONS = re.compile(r"(?:fa[srlbd]?|octicon|material-\w+|bdg-?\w*)$")
 _KINDS = {"fig": "figure", "tab": "table", "tbl": "table", "sec": "section", "eq": "equation"}
-"""What the prefix of a label says, where its target is not known: `fig:knn`."""
+"""Kind by a label's prefix (`fig:knn`), for unknown targets."""
 _TARGET_NAME = re.compile(r"([^/#:?]+?)(?:\.md)?$")
 
 
 def role(state: StateInline, silent: bool) -> bool:
-    """Read a role. What is not written here, such as a number, is part of no id."""
+    """Read a role. Generated text, such as a number, is not part of ids."""
     match = _ROLE.match(state.src, state.pos)
     if match is None:
         return False
@@ -62,7 +62,7 @@ def _titled(content: str) -> tuple[str, str]:
 
 
 def _referred(env: EnvType, name: str, template: str, target: str) -> str:
-    """Return what a cross-reference shows; if its target is not known, what can be said of it."""
+    """Return the text of a cross-reference; if its target is unknown, a description."""
     references: CrossReferences | None = env.get("cross_references")
     found = references.shown(name, target, env["file"], template) if references else ""
     if found or name.startswith("cite"):
@@ -73,7 +73,7 @@ def _referred(env: EnvType, name: str, template: str, target: str) -> str:
 
 
 def _shown(name: str, content: str) -> str:
-    """Return what is shown of a role's own text: of an abbreviation its letters."""
+    """Return the visible part of a role's text: for an abbreviation, the short form."""
     if name == "abbr":
         return content.partition(" (")[0]
     if name.startswith(("py:", "c:", "cpp:", "js:")):
@@ -82,7 +82,7 @@ def _shown(name: str, content: str) -> str:
 
 
 def name_targets(content: str, tokens: Sequence[Token], env: EnvType) -> Sequence[Token]:
-    """Give each link without text its target's title, or its name if that is not known."""
+    """Give each link without text its target's title, or the target's name if unknown."""
     if "[](" not in content:
         return tokens
     named: list[Token] = []

@@ -63,10 +63,9 @@ _CONF_VALUE = re.compile(
 
 
 def find_config(library: Library) -> str:
-    """Return the path of the file that makes the folder a MyST site; "" if there is none.
+    """Return the path of the site's configuration file; "" if this is not a MyST site.
 
-    In a repository the book may stand in a folder of its own: then it is the topmost table of
-    contents.
+    In a repository the book may be in a subfolder: the topmost table of contents is used then.
     """
     found = next((name for name in CONFIG_NAMES if library.locate("", name)), "")
     below = () if found else filter(_is_toc_of_book, walk(library))
@@ -74,7 +73,7 @@ def find_config(library: Library) -> str:
 
 
 def _is_toc_of_book(file: str) -> bool:
-    """Whether this may be the repository's book: not far down, and no test or example."""
+    """Whether this may be the repository's book: near the top, not a test or example."""
     *folders, name = file.split("/")
     return name in _TOCS and len(folders) <= _MAX_FOLDERS and not _SAMPLES.intersection(folders)
 
@@ -106,7 +105,7 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
 
 
 def _numbered_and_cited(library: Library, config: _Config) -> tuple[bool, list[str]]:
-    """Return whether figures are numbered, and the bibliographies; Jupyter Book numbers them."""
+    """Return whether figures are numbered (always in Jupyter Book), and the bibliographies."""
     if config.file.endswith(".py"):
         listed = _BIBLIOGRAPHIES.search(config.text)
         names = _QUOTED.findall(listed["files"]) if listed else []
@@ -193,7 +192,7 @@ def _stem(file: str) -> str:
 
 
 def _mystmd_path(file: str) -> str:
-    """Return mystmd's page slug: the file's name in lower case without a number in front."""
+    """Return mystmd's page slug: the file's name in lower case without a leading number."""
     stem = PurePosixPath(file).stem
     if stem.lower() == "index" and "/" not in file:
         return ""
@@ -256,7 +255,7 @@ def _mystmd_entries(items: object, depth: int, text: str) -> Iterator[TocEntry]:
 
 
 def toctree_entries(library: Library, folder: str, warnings: list[SourceWarning]) -> list[TocEntry]:
-    """Follow the toctrees from the site's first page; targets come relative to `folder`."""
+    """Follow the toctrees from the site's root page; targets are relative to `folder`."""
     reader = _Reader(library, folder, warnings)
     for name in ("index.md", "index.rst"):
         file = f"{folder}/{name}" if folder else name
@@ -290,7 +289,7 @@ class _Reader:
                     yield from self.entries(found, depth + 1, below)
 
     def _files(self, entry: str, file: str, line: int, globs: bool) -> list[str]:
-        """Return the files that a line of a toctree names; a warning if there is none."""
+        """Return the files that a line of a toctree names; warn if there is none."""
         if not entry or entry.startswith(":") or "://" in entry or entry == "self":
             return []
         titled = _TITLED.match(entry)
@@ -319,7 +318,7 @@ class _Reader:
 
 
 def _problem(target: str, found: str) -> str:
-    """Say why the file of a toctree's entry is not read; "" if it is, or if Sphinx makes it."""
+    """Return why a toctree entry's file is not read; "" if it is, or if Sphinx generates it."""
     if found.endswith(".ipynb"):
         return "is no Markdown file"
     return "" if found or target in ("genindex", "modindex", "search") else "missing"
@@ -331,7 +330,7 @@ def _dotted(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _fenced(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the same of each MyST toctree; a fence that is not closed once is sought no more."""
+    """Yield the same for each MyST toctree; the search stops at a fence that is never closed."""
     position, unclosed = 0, set()
     while opening := _FENCED.search(text, position):
         fence, position = opening["fence"], opening.end()

@@ -1,4 +1,4 @@
-"""A book's pages as HTML for the demo site, each block tagged with its paragraph id.
+"""Renders a book's pages as HTML for the demo site; each block carries its paragraph id.
 
 The pages are made from the parser's tokens, in the dialect of the book's site generator.
 """

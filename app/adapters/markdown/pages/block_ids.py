@@ -1,4 +1,4 @@
-"""Give the elements of a page the paragraph ids of the book's blocks, matched by source lines."""
+"""Gives a page's elements the paragraph ids of the book's blocks, matched by source lines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KIND_OF_TOKEN = {
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Source lines of a block, first and last included."""
+    """A block and its source lines, first and last included."""
 
     first: int
     last: int
@@ -57,7 +57,7 @@ class BlockFinder:
         return min(holding, key=lambda x: x.last - x.first).block if holding else None
 
     def included_at(self, token: Token) -> list[Block]:
-        """Return the blocks that an include at the token's lines pulled in, in order."""
+        """Return the blocks included at the token's lines, in order."""
         if token.map is None:
             return []
         first, last = self._lines(token.map)
@@ -65,7 +65,7 @@ class BlockFinder:
         return list({id(x): x.block for x in found}.values())
 
     def _lines(self, span: Sequence[int]) -> tuple[int, int]:
-        """Turn markdown-it's half-open line range into first and last line that is not blank."""
+        """Convert markdown-it's half-open line range to the first and last non-blank line."""
         first, last = span[0], span[1] - 1
         while last > first and self._blank[min(last, len(self._blank) - 1)]:
             last -= 1
@@ -99,7 +99,7 @@ def tag_blocks(tokens: Iterable[Token], finder: BlockFinder) -> None:
 
 
 def tag_included(tokens: Iterable[Token], blocks: Iterable[Block]) -> None:
-    """Give the top-level elements of an included file their blocks, kind by kind.
+    """Match the top-level elements of an included file to its blocks, kind by kind.
 
     All blocks of an include have the span of the include, so lines cannot distinguish them.
     """

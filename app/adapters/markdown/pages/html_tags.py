@@ -2,7 +2,7 @@
 
 The allow-list is the whole policy. A tag that is not on it is dropped and its text, escaped, stays;
 no attribute passes that could run a script or load from elsewhere. A tag passes only with its
-partner in the same list item, aside or emphasis: else the page would not nest.
+partner in the same list item, aside or emphasis; otherwise the HTML would not be well nested.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BLOCK = frozenset({
 # fmt: on
 ALLOWED = (_INLINE | BLOCK) - {"center"}
 RAW = frozenset({"iframe", "object", "script", "style", "template", "textarea"})
-"""Elements that are dropped with their content, which is no text for a reader."""
+"""Elements that are dropped with their content."""
 
 # fmt: off
 _ATTRIBUTES_ALLOWED = frozenset({
@@ -98,7 +98,7 @@ def closing_html(tag: Tag) -> str:
 
 
 def passes(tag: Tag, *, inline: bool) -> bool:
-    """Say whether the tag may stand there; a paragraph holds no block-level element."""
+    """Whether the tag is allowed here; a paragraph contains no block-level element."""
     return tag.name in _INLINE if inline else tag.name in _COMPONENTS or tag.name in ALLOWED
 
 

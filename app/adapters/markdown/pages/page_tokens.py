@@ -1,7 +1,8 @@
-"""From the parser's tokens to tokens that an HTML renderer knows.
+"""Converts the parser's tokens to tokens that an HTML renderer understands.
 
-The parser leaves containers flat: a `mark` opens one, another closes it. Here marks become nested
-tokens again. Every block token keeps its map of source lines, by which `block_ids` finds blocks.
+The parser leaves containers flat: one `mark` opens a container, another closes it. Here marks
+become nested tokens again. Block tokens keep their source lines, by which `block_ids` finds their
+blocks.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ class PageTokens:
             tag.meta = {"tag": parse_tag(match)}
 
     def _component(self, mark: Markup, at: Token) -> None:
-        """Show the texts in the attributes of a component, such as a quiz."""
+        """Show the texts in a component's attributes, such as a quiz."""
         source = self._parsed.source
         if mark.tag is not None and not TAG.fullmatch(source[mark.start : mark.end]):
             draft = component_draft(source, mark.tag)
@@ -165,7 +166,7 @@ class PageTokens:
         self._shown.append(token)
 
     def _raw(self, token: Token) -> None:
-        """Show the allowed tags of an element that was read whole, and its text."""
+        """Show the allowed tags and the text of a raw element."""
         element: RawElement = token.meta["found"]
         if element.tag.name.lower() in _UNREAD:
             return
@@ -203,7 +204,7 @@ class PageTokens:
         self._shown.append(token.copy(meta=self._note.meta if self._note else {}, attrs={}))
 
     def _skip(self, token: Token) -> None:
-        """Show nothing for a definition of a link."""
+        """Show nothing for a link definition."""
 
 
 _CONVERTERS: dict[str, Callable[[PageTokens, Token], None]] = {
@@ -218,7 +219,7 @@ _CONVERTERS: dict[str, Callable[[PageTokens, Token], None]] = {
 
 
 def _tight_paragraphs(parsed: FileTokens) -> set[int]:
-    """Return the indexes of the paragraphs that stand directly in the items of tight lists.
+    """Return the indexes of the paragraphs directly in items of tight lists.
 
     A list is loose if a blank line precedes an item or a block directly in an item.
     """
@@ -242,7 +243,7 @@ def _tight_paragraphs(parsed: FileTokens) -> set[int]:
 
 @dataclass(slots=True)
 class _List:
-    """An open list: its token's level, its first line, and the paragraphs of its items."""
+    """An open list: token level, first line, and the paragraphs of its items."""
 
     level: int
     first: int

@@ -1,4 +1,4 @@
-"""From a book's documents to the HTML of their articles."""
+"""Renders a book's documents as HTML articles."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def render_pages(book: Book, folder: Path) -> dict[str, str]:
     """Return the HTML of each document's article, by the document's file.
 
     `folder` holds the book's files, from which partials are included. Links between pages become
-    paths on the serving site, whatever base URL the book was read with.
+    paths on the serving site; the book's base URL does not matter.
     """
     site = SiteMap({each.file: urlsplit(each.url).path or "/" for each in book.documents})
     renderer = _Renderer(_html_renderer(), site, *page_reader(folder, book.site))
@@ -52,7 +52,7 @@ def render_pages(book: Book, folder: Path) -> dict[str, str]:
 @dataclass(frozen=True, slots=True)
 class SiteMap:
     paths: Mapping[str, str]
-    """A document's file to the path of its page."""
+    """Document's file -> path of its page."""
 
     def link(self, href: str, file: str) -> str:
         """Return the target of a link in `file` on the site."""
@@ -78,7 +78,7 @@ def _resolve(path: str, file: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Renderer:
-    """What the pages of a book are rendered with."""
+    """The objects shared by all pages of a book."""
 
     md: MarkdownIt
     site: SiteMap
@@ -133,7 +133,7 @@ class Page:
         if token.type == "link_open":
             md = self.renderer.md
             href = md.normalizeLink(str(token.attrs["href"]))
-            # The parser leaves targets as they are written.
+            # The parser keeps link targets as written.
             href = self.renderer.site.link(href, self.file) if md.validateLink(href) else ""
             token.attrSet("href", href)
             if urlsplit(href).netloc:
@@ -200,7 +200,7 @@ def _render_partial(
 def _render_included(
     _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, env: EnvType
 ) -> str:
-    """Show the texts of the blocks that an include directive stands for."""
+    """Show the texts of the blocks that an include directive expands to."""
     return "".join(map(_block_html, _page(env).finder.included_at(tokens[index])))
 
 
@@ -252,7 +252,7 @@ def _render_math_inline(
 
 
 def _formula(source: str) -> str:
-    """Return a formula without the marks round it."""
+    """Return a formula without its delimiters."""
     if source.startswith(("\\(", "\\[")):
         return source[2:-2].strip()
     return source.strip().strip("$").strip()
@@ -297,7 +297,7 @@ _MAGIC = re.compile(
 
 
 def code_block(content: str, info: str, attributes: str) -> str:
-    """Return the HTML; `info` is all that stands after the fence, `attributes` the element's."""
+    """Return the HTML; `info` is the info string, `attributes` are the element's."""
     language = re.split(r"[\s{]", info.strip(), maxsplit=1)[0]
     title = _TITLE.search(info)
     lines, marked = _without_magic(content.removesuffix("\n").split("\n"))
@@ -317,7 +317,7 @@ def _line(text: str, marked: bool) -> str:
 
 
 def _without_magic(lines: list[str]) -> tuple[list[str], set[int]]:
-    """Return the lines a reader sees and the numbers, from 1, of those to be marked."""
+    """Return the visible lines and the numbers (from 1) of the highlighted ones."""
     kept: list[str] = []
     marked: set[int] = set()
     inside = next_line = False
@@ -338,6 +338,6 @@ def _line_numbers(ranges: str) -> set[int]:
     for part in ranges.split(","):
         first, _, last = part.strip().partition("-")
         if first.isdecimal() and (not last or last.isdecimal()):
-            # The numbers come from the source: a bound keeps a huge range from filling memory.
+            # The bound keeps a huge range in the source from filling memory.
             numbers.update(range(int(first), min(int(last or first), int(first) + 10_000) + 1))
     return numbers

@@ -112,7 +112,7 @@ def _path(file: str, pretty: bool) -> str:
 
 
 def _content_path(file: str) -> str:
-    """Return a page's path in a site that a JavaScript framework builds: no suffix."""
+    """Return a page's path, without suffix, in a site built by a JavaScript framework."""
     path = PurePosixPath(file)
     return folder_of(file) if path.stem == "index" else str(path.with_suffix(""))
 
@@ -126,7 +126,7 @@ def _by_toctree(
     try:
         loaded = load_yaml(library.settings(toctree), toctree)
     except UNREADABLE as error:
-        warnings.append(SourceWarning(f"table of contents is no YAML: {error}", toctree, 1))
+        warnings.append(SourceWarning(f"table of contents is not YAML: {error}", toctree, 1))
         return [], language
     pages: list[Page] = []
     for entry, chapter in _toctree_entries(loaded, ""):
@@ -142,7 +142,7 @@ def _by_toctree(
 
 
 def _chosen(toctrees: list[str]) -> tuple[str, str]:
-    """Return a table of contents and its language's folder: of several English, else the first."""
+    """Return a table of contents and its language's folder; prefer English, else the first."""
     names = {PurePosixPath(toctree).parent.name: toctree for toctree in toctrees}
     languages = [name for name in names if _LANGUAGE_FOLDER.match(name)]
     if languages:
