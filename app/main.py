@@ -1,10 +1,10 @@
 """The web application. `textbook-rag serve` runs it in `app.api.connections.server`.
 
-Another ASGI server may run it (`uvicorn --factory app.main:create_app --no-proxy-headers`); what
-bounds connections, and what ends streams at a stop, is then that server's.
+Another ASGI server may run it (`uvicorn --factory app.main:create_app --no-proxy-headers`); that
+server then limits connections and ends streams at shutdown.
 
-`python -m app.main` prints its OpenAPI description, which
-`specs/001-textbook-rag/contracts/openapi.json` keeps.
+`python -m app.main` prints its OpenAPI description, stored in
+`specs/001-textbook-rag/contracts/openapi.json`.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from app.settings import Settings
 OpenApplication: TypeAlias = Callable[[Settings], AbstractAsyncContextManager[Application]]
 
 _DESCRIPTION = """\
-Questions to a textbook, answered from the book only: each claim carries a citation that opens the
+Questions to a textbook, answered from the book only. Each claim carries a citation that opens the
 book's site at the very paragraph. Errors are RFC 9457 problems with a stable `code`.
 """
 _TAGS = [
     {"name": "answers", "description": "Ask and search."},
     {"name": "books", "description": "What is in the index."},
-    {"name": "doors", "description": "The same answers in the protocols of others."},
+    {"name": "doors", "description": "The same answers in the protocols of other APIs."},
     {"name": "admin", "description": "Bring books up to date, with a secret key."},
     {"name": "operation", "description": "For the operator's monitoring."},
 ]
@@ -60,7 +60,7 @@ def create_app(
 ) -> FastAPI:
     """Return the ASGI application; its clients are opened when it starts, not before.
 
-    `site` is what people see at `/` and below, beside the API and the widget's files.
+    `site`: routes for people at `/` and below, beside the API and the widget's files.
 
     Raises ConfigError when the settings contradict themselves.
     """
@@ -89,7 +89,7 @@ def create_app(
         redoc_url=None,
         openapi_url="/v1/openapi.json",
         lifespan=lifespan,
-        # Starlette's redirects to the path with or without a slash repeat whatever Host was sent.
+        # Starlette's slash redirects repeat whatever Host header was sent.
         redirect_slashes=False,
     )
     problems.install(app)
@@ -134,7 +134,7 @@ def _extend_description(app: FastAPI) -> None:
 
 
 def openapi_json() -> str:
-    """Return the OpenAPI description as it is kept in the repository."""
+    """Return the OpenAPI description as stored in the repository."""
     document = create_app(Settings(_env_file=None)).openapi()
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 

@@ -1,4 +1,4 @@
-"""The settings: one class, read from the environment and `.env` when built, never at import."""
+"""The settings: one class that reads the environment and `.env` when built, never at import."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: int = Field(8000, ge=1, le=65_535)
     workers: int = Field(1, ge=1, le=100)
-    """Processes of a server; more than one needs `QDRANT_URL`. Limits hold for each."""
+    """Processes of a server; more than one needs `QDRANT_URL`. Limits apply to each process."""
 
     cohere_api_key: SecretStr | None = Field(
         None, validation_alias=AliasChoices("CO_API_KEY", "COHERE_API_KEY")
@@ -61,13 +61,13 @@ class Settings(BaseSettings):
     cohere_chat_model: str = "command-a-03-2025"
     cohere_rerank_model: str = "rerank-v3.5"
     cohere_tier: Literal["trial", "production"] = "trial"
-    """The kind of key: which rate limits calls keep to."""
+    """The kind of key, which determines the rate limits."""
     cohere_timeout_seconds: float = 30.0
     cohere_batch_tokens: int = 48_000
-    """Most tokens, by this program's count, in one embed call (at most 96 texts)."""
+    """Maximum tokens, by this program's count, in one embed call (at most 96 texts)."""
 
     cohere_embed_inputs_per_minute: int | None = Field(None, ge=1)
-    """This and the next three: limits of the key that differ from those of its tier."""
+    """This and the next three: limits of the key, if they differ from its tier's."""
     cohere_embed_calls_per_minute: int | None = Field(None, ge=1)
     cohere_embed_tokens_per_minute: int | None = Field(None, ge=1)
     cohere_calls_per_month: int | None = Field(None, ge=1)
@@ -78,9 +78,9 @@ class Settings(BaseSettings):
     rerank_prices: dict[str, float] = {}
     """US dollars per thousand searches by model, as JSON; adds to `RERANK_PRICES`."""
     budget_day: float | None = Field(None, ge=0)
-    """Ceiling in US dollars for embed, rerank and chat together, a day of UTC; None: no ceiling."""
+    """Limit in US dollars for embed, rerank and chat together, per day in UTC; None: no limit."""
     budget_month: float | None = Field(None, ge=0)
-    """The same for a month."""
+    """The same per month."""
 
     book_folders: dict[str, Path] = {}
     """Folders of books that the admin API may ingest, by id, as JSON; uploads need none."""
@@ -89,10 +89,10 @@ class Settings(BaseSettings):
     unpacked_mb: int = Field(512, ge=1)
     """Largest content of such an archive, in MiB."""
     ingest_nice: int = Field(10, ge=0, le=19)
-    """How far an ingest of the admin API gives way to readers: the `nice` value of its process."""
+    """`nice` value of the admin API's ingest process: higher gives readers more processor time."""
     question_log: bool = False
-    """Whether answered questions are logged for the owner, without personal data; only then
-    readers can give feedback."""
+    """Whether answered questions are logged for the owner, without personal data. Readers can give
+    feedback only if they are."""
     question_log_url: SecretStr | None = None
     """SQLAlchemy URL of the log, such as `postgresql://user:password@host/name`; None: a SQLite
     file in `home`."""
@@ -100,32 +100,32 @@ class Settings(BaseSettings):
     """Days after which logged questions are deleted. 0: never."""
 
     embedder: Literal["auto", "cohere", "local", "minilm"] = "auto"
-    """auto: Cohere when a key is set; else minilm, of the extra `late`, for late chunking and the
-    books that were embedded with it; else local."""
+    """auto: Cohere if a key is set; else minilm (extra `late`) for late chunking and for books that
+    were embedded with it; else local."""
     generator: Literal["auto", "cohere", "openai", "extractive"] = "auto"
     """auto: Cohere when a key is set, else extractive; openai: any server with that protocol."""
     openai_base_url: str = "http://127.0.0.1:11434/v1"
     openai_api_key: SecretStr | None = None
     openai_model: str = "llama3.1"
     openai_timeout_seconds: float = Field(60.0, gt=0)
-    """For each piece of an answer; a slow server may take longer for the first one."""
+    """Between two pieces of an answer; the first one may take longer."""
     openai_first_token_seconds: float = Field(20.0, gt=0)
-    """Time to the first token that the context is shortened for, by the server's measured speed."""
+    """Target time to the first token: a slow server gets a shorter context to meet it."""
     openai_first_token_timeout_seconds: float = Field(120.0, gt=0)
-    """Longest wait for the first token of a slow server."""
+    """Maximum wait for the first token of a slow server."""
     openai_min_context_tokens: int = Field(400, ge=100)
-    """Token budget of the context for the slowest server."""
+    """Minimum token budget of the context, for the slowest server."""
     openai_max_tokens: int = Field(1_000, ge=16)
-    """Most tokens of an answer: a small model may go on and on."""
+    """Maximum tokens of an answer: a small model may not stop by itself."""
     openai_prompt: Literal["full", "short"] = "full"
-    """short: for small models, a few rules and an example with citations, the question last."""
+    """short: for small models; few rules, an example with citations, the question last."""
 
     embed_timeout_seconds: float = Field(5.0, gt=0)
-    """For a question's vector; after that the search uses BM25 alone."""
+    """For embedding a question; after that the search uses BM25 alone."""
     rerank_timeout_seconds: float = Field(3.0, gt=0)
     """After that the order of the search is kept."""
     rewrite_timeout_seconds: float = Field(5.0, gt=0)
-    """For the generator to make a follow-up question stand alone; after that a rule does it."""
+    """For the model to rewrite a follow-up question; after that a rule does it."""
     first_token_timeout_seconds: float = Field(20.0, gt=0)
     """Until Cohere's first token; after that the answer is extractive."""
     answer_timeout_seconds: float = Field(180.0, gt=0)
@@ -164,57 +164,57 @@ class Settings(BaseSettings):
     refusal_threshold: float = Field(REFUSAL_THRESHOLD, ge=0.0, le=1.0)
     """Answerability score below which a question is refused; `eval` suggests a value."""
     answer_threshold: float = Field(ANSWER_THRESHOLD, ge=0.0, le=1.0)
-    """Answerability score from which on a question is answered, not uncertain; `eval` suggests a
-    value."""
+    """Minimum answerability score of an answered question, as opposed to an uncertain one; `eval`
+    suggests a value."""
     solutions: Literal["hide", "hint", "show"] = "hint"
-    """Answer to an exercise of the book, unless the request says otherwise."""
+    """How an exercise of the book is answered, unless the request sets it."""
     public_url: str = Field("", pattern=r"^(https?://[^\s?#]*[^\s?#/])?$")
-    """Address at which readers reach the server, for permanent links in answers; empty: paths."""
+    """Public address of the server, for permanent links in answers; empty: paths."""
     allowed_origins: str = ""
     """Comma-separated origins that may call the API from a browser; empty: same origin only."""
     allowed_hosts: str = ""
     """Comma-separated host names that requests may name, `*.example` for all subdomains; empty:
-    any, since no answer repeats the name."""
+    any, because no response repeats the name."""
     open: bool = False
-    """Whether everybody may use the API without a key; otherwise, while there are no keys, only
+    """Whether everybody may use the API without a key. If not, and while there are no keys, only
     this machine may."""
     trusted_proxies: str = ""
     """Comma-separated addresses or networks of trusted proxies: only their `X-Forwarded-For` is
     used."""
     questions_per_minute: int = Field(120, ge=0)
-    """Questions from one address a minute, on average; a search counts half, other requests less.
+    """Questions per minute from one address, on average; a search counts half, other requests less.
     0: no limit."""
     questions_burst: int = Field(300, ge=1)
     """Questions from one address at once."""
     questions_per_day: int = Field(10_000, ge=0)
-    """Questions from one address a day, all of them at once at most. 0: no limit."""
+    """Questions per day from one address. 0: no limit."""
     key_questions_per_minute: int = Field(0, ge=0)
-    """This and the next five: for each key, and for each book, whoever asks. 0: no limit."""
+    """This and the next five: limits per key, and per book whoever asks. 0: no limit."""
     key_questions_per_day: int = Field(0, ge=0)
     key_answers_at_once: int = Field(0, ge=0)
     book_questions_per_minute: int = Field(0, ge=0)
     book_questions_per_day: int = Field(0, ge=0)
     book_answers_at_once: int = Field(0, ge=0)
     answers_at_once: int = Field(256, ge=2)
-    """Responses being sent at a time; one address has at most half of them."""
+    """Responses being sent at the same time; one address gets at most half of them."""
     address_answers_at_once: int = Field(0, ge=0)
-    """Of these to one address, streams included. 0: no limit but the half."""
+    """The same per address, streams included. 0: only the half above."""
     searches_at_once: int = Field(64, ge=2)
-    """Answers and searches that use the processor, or wait for it, at a time."""
+    """Answers and searches that use the processor, or wait for it, at the same time."""
     max_connections: int = Field(1_000, ge=2)
     """Open connections, at most half of them from one address, and at most half of the file
     descriptors that the process may open."""
     log_format: Literal["auto", "json", "text"] = "auto"
-    """auto: JSON lines of a server whose stderr is no terminal, else text."""
+    """auto: JSON lines from a server whose stderr is not a terminal, else text."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """The least level of a server's lines; debug adds requests for pages and health."""
+    """Minimum level of a server's log; debug adds requests for pages and health."""
     traces: bool = False
     """Whether a server sends OpenTelemetry traces, over HTTP to OTEL_EXPORTER_OTLP_ENDPOINT; it
     needs the extra `traces`."""
     log_questions: bool = False
-    """Whether the log has the text of questions."""
+    """Whether the log contains the text of questions."""
     shutdown_seconds: float = Field(20.0, ge=0)
-    """For running answers when the server is stopped; then they end with an error."""
+    """Time for running answers when the server is stopped; after that they end with an error."""
 
     def embed_price(self, model: str) -> float | None:
         """US dollars per million tokens; None if not known."""
@@ -230,6 +230,6 @@ class Settings(BaseSettings):
 
 
 def variable(field: str) -> str:
-    """Return the environment variable of a setting; an alias, which is one, as it is."""
+    """Return the environment variable of a setting; an alias is returned unchanged."""
     known = Settings.model_fields.get(field)
     return f"RAG_{field.upper()}" if known and known.validation_alias is None else field

@@ -1,4 +1,4 @@
-"""The file of a backup."""
+"""The backup file's reader and writer, for the entry points."""
 
 from app.adapters.qdrant.backup_file import BackupReader, BackupWriter
 

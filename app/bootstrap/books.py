@@ -1,6 +1,6 @@
-"""Books read from their folders with their authors' settings, and cut into chunks.
+"""Reads books from their folders, with their authors' settings, and cuts them into chunks.
 
-The sample book is one of them: it comes with the program.
+The sample book comes with the program.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
 def requests_by_edition(request: IngestRequest) -> list[IngestRequest]:
     """Return a request for each edition of the folder, the default one first.
 
-    An edition that is named in the request is the only one. BookError if the folder cannot be read.
+    A request that names an edition is for that edition only. BookError if the folder cannot be
+    read.
     """
     if request.edition != ONLY:
         return [request]
@@ -71,27 +72,27 @@ def requests_by_edition(request: IngestRequest) -> list[IngestRequest]:
 
 
 def source_stamp(request: IngestRequest, state: Path) -> str:
-    """Hash of a book's folder and of this program; "" if the folder has no fingerprint."""
+    """Return a hash of a book's folder and of this program; "" if the folder has no fingerprint."""
     folder = folder_fingerprint(request.folder, state)
     return f"{folder} {program_fingerprint()}" if folder else ""
 
 
 async def read_identified(request: IngestRequest, settings: Settings) -> Book:
-    """Read a book with the paragraph ids that its next ingest will give.
+    """Read a book with the paragraph ids that its next ingest will assign.
 
-    It blocks the event loop, for commands and start-up: memory freed by a thread is reused by that
-    thread only, which would cost a tenth of the memory of a large book.
+    It blocks the event loop, so it is for commands and start-up. A thread would take a tenth more
+    memory for a large book, because only that thread reuses the memory it frees.
     """
     book = read_source(request)
     ledger = await SqliteLedgers(settings.home / "ledger").load(book.id)
     if not ledger.entries and not ledger.aliases:
-        return book  # nothing to remember: the ids are those of the texts
+        return book  # without a ledger the ids are hashes of the texts
     identified, _ = keep_ids(book, ledger)
     return identified
 
 
 def strategy_of(folder: Path, settings: Settings) -> str:
-    """Return the strategy the book's author chose, else that of the settings."""
+    """Return the strategy that the book's author chose, else the one in the settings."""
     return read_book_settings(folder).strategy or settings.strategy
 
 
@@ -102,7 +103,7 @@ SAMPLE_BOOK_ID = BookId("small-book-of-search")
 async def sample_pages(settings: Settings, index: BookStore) -> tuple[Book, Mapping[str, str]]:
     """Read the sample book as its ingest does; return it with its pages as HTML, by file.
 
-    Its base URL is that of the index: the server's port may differ from the one at ingest.
+    Its base URL comes from the index, because the server's port may have changed since the ingest.
     """
     book = await read_identified(sample_request(settings), settings)
     try:
@@ -129,9 +130,7 @@ EmbedTexts: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 
 
 def embed_from_thread(embedder: Embedder) -> EmbedTexts:
-    """Return a function by which chunking, in a thread, embeds on the event loop that owns the
-    client.
-    """
+    """Return a function for chunking in a thread: it embeds on the event loop of the client."""
     loop = asyncio.get_running_loop()
 
     def embed(texts: Sequence[str]) -> Sequence[Sequence[float]]:
@@ -148,7 +147,7 @@ def chunk_book(
     embeds_tokens: bool = False,
     longest_text: int | None = None,
 ) -> list[Chunk]:
-    """Return the chunks of `stream_book` at once."""
+    """Return all chunks of `stream_book` as a list."""
     return list(stream_book(book, request, advance, embed, embeds_tokens, longest_text))
 
 
@@ -160,9 +159,10 @@ def stream_book(
     embeds_tokens: bool = False,
     longest_text: int | None = None,
 ) -> Iterator[Chunk]:
-    """Chunk one document after the other. UnknownStrategy; ConfigError if an embedder is needed.
+    """Yield the chunks of one document after the other.
 
-    `longest_text` is the embedder's limit in tokens: sizes are not scaled beyond it.
+    Raises UnknownStrategy, and ConfigError if the strategy needs an embedder. `longest_text` is the
+    embedder's limit in tokens: chunk sizes are not scaled beyond it.
     """
     count_tokens = token_counter()
     config = _config(request)
@@ -210,7 +210,7 @@ def _scale(
 def _split_recursively(
     count_tokens: Callable[[str], int], text: str, config: RecursiveConfig, language: str
 ) -> list[Span]:
-    # Costs 0.2 s of start-up, which only its strategy should pay.
+    # The import takes 0.2 s, so only this strategy pays for it.
     from app.adapters.langchain_splitters import recursive_splitter  # noqa: PLC0415
 
     return recursive_splitter(count_tokens)(text, config, language)

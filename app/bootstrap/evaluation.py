@@ -1,4 +1,4 @@
-"""What evaluation needs from outside: files of questions, and plots."""
+"""The adapters that evaluation needs: question files and plots."""
 
 from app.adapters.plots import Curve, bar_charts, curves, require_plots
 from app.adapters.question_file import read_questions

@@ -1,7 +1,7 @@
-"""An ingest in a process of its own: readers do not wait for its processor time.
+"""Runs an ingest in a separate process, so that readers do not wait for its processor time.
 
-The parent sends settings and request on stdin, pickled; the child writes a JSON object a line to
-stdout: progress, at the end the report or the error.
+The parent sends the pickled settings and request on stdin. The child writes JSON lines to stdout:
+progress, then the report or the error.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from app.services.ingest_jobs import Report
 from app.settings import Settings
 
 _EVERY_SECONDS = 0.2
-_LONGEST_LINE = 2**24
+_MAX_LINE = 2**24
 
 
 LEDGER_FILE = "textbook-rag-ledger.jsonl"
-"""At the top of an archive: imported if there is no ledger of the book yet."""
+"""A ledger at the top of an archive; imported if the book has no ledger yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ class Order:
 
 
 async def ingest_in_process(settings: Settings, order: Order, report: Report) -> IngestReport:
-    """Run the ingest; when cancelled, kill it, which leaves the index as it was.
+    """Run the ingest; cancellation kills it and leaves the index as it was.
 
-    Raises the child's RagError, StorageError if it ended without a result.
+    Raises the child's RagError, or StorageError if it ended without a result.
     """
     child = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -59,8 +59,8 @@ async def ingest_in_process(settings: Settings, order: Order, report: Report) ->
         "app.bootstrap.ingest_process",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        limit=_LONGEST_LINE,
-        # The package is imported from where this process has it.
+        limit=_MAX_LINE,
+        # The child imports the package from the same place as this process.
         cwd=Path(__file__).parents[2],
     )
     try:
@@ -85,9 +85,9 @@ async def ingest_in_process(settings: Settings, order: Order, report: Report) ->
         await child.wait()
 
 
-def _error(told: dict[str, str]) -> RagError:
-    found = getattr(errors, told["error"], RagError)
-    made: RagError = found(told["message"])
+def _error(sent: dict[str, str]) -> RagError:
+    found = getattr(errors, sent["error"], RagError)
+    made: RagError = found(sent["message"])
     return made
 
 
@@ -158,7 +158,7 @@ def _unpacked(settings: Settings, order: Order) -> Path:
 
 
 def main() -> None:
-    """Entry of the child. It imports what an ingest needs; the server has it loaded anyway."""
+    """Entry point of the child, which imports only what an ingest needs."""
     from app.bootstrap.logs import logging_to  # noqa: PLC0415
 
     settings, order = pickle.load(sys.stdin.buffer)  # noqa: S301 - of the parent

@@ -1,7 +1,7 @@
-"""The log of the process, configured once: JSON lines on a server, readable lines on a terminal.
+"""Configures the log of the process: JSON lines on a server, readable lines on a terminal.
 
-Modules log with the standard library: an event's name and its fields in `extra`. Every line has
-`time`, `level`, `event` and `request_id`, which is empty outside a request.
+Modules log with the standard library: an event's name as message, its fields in `extra`. Every line
+has `time`, `level`, `event` and `request_id`, which is empty outside a request.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from app.settings import Settings
 if TYPE_CHECKING:
     from structlog.types import EventDict, Processor
 
-_MOST_EVENTS = 1_000
+_MAX_EVENTS = 1_000
 _FIRST = ("time", "level", "event", "request_id")
 _OF_OTHER_HANDLERS = ("message", "asctime")
 """Attributes that formatters of other handlers add to a record."""
 _MASK = "***"
-_LEAST_SECRET = 8
-"""Characters of a secret that is masked: a shorter one may be a part of a common word."""
+_MIN_SECRET = 8
+"""Minimum characters of a masked secret: a shorter one may be part of a common word."""
 
 
 class OncePerSecond(logging.Filter):
-    """Passes one record of each event a second; the next one has the number left out.
+    """Passes one record per event and second; the next one carries the number of dropped records.
 
-    An outage or attack repeats an error thousands of times a second, which must not fill the disk.
+    An outage or attack can repeat an error thousands of times a second and would fill the disk.
     It applies to warnings and errors, unless a record has the field `once_a_second`. An event is
     identified by logger, level, message, its field `code` and exception class.
     """
@@ -45,8 +45,8 @@ class OncePerSecond(logging.Filter):
         """`clock` returns seconds."""
         super().__init__()
         self._clock = clock
-        self._seen: LRUCache[tuple[object, ...], tuple[float, int]] = LRUCache(_MOST_EVENTS)
-        """Event -> (time of the last record passed, number left out since)."""
+        self._seen: LRUCache[tuple[object, ...], tuple[float, int]] = LRUCache(_MAX_EVENTS)
+        """Event -> (time of the last record passed, number dropped since)."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         fields = vars(record)
@@ -68,7 +68,7 @@ class OncePerSecond(logging.Filter):
 
 
 def formatter(*, as_json: bool, colors: bool = False) -> logging.Formatter:
-    # Costs a tenth of a second, which a command that logs nothing should not pay.
+    # The import takes 0.1 s, so only a command that logs pays for it.
     import structlog  # noqa: PLC0415
 
     renderer: Processor
@@ -95,12 +95,12 @@ def formatter(*, as_json: bool, colors: bool = False) -> logging.Formatter:
 
 
 class Masking(logging.Formatter):
-    """Replaces secrets in the lines of another formatter, which is made for the first line."""
+    """Replaces secrets in the lines of another formatter, which is created at the first line."""
 
     def __init__(self, make: Callable[[], logging.Formatter], secrets: Collection[str]) -> None:
         super().__init__()
         self._lines = cache(make)
-        self._secrets = [one for one in secrets if len(one) >= _LEAST_SECRET]
+        self._secrets = [one for one in secrets if len(one) >= _MIN_SECRET]
 
     def format(self, record: logging.LogRecord) -> str:
         line = self._lines().format(record)
@@ -118,8 +118,8 @@ def _with_request(_logger: object, _name: str, event: EventDict) -> EventDict:
 def _with_traceback(_logger: object, _name: str, event: EventDict) -> EventDict:
     """Replace the exception by its traceback as text.
 
-    Messages of other packages' exceptions are left out: they may quote a question, or a provider's
-    response.
+    Messages of exceptions from other packages are left out: they may quote a question or a
+    provider's response.
     """
     found = event.pop("exc_info", None)
     error = found[1] if isinstance(found, tuple) else found
@@ -146,7 +146,7 @@ def _in_order(_logger: object, _name: str, event: EventDict) -> Mapping[str, Any
 
 
 def as_json(settings: Settings, stream: TextIO, *, server: bool) -> bool:
-    """Whether lines are JSON: as set, else those of a server that writes to no terminal."""
+    """Whether lines are JSON: as set; by default on a server whose stream is not a terminal."""
     if settings.log_format == "auto":
         return server and not stream.isatty()
     return settings.log_format == "json"
@@ -160,8 +160,8 @@ class _ProcessHandler(logging.StreamHandler[TextIO]):
 def logging_to(stream: TextIO, settings: Settings, *, server: bool = False) -> Iterator[None]:
     """Write the log of the whole process to `stream` inside the block.
 
-    A server writes its events from `RAG_LOG_LEVEL` on, a command warnings and errors; of other
-    packages both write warnings and errors. An inner block replaces an outer one.
+    A server writes its own events from `RAG_LOG_LEVEL` up, a command its warnings and errors. From
+    other packages both write warnings and errors. An inner block replaces an outer one.
     """
     root, ours = logging.getLogger(), logging.getLogger("app")
     outer = [one for one in root.handlers if isinstance(one, _ProcessHandler)]

@@ -1,4 +1,4 @@
-"""Choose and build embedder, generator and reranker: a provider's, or offline ones."""
+"""Chooses and builds the embedder, generator and reranker: a provider's or offline ones."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ OwnEmbedder: TypeAlias = CohereEmbedder | LocalEmbedder | MiniLmEmbedder
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """One model's two tasks: to write answers, and to make questions stand alone."""
+    """A model for two tasks: writing answers, and rewriting questions to stand alone."""
 
     generator: Generator
     rewriter: QuestionRewriter
     check: Callable[[], Awaitable[None]] | None = None
-    """Raises ProviderError if the model's server does not answer; None if asking would cost."""
+    """Raises ProviderError if the model's server is down; None if a check would cost money."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class CohereParts:
 
 
 async def open_cohere(settings: Settings, stack: AsyncExitStack) -> CohereParts | None:
-    """Open the client when a key is set. ConfigError when a part is asked for without one."""
+    """Open the client if a key is set. ConfigError if the settings need Cohere without a key."""
     wanted = {settings.embedder, settings.generator}
     if settings.cohere_api_key is None:
         if "cohere" in wanted:
@@ -159,13 +159,13 @@ def _writer(
 
 
 def budget(settings: Settings) -> Budget:
-    """The ceilings for money; what was spent is stored below RAG_HOME."""
+    """Return the spending limits; the amounts spent are stored below RAG_HOME."""
     store = SqliteSpending(settings.home / "spending.sqlite")
     return Budget(store, settings.budget_day, settings.budget_month)
 
 
 def _known(settings: Settings, price: T | None, model: str, setting: str, free: T) -> T:
-    """The price. With a ceiling, ConfigError if it is not known; otherwise `free`."""
+    """Return the price; if unknown `free`, or ConfigError if there is a spending limit."""
     ceilings = (settings.budget_day, settings.budget_month)
     if price is None and any(ceiling is not None for ceiling in ceilings):
         message = f"a budget needs the price of {model}: set {setting}"
@@ -174,7 +174,7 @@ def _known(settings: Settings, price: T | None, model: str, setting: str, free: 
 
 
 def metered(settings: Settings, embedder: OwnEmbedder) -> Embedder:
-    """The embedder with its calls charged; one in this process costs nothing."""
+    """Return the embedder with its calls charged; a local one costs nothing."""
     if not isinstance(embedder, CohereEmbedder):
         return embedder
     found = settings.embed_price(embedder.model)
@@ -183,7 +183,7 @@ def metered(settings: Settings, embedder: OwnEmbedder) -> Embedder:
 
 
 def asked_in_time(settings: Settings, embedder: Embedder) -> Embedder:
-    """The embedder for questions, with a time limit; an ingest has none."""
+    """Return the embedder for questions, with a time limit (an ingest has none)."""
     if not isinstance(embedder, MeteredEmbedder):
         return embedder
     breaker = _breaker(settings, "Cohere's embed")
@@ -197,7 +197,7 @@ def _breaker(settings: Settings, name: str) -> CircuitBreaker:
 
 
 def _limits(settings: Settings, endpoint: Endpoint) -> RateLimits:
-    """The limits of the tier, overridden by the settings."""
+    """Return the rate limits of the tier, overridden by the settings."""
     limits = default_limits(settings.cohere_tier, endpoint)
     own = {"calls_per_month": settings.cohere_calls_per_month}
     if endpoint == "embed":
@@ -227,7 +227,7 @@ async def pick_embedder(
 
 
 async def local_embedder(embedder: Embedder | None = None) -> LocalEmbedder:
-    """The embedder in use if it is the local one, else a new one: answerability always needs it."""
+    """Return the embedder in use if it is local, else a new one: answerability needs it."""
     if isinstance(embedder, LocalEmbedder):
         return embedder
     if _load_once.cache_info().currsize:
@@ -236,7 +236,7 @@ async def local_embedder(embedder: Embedder | None = None) -> LocalEmbedder:
 
 
 def _local_model() -> LocalEmbedder:
-    with _loading:  # the first questions may come at the same time
+    with _loading:  # the first questions may arrive at the same time
         return _load_once()
 
 
@@ -245,13 +245,13 @@ _load_once = cache(LocalEmbedder.load)
 
 
 async def _is_late(index: BookStore, strategy: str | None) -> bool:
-    """Whether the strategy is late chunking; without one, whether all indexed books use it."""
+    """Whether the strategy is late chunking; if None, whether all indexed books use it."""
     if strategy is not None:
         return strategy == StrategyName.LATE
     try:
         books = await index.books()
     except StorageError:
-        return False  # the first use of the index raises it again
+        return False  # the first use of the index raises the error again
     return bool(books) and all(book.model == MINILM for book in books)
 
 
@@ -278,5 +278,5 @@ async def pick_writer(
         speed=speed,
         min_context_tokens=settings.openai_min_context_tokens,
     )
-    # Longer than the adapter's limit, whose error names the settings that help.
+    # Longer than the adapter's limit, because its error names the settings to change.
     return _writer(settings, model, "the model server", speed.most_limit + 1)

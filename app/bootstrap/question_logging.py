@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def question_store(settings: Settings) -> SqlQuestionStore:
-    """The database that the settings name. Raises ConfigError."""
-    # Half a second of start-up, for those who use it.
+    """Open the database that the settings name. Raises ConfigError."""
+    # The import takes half a second, so only the log's users pay for it.
     from app.adapters.question_store import SqlQuestionStore, store_url  # noqa: PLC0415
 
     url = settings.question_log_url
@@ -46,7 +46,7 @@ def question_reports(store: QuestionStore, index: BookStore) -> ReportQuestions:
 
 @asynccontextmanager
 async def question_log(settings: Settings, index: BookStore) -> AsyncIterator[QuestionLog | None]:
-    """Open the log; None if it is off. At the end what waits is written."""
+    """Open the log; None if it is off. Pending entries are written at the end."""
     if not settings.question_log:
         yield None
         return

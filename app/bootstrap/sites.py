@@ -1,4 +1,4 @@
-"""Opens a built site, whose links are checked."""
+"""Opens a built site to check links on."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from app.services.check_links import BuiltSite
 
 
 @asynccontextmanager
-async def built_site(place: str, base_url: str) -> AsyncIterator[BuiltSite]:
+async def built_site(location: str, base_url: str) -> AsyncIterator[BuiltSite]:
     """Open a site at a URL or in a folder. InputError if it is neither."""
-    folder = Path(place)
-    if "://" in place:
+    folder = Path(location)
+    if "://" in location:
         async with httpx.AsyncClient() as client:
-            yield WebSite(client, checked_base_url(place), base_url)
+            yield WebSite(client, checked_base_url(location), base_url)
     elif await asyncio.to_thread(folder.is_dir):
         yield FolderSite(folder, base_url)
     else:
-        message = f"{place}: neither a folder nor an http or https URL"
+        message = f"{location}: neither a folder nor an http or https URL"
         raise InputError(message)

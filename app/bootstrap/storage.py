@@ -1,4 +1,4 @@
-"""Open the stores that the settings choose, and say what is wrong with them."""
+"""Opens the stores that the settings choose, and reports faults of their disk."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def index_only(settings: Settings) -> AsyncIterator[BookStore]:
 
 
 def ledger_store(settings: Settings) -> SqliteLedgers:
-    """The ledgers of paragraph ids, one for each book."""
+    """Return the ledgers of paragraph ids, one per book."""
     return SqliteLedgers(settings.home / "ledger")
 
 
@@ -64,14 +64,14 @@ async def backing_up(settings: Settings) -> AsyncIterator[BackUp]:
 
 @asynccontextmanager
 async def restoring(settings: Settings) -> AsyncIterator[Restore]:
-    """The same for the other direction."""
+    """Open the same stores to restore a backup."""
     async with index_only(settings) as index:
         yield Restore(index, ledger_store(settings), SqliteStateFiles(settings.home))
 
 
 @asynccontextmanager
 async def _server_index(settings: Settings, url: str) -> AsyncIterator[BookStore]:
-    # Costs a second of start-up, which the embedded index should not pay.
+    # The import takes a second, so only the server's index pays for it.
     from app.adapters.qdrant.server import ServerIndex  # noqa: PLC0415
     from app.adapters.qdrant.server_options import ServerOptions  # noqa: PLC0415
 
@@ -120,13 +120,13 @@ async def migration(
 
 
 async def storage_warnings(settings: Settings, index: BookStore) -> list[str]:
-    """What an operator should know before serving: damaged books, a disk that cannot be written."""
+    """Return warnings for the operator: damaged books, a disk that cannot be written."""
     disk = await asyncio.to_thread(disk_of, settings)
     lines = [disk.warning] if disk.fault else []
     try:
         await index.check()
     except StorageError as error:
-        lines.append(f"no book can be answered from: {error}")
+        lines.append(f"no book can answer: {error}")
     for book, damage in (await index.damaged()).items():
         served = "the previous generation answers" if damage.answers else "the book is left out"
         lines.append(f"book {book}: {served}; see `textbook-rag verify`: {damage.reason}")
@@ -152,7 +152,7 @@ class Disk:
 
 
 def disk_of(settings: Settings) -> Disk:
-    """The disk of RAG_HOME, which need not exist yet."""
+    """Return the disk of RAG_HOME, which need not exist yet."""
     home = settings.home
     there = next(path for path in (home, *home.absolute().parents) if path.is_dir())
     fault = "" if settings.qdrant_url or there != home else disk_fault(home)

@@ -1,4 +1,4 @@
-"""OpenTelemetry traces, off by default: a span for each request, in it one for each stage."""
+"""OpenTelemetry traces, off by default: a span per request, with a child span per stage."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 
 class Traces:
-    """Makes the spans of a request at its end, from its recording. Without personal data: route,
-    status, request id, stages.
+    """Exports the spans of a request at its end, from its recording.
+
+    No personal data: route, status, request id, stages.
     """
 
     def __init__(self, provider: TracerProvider) -> None:
-        # Half a second of start-up, for those who use it; so are the other imports here.
+        # These imports take half a second, so only the users of traces pay for them.
         from opentelemetry.trace.propagation.tracecontext import (  # noqa: PLC0415
             TraceContextTextMapPropagator,
         )
@@ -35,7 +36,7 @@ class Traces:
     def add(
         self, method: str, route: str, status: int, headers: Mapping[str, str], record: Recording
     ) -> None:
-        """Add the trace of a request that has ended; it continues that of a `traceparent`."""
+        """Add the trace of a finished request; it continues the trace in a `traceparent` header."""
         from opentelemetry.trace import (  # noqa: PLC0415
             SpanKind,
             Status,
@@ -64,7 +65,7 @@ class Traces:
             span.set_status(Status(StatusCode.ERROR, record.failure.code if record.failure else ""))
         inside = set_span_in_context(span)
         for name, stage in record.spans.items():
-            # A stage that ran several times is one span; `busy` leaves out the time between.
+            # A stage that ran several times is one span; `busy` is the time it actually ran.
             attributes = {"textbook_rag.busy_ms": round(stage.seconds * 1e3, 2)}
             child = self._tracer.start_span(
                 name, context=inside, attributes=attributes, start_time=at(stage.began)
@@ -73,12 +74,12 @@ class Traces:
         span.end()
 
     def close(self) -> None:
-        """Send what waits."""
+        """Send pending spans."""
         self._provider.shutdown()
 
 
 def traces(settings: Settings) -> Traces | None:
-    """None unless the settings ask for traces. ConfigError if the extra is missing."""
+    """Return the exporter; None if traces are off. ConfigError if the extra is missing."""
     if not settings.traces:
         return None
     if find_spec("opentelemetry.sdk") is None:

@@ -1,4 +1,4 @@
-"""Arguments in, exit code out: 0 done, 1 failed, 2 wrong input or settings, 130 interrupted."""
+"""Runs one command. Exit codes: 0 done, 1 failed, 2 wrong input or settings, 130 interrupted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Command: TypeAlias = Callable[[argparse.Namespace, Settings], Coroutine[None, No
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. A RagError is printed as one line on stderr."""
     if isinstance(sys.stdout, TextIOWrapper):
-        # A character that the terminal cannot show is escaped, as JSON does.
+        # Escape characters that the terminal cannot show, as JSON does.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         arguments = parser().parse_args(argv)
@@ -51,8 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _command(name: str) -> Command:
-    """`module.function` of this package. Only this command's module is imported: it starts sooner
-    and leaves the memory to the book.
+    """Import `module.function` of this package.
+
+    Only this command's module is imported, which saves start-up time and memory.
     """
     module, _, function = name.partition(".")
     command: Command = getattr(import_module(f"app.cli.{module}"), function)
@@ -60,7 +61,7 @@ def _command(name: str) -> Command:
 
 
 def _require_text(arguments: argparse.Namespace) -> None:
-    """Raise InputError for a text that is not UTF-8; a file name may be any bytes."""
+    """Raise InputError for a text argument that is not UTF-8; file names may be any bytes."""
     for value in vars(arguments).values():
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, str) and not is_well_formed(one) and not Path(one).exists():
@@ -80,5 +81,5 @@ def _settings() -> Settings:
     except SettingsError as error:
         found = re.search(r'field "(\w+)"', str(error))
         name = variable(found[1]) if found else "a setting"
-        message = f"{name}: not the JSON that .env.example shows"
+        message = f"{name}: not valid JSON; .env.example shows the form"
         raise ConfigError(message) from None

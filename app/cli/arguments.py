@@ -24,7 +24,7 @@ from app.domain.edition import ONLY, Edition
 from app.domain.urls import checked_base_url
 
 _BOOK = "its name in the index"
-_QUESTIONS = "questions with known answers, a JSON object a line"
+_QUESTIONS = "questions with known answers, one JSON object per line"
 _COMPARED = ("fixed", "recursive", "sentence", "auto", "semantic", "structure", "late")
 
 
@@ -70,7 +70,7 @@ def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         type=_edition,
         default=ONLY,
         metavar="VERSION",
-        help="the folder is this version of the book, served below the base URL by its name (mike)",
+        help="ingest the folder as this version of the book, served at <base URL>/VERSION (mike)",
     )
     ingest.add_argument("--strategy", metavar="NAME", help="chunking strategy (structure)")
     exclude_kinds_option(ingest)
@@ -83,14 +83,14 @@ def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     ingest.add_argument("--quiet", action="store_true", help="no progress on stderr")
     ingest.set_defaults(run="index_commands.ingest")
 
-    blocks = commands.add_parser("blocks", help="print a book's blocks, one JSON object a line")
+    blocks = commands.add_parser("blocks", help="print a book's blocks, one JSON object per line")
     source_arguments(blocks, "PATH")
     blocks.add_argument(
-        "--coverage", action="store_true", help="last line: share of source covered"
+        "--coverage", action="store_true", help="last line: share of the source that is covered"
     )
     blocks.set_defaults(run="reading_commands.blocks")
 
-    chunks = commands.add_parser("chunks", help="print a book's chunks, one JSON object a line")
+    chunks = commands.add_parser("chunks", help="print a book's chunks, one JSON object per line")
     source_arguments(chunks, "PATH")
     chunks.add_argument("--strategy", metavar="NAME", help="chunking strategy (structure)")
     exclude_kinds_option(chunks)
@@ -113,7 +113,7 @@ def _asking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         "--scope",
         type=Scope,
         choices=Scope,
-        help="what may answer; page, chapter and so_far are counted from --page",
+        help="the part of the book to answer from; page, chapter and so_far need --page",
     )
     ask.add_argument(
         "--selection",
@@ -125,7 +125,7 @@ def _asking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         "--solutions",
         type=Solutions,
         choices=Solutions,
-        help="what is shown of an exercise of the book (RAG_SOLUTIONS)",
+        help="how much to show of an exercise's solution (RAG_SOLUTIONS)",
     )
     ask.add_argument(
         "--history",
@@ -149,17 +149,17 @@ def _measuring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command.add_argument(
         "--helpful",
         action="store_true",
-        help="measure what answers show, on questions with key facts about their own books",
+        help="measure whether answers contain each question's key facts",
     )
     command.add_argument(
         "--half",
         choices=("development", "final"),
-        help="with --helpful or --calibrate: ask this half of the questions only",
+        help="with --helpful or --calibrate: use only this half of the questions",
     )
     command.add_argument(
         "--calibrate",
         action="store_true",
-        help="print the three answers over the thresholds, and the thresholds to set",
+        help="print the outcomes by threshold, and suggest thresholds",
     )
     _search_options(command)
     command.add_argument("--json", action="store_true", help="print means and rows as JSON")
@@ -171,7 +171,7 @@ def _measuring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         type=Path,
         nargs=2,
         metavar=("A.json", "B.json"),
-        help="compare two outputs of --json instead, with paired bootstrap intervals",
+        help="instead, compare two outputs of --json with paired bootstrap intervals",
     )
     command.set_defaults(run="evaluating.evaluate")
 
@@ -179,11 +179,11 @@ def _measuring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def _search_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--k", type=positive, help="chunks to retrieve (5; for answers 8)")
     mode_option(command)
-    command.add_argument("--rerank", action="store_true", help="by Cohere, when a key is set")
+    command.add_argument("--rerank", action="store_true", help="rerank with Cohere (needs a key)")
     command.add_argument(
         "--rewrite",
         action="store_true",
-        help="let the model that writes answers make the questions of conversations stand alone",
+        help="rewrite follow-up questions to stand alone, with the model that writes answers",
     )
 
 
@@ -196,7 +196,7 @@ def _compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         nargs="+",
         metavar="NAME",
         default=[name for name in _COMPARED if name != StrategyName.LATE],
-        help=f"of {', '.join(_COMPARED)}; by default all but late, which needs RAG_EMBEDDER=minilm",
+        help=f"from {', '.join(_COMPARED)} (all but late, which needs RAG_EMBEDDER=minilm)",
     )
     exclude_kinds_option(command)
     command.add_argument("--output", type=Path, metavar="FILE", help="write the rows as JSON")
@@ -227,7 +227,7 @@ def _index(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     verify.add_argument(
         "--repair",
         action="store_true",
-        help="switch readers from a damaged generation to the previous one",
+        help="go back from a damaged generation to the previous one",
     )
     json_option(verify)
     verify.set_defaults(run="index_commands.verify")
@@ -238,8 +238,7 @@ def _index(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         dest="source",
         choices=("embedded", "collections"),
         default="embedded",
-        help="the embedded index, or books in collections of their own on the server, as older "
-        "versions wrote them",
+        help="the embedded index, or collections per book on the server (older versions)",
     )
     migrate.add_argument(
         "books", type=BookId, metavar="BOOK", nargs="*", help="all when none is named"
@@ -251,46 +250,48 @@ def _index(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def _backup(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     backup = commands.add_parser("backup", help="write all books and local state into one file")
-    backup.add_argument("file", type=Path, metavar="FILE", help="appears when it is complete")
-    backup.add_argument("--force", action="store_true", help="replace a file of that name")
+    backup.add_argument(
+        "file", type=Path, metavar="FILE", help="the backup; it appears when complete"
+    )
+    backup.add_argument("--force", action="store_true", help="replace an existing file")
     backup.add_argument("--quiet", action="store_true", help="no progress on stderr")
     json_option(backup)
     backup.set_defaults(run="backup_commands.backup")
 
     restore = commands.add_parser("restore", help="restore books and local state from a backup")
-    restore.add_argument("file", type=Path, metavar="FILE", help="as `backup` writes it")
+    restore.add_argument("file", type=Path, metavar="FILE", help="a file written by `backup`")
     restore.add_argument(
         "books",
         type=BookId,
         metavar="BOOK",
         nargs="*",
-        help="restore these books only; without, all of them and local state that is missing",
+        help="restore only these books (default: all books and missing local state)",
     )
-    restore.add_argument(
-        "--yes", action="store_true", help="replace books of the index without asking"
-    )
+    restore.add_argument("--yes", action="store_true", help="replace indexed books without asking")
     restore.add_argument("--quiet", action="store_true", help="no progress on stderr")
     json_option(restore)
     restore.set_defaults(run="backup_commands.restore")
 
 
 def _links(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    links = commands.add_parser("links", help="print every paragraph's deep link, a JSON line each")
+    links = commands.add_parser("links", help="print every paragraph's deep link as JSON lines")
     links.add_argument("book", metavar="BOOK", help="an indexed book, or a book's folder")
-    links.add_argument("--site", type=Site, choices=Site, help="of a folder; detected")
+    links.add_argument("--site", type=Site, choices=Site, help="for a folder (detected)")
     links.add_argument(
         "--base-url",
         type=checked_base_url,
         default="",
         metavar="URL",
-        help="of a folder: where the site is served",
+        help="for a folder: where the site is served",
     )
     links.add_argument(
         "--check",
         metavar="SITE",
-        help="a site's URL or folder: print the links that do not land there, and end with 1",
+        help="a site's URL or folder: print the broken links; exit code 1 if any",
     )
-    links.add_argument("--json", action="store_true", help="without --check the output always is")
+    links.add_argument(
+        "--json", action="store_true", help="print misses as JSON; without --check always"
+    )
     links.set_defaults(run="link_commands.links")
 
 
@@ -298,7 +299,9 @@ def _llms(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     llms = commands.add_parser("llms", help="print a book's llms.txt, for the root of its site")
     llms.add_argument("book", type=BookId, metavar="BOOK", help=_BOOK)
     llms.add_argument(
-        "--full", action="store_true", help="print llms-full.txt instead: all of the book's text"
+        "--full",
+        action="store_true",
+        help="print llms-full.txt instead, with the book's whole text",
     )
     llms.set_defaults(run="index_commands.llms")
 
@@ -312,7 +315,7 @@ def _ledger(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     export.set_defaults(run="index_commands.export_ledger")
     load = actions.add_parser("import", help="import exported ids")
     load.add_argument("book", type=BookId, metavar="BOOK", help=_BOOK)
-    load.add_argument("file", metavar="FILE", type=Path, help="as `ledger export` writes it")
+    load.add_argument("file", metavar="FILE", type=Path, help="a file written by `ledger export`")
     load.set_defaults(run="index_commands.import_ledger")
 
 

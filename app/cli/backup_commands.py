@@ -20,10 +20,10 @@ from app.settings import Settings
 
 
 async def backup(arguments: argparse.Namespace, settings: Settings) -> int:
-    """Write a backup; exit code 1 if something damaged is left out."""
+    """Write a backup; exit code 1 if damaged data was left out."""
     path: Path = arguments.file
     if path.exists() and not arguments.force:
-        message = f"{path} exists: choose another name, or --force replaces it"
+        message = f"{path}: exists already; choose another name, or add --force"
         raise InputError(message)
     started = time.perf_counter()
     writer = BackupWriter(path)
@@ -53,7 +53,7 @@ def _print_backed_up(path: Path, done: BackedUp, seconds: float) -> None:
 
 
 async def restore(arguments: argparse.Namespace, settings: Settings) -> int:
-    """Restore a backup; exit code 1 if the question is answered by no."""
+    """Restore a backup; exit code 1 if the user declines."""
     with TerminalProgress(quiet=arguments.quiet) as progress:
         phases = Phases(progress, time.perf_counter)
         with phases.phase("check", _size(arguments.file), "bytes") as advance:
@@ -82,13 +82,13 @@ def _size(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError:
-        return 0  # `open` reports it
+        return 0  # `open` reports the error
 
 
 def _chosen(
     books: Sequence[BackedUpBook], names: Sequence[BookId], path: Path
 ) -> list[BackedUpBook]:
-    """These books of the backup, or all. BookNotFound if one is not in it."""
+    """Return the named books of the backup, or all. BookNotFound if one is missing."""
     known = {one.manifest.book: one for one in books}
     for name in names:
         if name not in known:
@@ -101,9 +101,9 @@ def _confirmed(plan: RestorePlan) -> bool:
     """Ask on a terminal. InputError elsewhere."""
     names = ", ".join(one.manifest.book for one in plan.replaced)
     if not sys.stdin.isatty():
-        message = f"in the index already: {names}; --yes replaces them by those of the backup"
+        message = f"already in the index: {names}; to replace them by the backup's, add --yes"
         raise InputError(message)
-    question = f"Replace {names} and their paragraph ids by those of the backup? [y/N] "
+    question = f"Replace {names} and their paragraph ids by the backup's? [y/N] "
     print(question, end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
@@ -116,4 +116,4 @@ def _print_restored(done: Restored, settings: Settings) -> None:
     for name in done.state:
         print(f"{settings.home / name}: restored")
     for name in done.kept:
-        remark(f"{settings.home / name}: kept; delete it first to restore that of the backup")
+        remark(f"{settings.home / name}: kept; to restore the backup's copy, delete it first")

@@ -40,7 +40,7 @@ async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
     if arguments.svg is not None:
         require_plots()
     questions = read_questions(arguments.questions)
-    # One embedder for all strategies: else the comparison would be of embedders.
+    # One embedder for all strategies; otherwise the embedders would be compared.
     embedded_for = StrategyName.LATE if StrategyName.LATE in arguments.strategies else ""
     request = IngestRequest(
         arguments.path,

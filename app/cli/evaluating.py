@@ -78,9 +78,7 @@ async def _evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
 
 def _require_fitting_options(arguments: argparse.Namespace) -> None:
     if arguments.half:
-        message = (
-            "eval --half chooses questions of the set's own books: with --helpful or --calibrate"
-        )
+        message = "eval --half: use it with --helpful or --calibrate"
         raise InputError(message)
     chosen = arguments.rerank or arguments.rewrite or arguments.mode is not SearchMode.HYBRID
     if arguments.answers and chosen:
@@ -103,7 +101,7 @@ def _require_models(arguments: argparse.Namespace, app: Application) -> None:
 def _warn_of(missing: Sequence[str]) -> None:
     remark_each("warning: a gold passage's file is not in the index", missing)
     if missing:
-        remark("files are named from the folder that was ingested; is it the questions' book?")
+        remark("gold files are relative to the ingested folder; are these questions for this book?")
 
 
 def _run(
@@ -162,7 +160,7 @@ def _print(summary: Mapping[str, float], refusal: RefusalCurve | None) -> None:
 
 def _compare(arguments: argparse.Namespace) -> None:
     if arguments.questions is not None:
-        message = f"eval --compare takes two measurements alone, not {arguments.questions} too"
+        message = f"eval --compare takes only its two measurements: leave out {arguments.questions}"
         raise InputError(message)
     a, b = map(read_measurement, arguments.compare)
     differences = compare_runs(a, b)
@@ -237,7 +235,7 @@ async def calibrate(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 def _rows(questions: Sequence[Question], scores: Sequence[float]) -> Iterator[tuple[str, ...]]:
-    """A row a threshold: all answerable questions, then each kind of the others."""
+    """Yield one row per threshold: all answerable questions, then each unanswerable kind."""
     groups: dict[str, list[float]] = {}
     for one, score in zip(questions, scores, strict=True):
         groups.setdefault("answerable" if one.answerable else one.kind, []).append(score)

@@ -18,34 +18,34 @@ from app.services.evaluate_answers import AnsweredQuestion, AnswerEvaluation
 _Row: TypeAlias = tuple[str | float, ...]
 
 _LISTED = 20
-"""Questions listed under one heading."""
+"""Maximum questions listed under one heading."""
 
 _RETRIEVAL_NOTES = f"""\
-A chunk, or a paragraph of the context, finds a gold passage when it shares 16 characters with it,
-or all of it if it is shorter; a question that only names a file is answered by anything in that
-file. **recall@k**: share of the gold's characters in the first k. **hit@k**: a gold is found in the
-first k. **mrr**: 1 over the rank of the first that finds one. **ndcg@{NDCG_DEPTH}**: discounted
-gain, where a passage found again gains nothing. **precision**: gold characters in the first k over
-all characters of these. **iou**: the same with the gold that was missed in the denominator.
-Paragraphs are those of the assembled context, ranked by their best chunk."""
+A chunk, or a paragraph of the context, finds a gold passage if they share at least 16 characters,
+or all characters of a shorter passage. For a question that only names a file, any part of that file
+counts. **recall@k**: share of the gold characters in the top k. **hit@k**: a gold passage is in the
+top k. **mrr**: mean of 1 / rank of the first hit. **ndcg@{NDCG_DEPTH}**: normalised discounted
+cumulative gain; a passage counts once. **precision**: gold characters in the top k / all characters
+in the top k. **iou**: intersection over union of gold and retrieved characters. Paragraphs are
+those of the assembled context, ranked by their best chunk."""
 
 _ANSWER_NOTES = """\
-**citation_precision**: citations to a paragraph that shares 16 characters with a gold passage, of
-all citations in answers to answerable questions. **answer_coverage**: answerable questions with
-such a citation. **refusal_precision**: refusals of unanswerable questions, of all refusals.
-**refusal_recall**: unanswerable questions that were refused. **answerable_refused**: answerable
-questions that were refused."""
+**citation_precision**: share of the citations, in answers to answerable questions, whose paragraph
+shares at least 16 characters with a gold passage. **answer_coverage**: share of the answerable
+questions with such a citation. **refusal_precision**: share of the refusals that are of
+unanswerable questions. **refusal_recall**: share of the unanswerable questions that were refused.
+**answerable_refused**: share of the answerable questions that were refused."""
 
 _REFUSAL_NOTES = """\
-The curve is over the answerability score alone. The suggestions leave most of what cannot be
-answered below the threshold while at most 2 % of what can is refused, and at most 15 % not marked
-as answered; judge them by enough questions of both sorts."""
+The curve uses the answerability score alone. The suggested thresholds maximise refusals of
+unanswerable questions while at most 2 % of the answerable ones are refused and at most 15 % are not
+marked as answered. They need enough questions of both kinds."""
 
 
 def write_report(
     path: Path, questions: Path, found: Evaluation | AnswerEvaluation, run: Run
 ) -> None:
-    """Write `path` and its plots. InputError when one cannot be written."""
+    """Write `path` and its plots. InputError if one cannot be written."""
     pictures = _Pictures(path)
     title = f"{run.of.capitalize()} on {questions.parent.name or '.'}/{questions.name}"
     parts = [f"# {_plain(title)}", _what(found, run)]
@@ -120,7 +120,7 @@ def _times_picture(results: Sequence[QuestionResult], pictures: _Pictures) -> st
     times = sorted(one.milliseconds for one in results)
     shares = [(time, rank / len(times)) for rank, time in enumerate(times, 1)]
     curves(pictures.at("times"), "ms", "share of searches", {"within": shares})
-    return pictures.link("times", "Share of searches done within so many milliseconds")
+    return pictures.link("times", "Share of searches finished within a time in milliseconds")
 
 
 def _ranks(results: Sequence[QuestionResult], measure: str) -> list[float]:
@@ -231,7 +231,7 @@ def _listed(title: str, found: Sequence[QuestionResult] | Sequence[AnsweredQuest
 
 
 def _where(one: QuestionResult | AnsweredQuestion) -> str:
-    """A question's id, its gold passage, and what was found instead."""
+    """Return a question's id, its gold passage, and what was found instead."""
     files = dict.fromkeys(gold.file for gold in one.question.gold)
     gold = ", ".join(files) or one.question.gold_file or "no gold"
     parts = [_plain(one.question.id), _plain(gold)]
@@ -252,5 +252,5 @@ def _cell(value: str | float) -> str:
 
 
 def _plain(text: str) -> str:
-    """Escape Markdown: questions come from strangers."""
+    """Escape Markdown, because questions are untrusted."""
     return re.sub(r"([\\`*_{}\[\]<>#|~$!&])", r"\\\1", " ".join(text.split()))

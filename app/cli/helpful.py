@@ -62,7 +62,7 @@ async def evaluate_helpful(arguments: argparse.Namespace, settings: Settings) ->
 
 
 def chosen_questions(arguments: argparse.Namespace, option: str) -> Sequence[Question]:
-    """The questions about the book, of the half. InputError with an option that `option` lacks."""
+    """Return the questions of the chosen book and half. InputError for options that do not fit."""
     _require_readers_options(arguments, option)
     book: BookId | None = arguments.book
     chosen = [
@@ -71,13 +71,13 @@ def chosen_questions(arguments: argparse.Namespace, option: str) -> Sequence[Que
         if arguments.half in (None, one.half) and (None in (book, one.book) or book == one.book)
     ]
     if not chosen:
-        message = f"{arguments.questions}: no question of this book and half in it"
+        message = f"{arguments.questions}: no question for this book and half"
         raise InputError(message)
     return chosen
 
 
 def _require_readers_options(arguments: argparse.Namespace, option: str) -> None:
-    """InputError if an option makes answers other than readers get them."""
+    """Raise InputError if an option makes answers differ from those that readers get."""
     other = (
         arguments.answers
         or arguments.k
@@ -107,7 +107,7 @@ def _row(one: Helpfulness) -> Mapping[str, object]:
 
 
 def _rows(results: Sequence[Helpfulness]) -> Iterator[_Row]:
-    """A row a kind, of the answerable questions first, each part with its own total."""
+    """Yield one row per kind, answerable questions first, each part with its total."""
     for answerable, total in ((True, "all answerable"), (False, "all unanswerable")):
         part = [one for one in results if one.question.answerable is answerable]
         for kind in sorted({one.question.kind for one in part}):
@@ -138,7 +138,7 @@ def _percent(share: float) -> str:
 
 
 def aligned(rows: Sequence[_Row]) -> Iterator[str]:
-    """The rows as a Markdown table; the first is its head."""
+    """Yield the rows as lines of a Markdown table; the first row is its head."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for number, row in enumerate(rows):
         cells = [row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]

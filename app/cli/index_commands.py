@@ -35,8 +35,8 @@ from app.settings import Settings
 
 _NAMED_FAULTS = 5
 _NO_BASE_URL = (
-    "warning: no --base-url, and the book's site names none: links are paths, which open nothing "
-    "outside the site"
+    "warning: no --base-url, and the book's site sets none: links are paths and work only on the "
+    "site"
 )
 
 
@@ -56,12 +56,12 @@ async def ingest(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 async def _remove_other_editions(index: VectorIndex, kept: Sequence[BookId]) -> None:
-    """Remove the editions that the site has no more, unless each is ingested by itself."""
+    """Remove editions that the site no longer has, unless editions are ingested one by one."""
     if len(kept) > 1:
         for manifest in await index.books():
             if manifest.book.name == kept[0] and manifest.book not in kept:
                 await index.remove(manifest.book)
-                remark(f"removed {manifest.book}: the site has no such edition")
+                remark(f"removed {manifest.book}: the site no longer has this edition")
 
 
 def _print_report(report: IngestReport, arguments: argparse.Namespace) -> None:
@@ -127,7 +127,7 @@ def _cost(report: IngestReport) -> str:
 
 def _price(usd: float | None) -> str:
     if usd is None:
-        return "price not known: see RAG_EMBED_PRICES"
+        return "price unknown: set RAG_EMBED_PRICES"
     return "under $0.0001" if 0 < usd < 0.0001 else f"${usd:.4f}"
 
 
@@ -163,7 +163,7 @@ async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 async def _with_editions(index: VectorIndex, book: BookId) -> list[BookId]:
-    """Return a book with its other editions; an edition alone."""
+    """Return a book and its other editions; for an edition, only itself."""
     others = [one.book for one in await index.books() if one.book.name == book != one.book]
     return [book, *others]
 
@@ -200,7 +200,7 @@ async def rollback(arguments: argparse.Namespace, settings: Settings) -> None:
         print_json(asdict(manifest))
     else:
         print(
-            f"{manifest.book} is back at generation {manifest.generation}, version "
+            f"{manifest.book} is back to generation {manifest.generation}, version "
             f"{manifest.book_version} of {manifest.created_at}; the same command undoes this"
         )
 
@@ -217,7 +217,7 @@ async def verify(arguments: argparse.Namespace, settings: Settings) -> int:
     damaged = [one for one in found if not one.sound]
     if any(one.part == "index" for one in damaged) and not arguments.json:
         remark(
-            "`textbook-rag verify --repair` goes back to the generation before; `textbook-rag "
+            "`textbook-rag verify --repair` goes back to the previous generation; `textbook-rag "
             "ingest BOOK_DIR --force` writes the index anew from the cache"
         )
     return 1 if damaged else 0
@@ -232,7 +232,7 @@ def _print_verified(one: Verified) -> None:
 
 
 async def migrate(arguments: argparse.Namespace, settings: Settings) -> None:
-    """Copy an index to the server that QDRANT_URL names."""
+    """Copy an index to the server at QDRANT_URL."""
     async with migration(settings, arguments.source) as use_case:
         with TerminalProgress(quiet=arguments.quiet) as progress:
             done = await use_case.run(arguments.books, Phases(progress, time.perf_counter))
@@ -240,7 +240,7 @@ async def migrate(arguments: argparse.Namespace, settings: Settings) -> None:
         if arguments.json:
             print_json(asdict(one))
         else:
-            verb = "copied and verified" if one.copied else "was there already, verified"
+            verb = "copied and verified" if one.copied else "already there, verified"
             print(f"{one.book}: {one.chunks:,} chunks {verb}, generation {one.generation}")
     if not done:
         remark("no books yet: textbook-rag ingest BOOK_DIR")

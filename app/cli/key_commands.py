@@ -12,12 +12,12 @@ from app.domain.errors import InputError
 from app.domain.site_key import KeyKind, SiteKey, checked_origin, digest_of, new_key
 from app.settings import Settings
 
-_LEAST_ID = 4
-"""Digits of an id that `revoke` needs."""
+_MIN_ID = 4
+"""Minimum digits of an id for `revoke`."""
 
 
 async def add(arguments: argparse.Namespace, settings: Settings) -> None:
-    """Print the new key, which is stored nowhere: only its hash is."""
+    """Print the new key; only its hash is stored."""
     kind = KeyKind.SECRET if arguments.secret else KeyKind.PUBLISHABLE
     if arguments.secret and arguments.origin:
         message = "a secret key has no origins: it must never reach a browser"
@@ -35,7 +35,7 @@ async def add(arguments: argparse.Namespace, settings: Settings) -> None:
     if arguments.json:
         print_json({**_shown(key), "key": text})
     else:
-        remark(f"key {key.id}; it is shown only now:")
+        remark(f"key {key.id}, shown only now:")
         print(text)
 
 
@@ -51,7 +51,7 @@ async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
 
 async def revoke(arguments: argparse.Namespace, settings: Settings) -> None:
     keys = site_keys(settings)
-    enough = len(arguments.id) >= _LEAST_ID
+    enough = len(arguments.id) >= _MIN_ID
     found = [one for one in keys.all() if enough and one.digest.startswith(arguments.id)]
     if len(found) != 1:
         message = f"{len(found)} keys have the id {arguments.id!r}; see `textbook-rag keys list`"

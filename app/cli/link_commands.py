@@ -22,9 +22,9 @@ from app.settings import Settings
 
 
 async def links(arguments: argparse.Namespace, settings: Settings) -> int:
-    """Take the links of an indexed book as it was ingested, or of a folder as it is now.
+    """Print or check the links of an indexed book (as ingested) or of a folder (as it is now).
 
-    With `--check` the exit code is 1 if one of them does not land.
+    With `--check` the exit code is 1 if a link is broken.
     """
     base_url, found = await _links(arguments, settings)
     if arguments.check is None:
@@ -59,7 +59,7 @@ async def _links(arguments: argparse.Namespace, settings: Settings) -> tuple[str
         asked = BookId(arguments.book)
         own = await _links_of_index(index, asked)
         roots = {one.book: one.base_url for one in await index.books()}
-        # The site of an edition is that of its book.
+        # An edition is on the site of its book.
         others = [book for book in roots if book.name == asked != book]
         of_others = [link for book in others for link in await _links_of_index(index, book)]
         return roots.get(asked.name, roots[asked]), [*own, *of_others]
@@ -73,7 +73,7 @@ def _links_of_source(book: Book) -> Iterator[Link]:
 
 
 async def _links_of_index(index: VectorIndex, book: BookId) -> list[Link]:
-    """A paragraph of several chunks appears once."""
+    """Return the links of the paragraphs; a paragraph in several chunks appears once."""
     chunks = await index.fetch(book, list(await index.chunks(book)))
     chunks.sort(key=lambda chunk: (chunk.position, chunk.file, chunk.chunk_index))
     found = {

@@ -1,9 +1,9 @@
-"""Results of `eval` as JSON, printed and read again for comparisons.
+"""Writes and reads the results of `eval` as JSON.
 
 Keys: the means (`n`, `recall@5`, ...); `paragraphs`, the same over paragraphs instead of chunks;
 `run`, what was measured and how; `by_kind`; `refusal`, null unless some questions are unanswerable;
-`questions`, a row each. A row's `measures` hold each metric as a number or, where questions have
-different weights, as [part, whole]: the mean is the sum of parts over that of wholes.
+`questions`, one row each. A row's `measures` hold each metric as a number or, if questions have
+different weights, as [part, whole]: the mean is the sum of parts over the sum of wholes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Json: TypeAlias = dict[str, object]
 
 REFUSAL_SETTING = "RAG_REFUSAL_THRESHOLD"
 ANSWER_SETTING = "RAG_ANSWER_THRESHOLD"
-"""The settings for the suggested thresholds."""
+"""The settings that take the suggested thresholds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def measurement_json(found: Evaluation | AnswerEvaluation, run: Run) -> Json:
 
 
 def _nested(summary: Mapping[str, float]) -> Json:
-    """Metrics of paragraphs go into an object of their own."""
+    """Move the metrics over paragraphs to a nested object."""
     paragraphs = {
         name.removeprefix(PARAGRAPHS): value
         for name, value in summary.items()
@@ -151,7 +151,7 @@ def read_measurement(path: Path) -> EvalRun:
     except KeyError as error:
         raise _no_measurement(path, f"{error.args[0]!r} is missing") from error
     except (TypeError, ValueError, AttributeError) as error:
-        raise _no_measurement(path, "its values are of other types") from error
+        raise _no_measurement(path, "its values have wrong types") from error
 
 
 def _shares(measures: Mapping[str, float | list[float]]) -> Mapping[str, Share]:

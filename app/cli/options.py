@@ -1,4 +1,4 @@
-"""Options that several commands have, and the types of their values."""
+"""Options shared by several commands, and the types of their values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def source_arguments(command: argparse.ArgumentParser, name: str) -> None:
     command.add_argument(
         "--skip-refused",
         action="store_true",
-        help="leave out a file that holds more than the reading budget, with a warning; else stop",
+        help="leave out files over the reading budget with a warning, instead of stopping",
     )
     json_option(command)
 
@@ -43,7 +43,7 @@ def question_arguments(command: argparse.ArgumentParser) -> None:
         metavar="ID",
         action="append",
         default=[],
-        help="ask this book only; repeatable",
+        help="ask only this book; repeatable",
     )
     command.add_argument("--k", type=positive, default=5, help="chunks to retrieve")
     json_option(command)
@@ -51,7 +51,7 @@ def question_arguments(command: argparse.ArgumentParser) -> None:
 
 def port(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text[:6]) <= 65_535:
-        message = f"{text!r} is no port: a number from 1 to 65535"
+        message = f"{text!r} is not a port: use a number from 1 to 65535"
         raise InputError(message)
     return int(text)
 
@@ -76,7 +76,7 @@ def mode_option(command: argparse.ArgumentParser) -> None:
         type=SearchMode,
         default=SearchMode.HYBRID,
         choices=SearchMode,
-        help="by vectors (dense), by BM25 (sparse), by both (hybrid)",
+        help="search by vectors (dense), BM25 (sparse) or both (hybrid)",
     )
 
 

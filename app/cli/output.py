@@ -1,4 +1,4 @@
-"""Output of the commands: results on stdout, progress and remarks on stderr."""
+"""Output of the commands: results on stdout, progress and messages on stderr."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from rich.text import Text
 from app.domain.errors import InputError
 
 _LISTED = 20
-"""Most lines printed of one kind; a book may have thousands of the same warning."""
+"""Maximum lines of one kind: a book may have thousands of the same warning."""
 
 _EVERY_SECONDS = 10.0
 
@@ -40,9 +40,9 @@ def print_json(value: Mapping[str, object] | Sequence[object]) -> None:
 
 
 def require_folder(path: Path) -> None:
-    """Raise InputError unless the file's folder exists. Call it before the work, not after."""
+    """Raise InputError unless the file's folder exists. Call it before the work."""
     if not path.parent.is_dir():
-        message = f"{path}: there is no folder {path.parent}"
+        message = f"{path}: the folder {path.parent} does not exist; create it"
         raise InputError(message)
 
 
@@ -51,7 +51,7 @@ def write_text(path: Path, text: str) -> None:
     try:
         path.write_text(text, "utf-8")
     except OSError as error:
-        message = f"{path}: cannot be written ({error.strerror})"
+        message = f"{path}: cannot be written ({error.strerror}); choose another file"
         raise InputError(message) from error
 
 
@@ -60,7 +60,7 @@ def remark(text: str) -> None:
 
 
 def remark_each(prefix: str, lines: Sequence[str]) -> None:
-    """Print the first of them, and how many more there are."""
+    """Print the first lines, and how many more there are."""
     for line in lines[:_LISTED]:
         remark(f"{prefix}: {line}")
     if len(lines) > _LISTED:
@@ -78,7 +78,7 @@ def duration(seconds: float) -> str:
 
 @dataclass(slots=True)
 class _Phase:
-    """`total` is 0 if it is not known."""
+    """A phase of the work; `total` is 0 if unknown."""
 
     task: TaskID
     total: int
@@ -136,7 +136,7 @@ class TerminalProgress(AbstractContextManager["TerminalProgress"]):
         self._bars.stop()
 
     def start(self, phase: str, total: int, unit: str) -> None:
-        """`total` is 0 if it is not known yet."""
+        """Begin a phase; `total` is 0 if unknown."""
         now = self._clock()
         task = self._bars.add_task(phase, total=total or None, unit=unit)
         self._phases[phase] = _Phase(task, total, unit, started=now, said=now)

@@ -1,4 +1,4 @@
-"""The commands of who runs a server and owns its books, and their options."""
+"""The commands and options for whoever runs a server and owns its books."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def serving(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 def keys(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     keys = commands.add_parser("keys", help="add, list or revoke keys that may use the API")
     actions = keys.add_subparsers(metavar="ACTION", required=True)
-    add = actions.add_parser("add", help="make a key and print it, once")
+    add = actions.add_parser("add", help="make a key and print it once")
     add.add_argument(
         "--origin",
         action="append",
@@ -54,10 +54,10 @@ def keys(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     add.add_argument("--secret", action="store_true", help="a secret key for a server")
     add.add_argument("--label", default="", metavar="TEXT", help="a note for the list")
-    add.add_argument("--json", action="store_true", help="print the key and its facts as JSON")
+    add.add_argument("--json", action="store_true", help="print the key and its properties as JSON")
     add.set_defaults(run="key_commands.add")
     listing = actions.add_parser("list", help="list the keys by id")
-    listing.add_argument("--json", action="store_true", help="print a JSON object a line")
+    listing.add_argument("--json", action="store_true", help="print one JSON object per line")
     listing.set_defaults(run="key_commands.listing")
     revoke = actions.add_parser("revoke", help="make a key invalid")
     revoke.add_argument("id", metavar="ID", help="of the list")
@@ -73,25 +73,34 @@ def question_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     report.add_argument("--html", type=Path, metavar="FILE", help="write the report as a page")
     report.add_argument("--csv", type=Path, metavar="FILE", help="write the questions as a table")
     report.add_argument(
-        "--gaps", type=Path, metavar="FILE.md", help="write what was not answered as issues"
+        "--gaps", type=Path, metavar="FILE.md", help="write unanswered questions as issues"
     )
     report.add_argument("--json", action="store_true", help="print the report as JSON")
     report.add_argument(
-        "--to-eval", action="store_true", help="print the questions as those of `eval` instead"
+        "--to-eval",
+        action="store_true",
+        help="instead, print the questions in the format of `eval`",
     )
     report.add_argument(
         "--answer",
         action="append",
         default=[],
         metavar="ID",
-        help="with --to-eval: of this answer only; repeatable",
+        help="with --to-eval: only the question of this answer; repeatable",
     )
     report.set_defaults(run="owner_commands.report")
 
     forget = commands.add_parser("forget", help="delete questions from the question log")
     forget.add_argument("--book", type=BookId, metavar="ID", help="of this book only")
-    forget.add_argument("--before", default="", metavar="TIME", help="asked before: 30d or a date")
-    forget.add_argument("--containing", default="", metavar="TEXT", help="with this text, any case")
+    forget.add_argument(
+        "--before", default="", metavar="TIME", help="questions asked before: 30d or a date"
+    )
+    forget.add_argument(
+        "--containing",
+        default="",
+        metavar="TEXT",
+        help="questions that contain this text, case-insensitive",
+    )
     forget.add_argument(
         "--answer", action="append", default=[], metavar="ID", help="by answer_id; repeatable"
     )

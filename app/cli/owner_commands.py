@@ -23,7 +23,7 @@ from app.settings import Settings
 _AGO = re.compile(r"(\d{1,5})([hdw])")
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _SHOWN = 10
-"""Lines of each list."""
+"""Maximum lines of each list."""
 
 
 def moment(text: str) -> datetime:
@@ -36,7 +36,7 @@ def moment(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text.strip())
     except ValueError:
-        message = f"{text!r} is no time: write 30d, 12h, 4w or 2026-01-31"
+        message = f"{text!r} is not a time: write 30d, 12h, 4w or 2026-01-31"
         raise InputError(message) from None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
@@ -112,7 +112,7 @@ def _lines(found: OwnerReport) -> Iterator[str]:
             ),
         )
     yield from _listed(
-        "Chapters: questions a reader, questions",
+        "Chapters: questions per reader, questions",
         (f"{one.per_reader:6.1f} {one.questions:4}  {one.chapter}" for one in found.chapters),
     )
     days = (
@@ -131,7 +131,7 @@ def _listed(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 async def forget(arguments: argparse.Namespace, settings: Settings) -> None:
-    """Delete logged answers and all that readers said of them."""
+    """Delete logged answers and their feedback."""
     chosen = (arguments.book, arguments.before, arguments.containing, arguments.answer)
     if not arguments.all and not any(chosen):
         message = "say what to forget: --book, --before, --containing, --answer, or --all"

@@ -64,7 +64,7 @@ async def ask(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 def _checked(arguments: argparse.Namespace) -> ChatRequest:
-    """The question as the API checks it. Raises InputError."""
+    """Return the question, validated as by the API. Raises InputError."""
     fields = {
         "question": arguments.question,
         "page_url": arguments.page,
@@ -88,7 +88,7 @@ def _history(path: Path) -> object:
     try:
         return json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        message = f"{path}: no JSON can be read ({error})"
+        message = f"{path}: not valid JSON ({error})"
         raise InputError(message) from None
 
 

@@ -1,4 +1,4 @@
-"""Commands that print what is read of a book: blocks, chunks, links."""
+"""Commands that print what is read from a book: blocks, chunks."""
 
 from __future__ import annotations
 
@@ -90,13 +90,13 @@ async def chunks(arguments: argparse.Namespace, settings: Settings) -> None:
 async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iterable[Chunk]:
     """Chunk without an ingest, lazily.
 
-    For the strategy `semantic` an embedder is opened, and all chunks are made at once.
+    The strategy `semantic` opens an embedder and makes all chunks at once.
     """
     own = (document.settings.get("rag_strategy") for document in book.documents)
-    # Late chunking cuts without its model.
+    # Late chunking needs no model to cut the text.
     if StrategyName.SEMANTIC not in {request.strategy, *own}:
         return stream_book(book, request, embeds_tokens=True)
-    # Providers and stores are imported for this strategy alone.
+    # Only this strategy needs providers and stores.
     from app.bootstrap.application import application  # noqa: PLC0415
 
     async with application(settings, request.strategy) as app:
@@ -104,7 +104,7 @@ async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iter
 
 
 def _report(report: Report) -> dict[str, object]:
-    """Counts, then for each guarantee how often it is broken and the first places."""
+    """Return counts; then, per guarantee, the number of violations and the first locations."""
     return {
         "chunks": report.chunks,
         "tokens": report.tokens,

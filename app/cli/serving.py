@@ -42,7 +42,7 @@ async def serve(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def serve_as_worker(settings: Settings, listener: socket.socket) -> None:
-    """Serve connections of a socket that other workers share; for `run_workers`."""
+    """Serve connections of a socket shared with other workers; for `run_workers`."""
     asyncio.run(_serve(settings, listener=listener))
 
 
@@ -60,9 +60,9 @@ async def demo(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 async def mcp(_: argparse.Namespace, settings: Settings) -> None:
-    """Answer an agent's client by the Model Context Protocol, on stdin and stdout."""
+    """Serve an agent by the Model Context Protocol, on stdin and stdout."""
     if find_spec("mcp") is None:
-        message = "the command needs the extra mcp: pip install 'textbook-rag[mcp]'"
+        message = "mcp needs an extra: pip install 'textbook-rag[mcp]'"
         raise ConfigError(message)
     from app.api.doors.mcp import serve_stdio  # noqa: PLC0415
 
@@ -73,7 +73,7 @@ async def mcp(_: argparse.Namespace, settings: Settings) -> None:
 async def _serve(
     settings: Settings, *, sample: bool = False, listener: socket.socket | None = None
 ) -> None:
-    # Importing these takes half a second, which other commands should not pay.
+    # These imports take half a second, so only these commands pay for them.
     from app.api import demo  # noqa: PLC0415
     from app.api.connections import server  # noqa: PLC0415
     from app.api.pages import BOOK_LIST_ROUTES  # noqa: PLC0415
@@ -95,7 +95,7 @@ async def _serve(
             _log.warning("serve.storage", extra={"reason": line, "once_a_second": False})
         fault = await rag.model_fault()
         if fault:
-            # Answers are extractive until it answers.
+            # Until the model is available, answers are extractive.
             _log.warning("serve.model_does_not_answer", extra={"reason": fault})
         site = await demo.sample_site(rag) if sample else BOOK_LIST_ROUTES
         web = create_app(settings, open_application=opened, site=site)
@@ -111,7 +111,7 @@ def _require_keys(settings: Settings) -> None:
 
 
 def _listener(settings: Settings) -> socket.socket:
-    """A bound socket. asyncio turns Nagle's delay off only where the protocol is named."""
+    """Return a bound socket. The protocol is named so that asyncio turns Nagle's algorithm off."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""`serve --workers N`: processes that accept connections of one listening socket."""
+"""`serve --workers N`: runs processes that accept connections from one listening socket."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from app.settings import Settings
 _log = logging.getLogger(__name__)
 
 _EARLY_SECONDS = 5.0
-"""A worker that ends by itself so soon cannot start, and another one could not either."""
+"""A worker that ends earlier is considered unable to start; it is not replaced."""
 _LOOK_SECONDS = 0.5
 
 Listener = socket.socket
@@ -33,7 +33,7 @@ def require_server(settings: Settings) -> None:
     if settings.workers > 1 and not settings.qdrant_url:
         message = (
             f"{settings.workers} workers need a Qdrant server: with the embedded index each would "
-            "open every book in memory of its own; set QDRANT_URL, or leave --workers and "
+            "load every book into its own memory; set QDRANT_URL, or leave --workers and "
             "RAG_WORKERS at 1"
         )
         raise ConfigError(message)
@@ -42,7 +42,7 @@ def require_server(settings: Settings) -> None:
 def run_workers(settings: Settings, listener: Listener, serve: Serve) -> int:
     """Run workers until SIGTERM or SIGINT, and replace those that die; return the exit code.
 
-    `serve` is called in each worker, and must be a function of a module.
+    `serve` is called in each worker and must be a module-level function.
     """
     stopping: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -70,7 +70,7 @@ def run_workers(settings: Settings, listener: Listener, serve: Serve) -> int:
 
 
 def end_with_parent(stop: Callable[[], None]) -> None:
-    """Call `stop` in this worker's event loop when the parent process is gone."""
+    """Call `stop` in this worker's event loop when the parent process has ended."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         loop, gone = asyncio.get_running_loop(), int(parent.sentinel)

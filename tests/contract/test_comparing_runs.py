@@ -119,12 +119,12 @@ def test_a_measurement_is_read_with_its_times_and_shares(tmp_path: Path) -> None
     [
         ("{", "not JSON"),
         ("[" * 100_000, "nested too deep"),
-        ("[1]", "other types"),
+        ("[1]", "wrong types"),
         ('{"n": 3}', "'run' is missing"),
-        (json.dumps(record(questions=3)), "other types"),
-        (json.dumps(record(questions=[{"id": "1", "measures": {"mrr": "x"}}])), "other types"),
-        (json.dumps(record(questions=[{"id": "1", "measures": {"mrr": float("nan")}}])), "other"),
-        (json.dumps(record(questions=[{"id": "1", "measures": {"mrr": [1]}}])), "other types"),
+        (json.dumps(record(questions=3)), "wrong types"),
+        (json.dumps(record(questions=[{"id": "1", "measures": {"mrr": "x"}}])), "wrong types"),
+        (json.dumps(record(questions=[{"id": "1", "measures": {"mrr": float("nan")}}])), "wrong types"),
+        (json.dumps(record(questions=[{"id": "1", "measures": {"mrr": [1]}}])), "wrong types"),
     ],
 )
 def test_a_file_that_is_no_measurement_is_one_error(tmp_path: Path, text: str, why: str) -> None:

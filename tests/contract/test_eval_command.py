@@ -274,8 +274,8 @@ def test_gold_files_that_are_not_in_the_index_are_named(run: Run, tmp_path: Path
     ("arguments", "message"),
     [
         (["eval"], "name a QUESTIONS.jsonl"),
-        (["eval", "questions.jsonl", "--compare", "a", "b"], "alone"),
-        (["eval", "questions.jsonl", "--report", "no/where.md"], "no folder no"),
+        (["eval", "questions.jsonl", "--compare", "a", "b"], "takes only its two"),
+        (["eval", "questions.jsonl", "--report", "no/where.md"], "the folder no does not exist"),
         (["eval", "questions.jsonl", "--rerank"], "CO_API_KEY"),
         (["eval", "questions.jsonl", "--answers", "--mode", "dense"], "leave out --mode"),
         (["eval", "questions.jsonl", "--book", "other"], "no book 'other'"),

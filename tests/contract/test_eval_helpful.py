@@ -110,7 +110,7 @@ def test_two_measurements_can_be_compared(run: Run, questions: Path, home: Path)
     [
         (["--helpful", "--answers"], "leave out --answers"),
         (["--helpful", "--k", "3"], "leave out --answers, --k"),
-        (["--helpful", "--book", "nothing"], "no question of this book"),
+        (["--helpful", "--book", "nothing"], "no question for this book"),
         (["--half", "final"], "with --helpful or --calibrate"),
         (["--calibrate", "--answers"], "eval --calibrate measures answers"),
         (["--calibrate", "--half", "final", "--book", "tiny"], "answerable and unanswerable"),
