@@ -49,14 +49,14 @@ class FolderSite:
 
 @dataclass(frozen=True, slots=True)
 class WebSite:
-    """A site at an address, which stands for `base_url` in the book's links."""
+    """A site at an address that replaces `base_url` in the book's links."""
 
     client: httpx.AsyncClient
     address: str
     base_url: str
 
     async def page(self, url: str) -> BuiltPage | None:
-        """Return the page behind redirects; None if its status is not 200 or it is not HTML."""
+        """Follow redirects and return the page; None if its status is not 200 or it is not HTML."""
         address = f"{self.address.rstrip('/')}/{_inside(url, self.base_url)}"
         try:
             response = await self.client.get(
@@ -78,7 +78,7 @@ def _inside(url: str, base_url: str) -> str:
 
 
 def read_page(html: str) -> BuiltPage:
-    """Read a page's ids, and the text of its blocks, also of what is closed or behind a tab."""
+    """Read a page's ids and the text of its blocks, including closed details and inactive tabs."""
     reader = _PageReader()
     reader.feed(html)
     reader.close()

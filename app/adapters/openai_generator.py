@@ -49,7 +49,7 @@ from app.services.server_speed import LESS_TO_READ, ServerSpeed
 
 logger = logging.getLogger(__name__)
 
-# One event holds a few tokens: more bytes without a line end are no event stream.
+# One event holds a few tokens: more bytes without a line end are not an event stream.
 _LONGEST_LINE = 1_048_576
 # Each answer holds a connection while it is written: with httpx's limit of 100 the 101st would
 # fail.
@@ -99,7 +99,7 @@ class OpenAIGenerator:
     clock: Callable[[], float] = time.monotonic
     """In seconds."""
     rewrites: Bill = field(default_factory=Bill, compare=False)
-    """Of `rewrite`; that of an answer stands in its end."""
+    """Usage of `rewrite`; the usage of an answer is in its end event."""
 
     @property
     def mode(self) -> AnswerMode:
@@ -136,7 +136,7 @@ class OpenAIGenerator:
                 raise _refusal(response)
             models = [one["id"] for one in response.json()["data"]]
         if self.model not in models:
-            # Some servers answer for any name: llama.cpp has one model, whatever it is called.
+            # Some servers accept any model name: llama.cpp serves its one model for all of them.
             names = ", ".join(models[:5]) or "none"
             fields = {"model": self.model, "models": names, "setting": "RAG_OPENAI_MODEL"}
             logger.warning("openai.model_not_listed", extra=fields)

@@ -112,7 +112,7 @@ def charge_of(path: str) -> Charge:
 
 
 def daily(questions: int, clock: Callable[[], float] = time.monotonic) -> RateLimit:
-    """A limit of so many questions a day; 0: no limit. What is used comes back evenly."""
+    """A limit of questions per day; 0: no limit. The quota refills at a constant rate."""
     return RateLimit(questions / MINUTES_A_DAY, max(1, questions), clock)
 
 
@@ -217,7 +217,7 @@ LEAST_SLOTS = 8
 _LONGEST_SAMPLE = 0.2
 """Seconds."""
 _NEW_SAMPLE = 0.05
-"""Least share of the newest request in the average."""
+"""Minimum weight of the newest request in the moving average."""
 
 
 @dataclass(slots=True)

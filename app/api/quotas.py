@@ -21,7 +21,7 @@ from app.settings import Settings
 
 @dataclass(slots=True)
 class Quota:
-    """Limits of each key, or of each book, whatever addresses ask."""
+    """Limits per key or per book, over all client addresses."""
 
     holder: str
     """For messages: "key", "book"."""

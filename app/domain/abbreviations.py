@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 LONGEST = 10
-"""Most characters of an abbreviation."""
+"""Maximum characters of an abbreviation."""
 
 _WORD = re.compile(r"\w[\w'\u2019-]*")
 _BRACKETED = re.compile(r"\(([^()\n]{2,120})\)")

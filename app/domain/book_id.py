@@ -40,7 +40,7 @@ class BookId(str):
 
     @property
     def name(self) -> BookId:
-        """The id of the book, which is also that of its default edition."""
+        """The id of the book and of its default edition."""
         return BookId(re.split(r"[@+]", self)[0])
 
     @property

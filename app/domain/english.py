@@ -55,7 +55,7 @@ def common_form(word: str) -> str:
 
 
 def other_numbers(word: str) -> frozenset[str]:
-    """Candidates for the plural of a word in lower case, or its singular; most are no words."""
+    """Candidates for the plural of a word in lower case, or its singular; most are not words."""
     found = set()
     for one, several in _ENDINGS:
         for ending, other in ((one, several), (several, one)):

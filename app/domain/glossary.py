@@ -66,7 +66,7 @@ def definition_in(passage: Passage) -> str:
 
 
 def with_references(terms: Sequence[GlossaryTerm]) -> dict[GlossaryTerm, GlossaryTerm]:
-    """Map each term to its explanation; "See posting." is replaced by that of posting."""
+    """Map each term to its explanation; entries such as "See posting." are resolved."""
     named: dict[str, GlossaryTerm] = {}
     for entry in terms:
         for name in term_forms(entry.term):
@@ -166,7 +166,7 @@ class _SignVariants:
     def _match(
         self, text: str, start: int, end: int, size: tuple[int, int]
     ) -> tuple[tuple[int, int], tuple[GlossaryTerm, str]] | None:
-        """Match with so many signs: ((signs, negative rank), (entry, form)), or None."""
+        """Match with `size` signs: ((signs, negative rank), (entry, form)), or None."""
         before, after = size
         if before > start or end + after > len(text):
             return None

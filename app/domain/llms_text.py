@@ -16,7 +16,7 @@ from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 
 _ABOUT = 200
-"""Most characters of a page's description."""
+"""Maximum characters of a page's description."""
 _MARKUP = re.compile(r"([\\\[\]])")
 
 

@@ -41,7 +41,7 @@ def _raise_repeated(
 
 
 def _repeated(text: bytes, places: Sequence[int], size: int) -> Iterator[array[int]]:
-    """Yield those of the places where `size` words begin that begin at another of them too.
+    """Yield the positions whose next `size` words also begin at another of these positions.
 
     Equal sequences come in the same array. Many places are looked at a bucket at a time: all
     sequences of a book at once would fill gigabytes.

@@ -28,7 +28,7 @@ _TRANSIENT = frozenset({408, 409, 499})
 
 
 class StreamReader(Protocol[Event_contra]):
-    """Converts a provider's events to those of the port."""
+    """Converts a provider's events to the port's events."""
 
     def feed(self, event: Event_contra) -> Iterator[GeneratorEvent]:
         """Raise ProviderError if the event reports that the generation failed."""
@@ -95,7 +95,7 @@ def refused_call(
         message = f"{provider} allows no more calls now"
         return ProviderRateLimited(message, retry_after, status=status, said=said)
     if status in _TRANSIENT or status >= 500 or status < 400:
-        # A status below 400 comes with a body that is no JSON: a proxy's page, a cut answer.
+        # A status below 400 may come with a body that is not JSON: a proxy's page, a cut response.
         message = f"{provider} could not {action} (HTTP {status})"
         return ProviderUnavailable(message, retry_after, status=status)
     message = f"{provider} refused to {action} (HTTP {status})"

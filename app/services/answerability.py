@@ -1,4 +1,4 @@
-"""The features that answerability is scored by, the same whatever embedder searched."""
+"""Computes the features of answerability, which do not depend on the embedder used for search."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class StateFiles(Protocol):
         ...
 
     def copy(self, name: str, target: Path) -> None:
-        """Copy a file as of one moment, whatever other processes write."""
+        """Copy a consistent snapshot of a file that other processes may be writing."""
         ...
 
     def place(self, name: str) -> Path:

@@ -1,4 +1,4 @@
-"""Keeps all reading inside the book's folder, whatever its paths and links name."""
+"""Keeps all reading inside the book's folder, also for paths and links that lead out of it."""
 
 from __future__ import annotations
 

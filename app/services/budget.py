@@ -187,7 +187,7 @@ class Meter:
 
 @dataclass(frozen=True, slots=True)
 class MeteredEmbedder:
-    """An `Embedder` whose calls are charged, those of an ingest batch by batch."""
+    """An `Embedder` whose calls are charged; an ingest is charged per batch."""
 
     embedder: Embedder
     meter: Meter

@@ -196,7 +196,7 @@ class ConsultChapters:
     async def _terms(
         self, chapter: Chapter, passages: Sequence[ContextPassage]
     ) -> list[ContextPassage]:
-        """Glossary entries of the chapter; if it has none, those of the terms it uses."""
+        """Return the chapter's glossary entries; without any, the entries of the terms it uses."""
         entries = [one for one in passages if one.passage.kind is BlockKind.GLOSSARY_ENTRY]
         if entries:
             return entries
@@ -269,7 +269,7 @@ def _at(page: PageLocation | None, here: Here, chapters: Sequence[Chapter]) -> l
 
 
 def _within(chapters: Iterable[Chapter], scope: SearchFilter) -> list[Chapter]:
-    """The chapters with those of their pages that the scope allows."""
+    """Return the chapters with only the pages that the scope allows."""
     allowed = [
         replace(one, pages=tuple(page for page in one.pages if _allows(scope, page)))
         for one in chapters

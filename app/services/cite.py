@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CitationTarget:
-    """`gone` is True if the paragraph was removed: `url` is that of the nearest section."""
+    """If `gone`, the paragraph was removed and `url` opens the nearest section."""
 
     book: BookId
     paragraph_id: str
@@ -25,7 +25,7 @@ class CitationTarget:
 
 @dataclass(frozen=True, slots=True)
 class CiteParagraph:
-    """The use case behind the permanent links `/cite/{paragraph_id}`."""
+    """The use case of the permanent links `/cite/{paragraph_id}`."""
 
     index: VectorIndex
     ledgers: LedgerStore

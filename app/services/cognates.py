@@ -1,4 +1,4 @@
-"""Cognates: words of a book that resemble those of a question in another language.
+"""Cognates: words of a book that resemble words of a question in another language.
 
 "inmunidad adaptativa" finds "adaptive immunity". The words are searched for besides the question;
 what is shown and how the question is judged does not change. Both languages need the Latin script.

@@ -38,7 +38,7 @@ class StrategyResult:
     seconds: float
     """Seconds of chunking, with the embedding that `semantic` needs."""
     relative_time: float = 1.0
-    """`seconds` divided by those of `fixed`, or of the first strategy compared."""
+    """`seconds` relative to `fixed`, or to the first strategy compared."""
 
 
 @dataclass(frozen=True, slots=True)

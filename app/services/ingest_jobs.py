@@ -20,7 +20,7 @@ class JobState:
     book: BookId
     state: State
     started_at: datetime
-    """UTC; so is `ended_at`."""
+    """In UTC, like `ended_at`."""
     ended_at: datetime | None = None
     phase: str = ""
     done: int = 0

@@ -57,7 +57,7 @@ class IngestReport:
     embedded: int = 0
     """Texts sent to the embedder."""
     reused: int = 0
-    """Chunks whose vector was cached or equals that of another chunk in this run."""
+    """Chunks whose vector was cached or shared with another chunk of this run."""
     tokens: int = 0
     """Tokens of the texts sent, counted locally."""
     billed_tokens: int = 0

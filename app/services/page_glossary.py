@@ -132,7 +132,7 @@ def _terms_of(
         for chunk in sorted(chunks, key=lambda chunk: chunk.chunk_index)
         for passage in chunk.passages
     ]
-    # The page's own entry of a term is preferred to that of another page.
+    # The page's own entry for a term is preferred to another page's.
     own = {entry.term.casefold(): entry for entry in glossary.defined.get(page, ())}
     return tuple(
         replace(one, entry=own.get(one.entry.term.casefold(), one.entry))

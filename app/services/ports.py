@@ -63,7 +63,7 @@ class EmbeddingCache(Protocol):
         ...
 
     async def faults(self) -> list[str]:
-        """Return the faults of the store, one line each; none if there is no store yet."""
+        """Return the faults of the store, one line each; none without a store."""
         ...
 
     async def missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
@@ -174,7 +174,7 @@ class IndexPoint:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One published generation of a book, whatever is published while it is read."""
+    """One published generation of a book; it stays readable when a newer one is published."""
 
     manifest: BookManifest
     pages: AsyncIterator[list[IndexPoint]]

@@ -54,7 +54,7 @@ class QuestionStore(Protocol):
         ...
 
     async def give(self, feedback: Feedback) -> None:
-        """Store feedback on a logged answer, in place of what was said of the same."""
+        """Store feedback on a logged answer; it replaces earlier feedback on the same target."""
         ...
 
     async def delete(self, selected: Selected) -> int:
@@ -161,7 +161,7 @@ class QuestionLog:
             asked_at=self.now(),
             book=book,
             book_version=versions.get(book, ""),
-            # What is no question may be a name, a greeting, a thank-you: it is not kept.
+            # Text that is not a question may be a name or a greeting: it is not stored.
             question="" if said_nothing else without_personal_data(request.question),
             page=page_address(request.page_url),
             reader=request.reader,
@@ -179,7 +179,7 @@ class QuestionLog:
 
 
 def _book_of(request: AskRequest, answer: Answer, books: Sequence[BookManifest]) -> str:
-    """The cited book, else the only one that was asked, else that of the nearest section."""
+    """The cited book, else the only book asked, else the book of the nearest section."""
     if answer.citations:
         return answer.citations[0].book
     asked = request.filter.books or tuple(one.book for one in books)

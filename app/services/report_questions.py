@@ -21,7 +21,7 @@ from app.services.question_log import QuestionStore, Selected
 from app.services.similarity import MODEL_LANGUAGE, SimilarityEncoder
 
 SAME_MEANING = 0.7
-"""Least cosine of a question and the mean of its cluster, both without function words. At 0.7 the
+"""Minimum cosine of a question and the mean of its cluster, both without function words. At 0.7 the
 clusters of `tests/data/student_questions.jsonl` hold paraphrases only, at 0.65 other questions."""
 
 

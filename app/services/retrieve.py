@@ -66,7 +66,7 @@ class SearchResult:
 
     hits: tuple[Hit, ...]
     question: str
-    """What was searched for: the question, made to stand alone if there is a history."""
+    """The query searched for: the question, rewritten to stand alone if there is a history."""
     degraded: tuple[str, ...] = ()
 
 
@@ -80,7 +80,7 @@ class Retrieve:
     reranker: Reranker | None
     count_tokens: Callable[[str], int]
     rewriter: QuestionRewriter | None = None
-    """Makes a question of a conversation stand alone; None: a rule does (`standalone`)."""
+    """Rewrites a follow-up question to stand alone; None: a rule does (`standalone`)."""
     feature_reranker: FeatureReranker | None = None
     """None: the fused order stands. Only a hybrid search has a second stage."""
     cognates: FindCognates | None = None

@@ -42,7 +42,7 @@ NEAREST_SECTIONS = 3
 
 @dataclass(slots=True)
 class WrittenAnswer:
-    """Takes the events of a generator, in order, and gives those of the answer."""
+    """Converts a generator's events, in order, to the events of the answer."""
 
     read: Consultation
     builder: CitedAnswerBuilder
@@ -187,7 +187,7 @@ def source_of(one: ContextPassage) -> Source:
 
 
 def nearest_sections(hits: Sequence[Hit]) -> tuple[Source, ...]:
-    """The first few sections that the hits stand in, best first."""
+    """Return the sections of the best hits, best first."""
     found: dict[tuple[str, tuple[str, ...]], Source] = {}
     for hit in hits:
         chunk = hit.chunk

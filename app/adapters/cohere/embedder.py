@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_TEXTS = 96
-"""Most texts in one embed call (https://docs.cohere.com/reference/embed)."""
+"""Maximum texts in one embed call (https://docs.cohere.com/reference/embed)."""
 
 # Token counts here come from another tokenizer: the limiter gets a higher estimate, at first a
 # guess, then the ratio of the bills so far.
@@ -253,7 +253,7 @@ class CohereEmbedder:
             message = f"Cohere sent {len(rows)} vectors for {expected} texts"
             raise ProviderError(message)
         try:
-            # A null is no number; the caller checks the vectors and names the text.
+            # A null is not a number; the caller checks the vectors and names the text.
             return [array("f", [math.nan if v is None else v for v in row]) for row in rows]
         except TypeError as error:
             message = f"the model {self.model} sent an invalid vector"

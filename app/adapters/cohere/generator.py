@@ -49,7 +49,7 @@ class CohereGenerator:
     """command-a-03-2025 supports FAST and OFF only."""
     max_tokens: int = 1_000
     rewrites: Bill = field(default_factory=Bill, compare=False)
-    """Of `rewrite`; that of an answer stands in its end."""
+    """Usage of `rewrite`; the usage of an answer is in its end event."""
 
     @property
     def mode(self) -> AnswerMode:

@@ -134,7 +134,7 @@ class RateLimiter:
     async def acquire(
         self, inputs: int = 1, tokens: int = 0, max_wait: float | None = None
     ) -> Slot:
-        """Wait until one call with so many inputs and tokens may be sent.
+        """Wait until a call with this many inputs and tokens may be sent.
 
         ProviderRateLimited at once if that takes more than `max_wait` seconds, or if the month's
         calls are used up.

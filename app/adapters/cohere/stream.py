@@ -68,7 +68,7 @@ class _Claim:
 
 
 class ChatReader:
-    """Converts events to those of the port. Implements the `StreamReader` of `answer_stream`.
+    """Converts events to the port's events. Implements the `StreamReader` of `answer_stream`.
 
     Citations are held back until their text has arrived: the order of the two depends on the model
     and the citation mode.
@@ -193,7 +193,7 @@ class ChatReader:
 
 
 def usage_of(usage: CohereUsage | None) -> Usage:
-    """The billed tokens, or those of the usage if nothing is billed."""
+    """Return the billed tokens, else the used tokens."""
     if usage is None:
         return Usage()
     counts = usage.billed_units or usage.tokens

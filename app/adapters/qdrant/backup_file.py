@@ -211,7 +211,7 @@ class BackupReader:
 
 @contextmanager
 def _bad_backup(path: Path) -> Iterator[None]:
-    """InputError for a file that another program wrote, whatever is wrong with it."""
+    """Turn any fault of a file that another program wrote into InputError."""
     try:
         yield
     except RagError:

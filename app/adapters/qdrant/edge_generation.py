@@ -54,7 +54,7 @@ class Generation:
         return [self.folder.generation(number) / name for name in wrong]
 
     def is_cut(self) -> bool:
-        """Whether a file is truncated. A removed file is no fault: it stays mapped."""
+        """Whether a file is truncated. A removed file is not a fault: it stays mapped."""
         return any(path.exists() for path in self.wrong_sizes())
 
     def cached(self, chunk_ids: Sequence[str]) -> list[Chunk] | None:

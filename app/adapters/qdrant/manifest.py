@@ -25,7 +25,7 @@ def manifest_to_json(manifest: BookManifest) -> dict[str, object]:
 
 
 def manifest_from_json(data: object, where: str) -> BookManifest:
-    """IndexUnreadable, naming `where`, when this is no manifest of this layout."""
+    """Read a manifest. IndexUnreadable, naming `where`, if it is not a manifest of this layout."""
     if not isinstance(data, dict) or data.get("layout") != LAYOUT:
         message = f"{where}: not an index of layout {LAYOUT}; ingest the book again"
         raise IndexUnreadable(message)

@@ -16,7 +16,7 @@ LIMIT = 10
 """Hits of each search; the chunk itself, or its duplicates, must be among them."""
 
 _TWIN = 0.999
-"""Least dense score of the chunk itself or a duplicate."""
+"""Minimum dense score of the chunk itself or a duplicate."""
 
 
 @dataclass(slots=True)

@@ -30,7 +30,7 @@ _SKEW_MILLISECONDS = 30_000
 """Of the clocks of two writers; what a slow write takes is in it."""
 
 _FEW_BOOKS = 64
-"""Document frequencies of so many books are summed for each question; of more, once."""
+"""Up to this many books, document frequencies are summed per question; for more, once."""
 
 _CACHED_TERMS = 64_000_000
 """Terms of document frequencies in memory: 8 bytes each, 512 MB."""

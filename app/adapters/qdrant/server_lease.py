@@ -1,4 +1,4 @@
-"""Who is writing a book: a server has no locks, so a writer's lease stands in the book's record."""
+"""The lease of a book's writer, stored in the book's record because a server has no locks."""
 
 from __future__ import annotations
 

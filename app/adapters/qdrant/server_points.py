@@ -1,4 +1,4 @@
-"""Points of all books in one collection: their ids, and reading those of some generations."""
+"""Points of all books in one collection: their ids, and reading the points of given generations."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ class Records:
         return found
 
     async def delete_frequencies(self, which: models.Filter) -> None:
-        """Delete those of the generations that match, by the fields `book` and `generation`."""
+        """Delete the frequencies of the generations that match `which`."""
         await self._delete(models.Filter(must=[which, match_any("kind", [FREQUENCIES])]))
 
     async def _exists(self) -> bool:

@@ -24,7 +24,7 @@ class SqliteStateFiles:
         return [name for name in NAMES if (self._home / name).exists()]
 
     def copy(self, name: str, target: Path) -> None:
-        """Copy a file as of one moment, whatever other processes write. StorageError."""
+        """Copy a snapshot of a file that others may be writing. Raises StorageError."""
         source = self._home / name
         try:
             with reading(source) as here, closing(sqlite3.connect(target)) as there:

@@ -31,7 +31,7 @@ class Piece:
 
 
 class LinkedText:
-    """Writes the link of a citation, `[1](url)`, behind its claim.
+    """Writes the link of a citation, `[1](url)`, after its claim.
 
     A citation that comes after further words of a stream stands at the end of their paragraph. The
     link of a claim in a code block stands below the block, where it is a link.
@@ -93,7 +93,7 @@ class LinkedText:
 
 
 def linked(answer: Answer) -> Piece:
-    """Return the whole answer, each link behind its claim."""
+    """Return the whole answer, each link after its claim."""
     writer = LinkedText()
     pieces = [*_pieces(writer, answer)]
     return Piece(writer.text, tuple(link for piece in pieces for link in piece.links))

@@ -175,7 +175,7 @@ class McpEndpoint:
     """
 
     def __init__(self, origins: str) -> None:
-        """`origins` are those of `RAG_ALLOWED_ORIGINS`."""
+        """`origins`: the values of `RAG_ALLOWED_ORIGINS`."""
         self._origins = frozenset(allowed_origins(origins))
         self._server = tool_server(_visitor)
 

@@ -15,7 +15,7 @@ PATHS = ("/v1/chat/completions", "/v1/models")
 _STATUSES = {422: 400}
 """Of OpenAI, where it has another one than this program."""
 _CODES = {"key_unknown": "invalid_api_key", "book_not_found": "model_not_found"}
-"""Of OpenAI, where it has one; all others are those of `contracts/errors.md`."""
+"""OpenAI's codes where it has one; otherwise the codes of `contracts/errors.md`."""
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 _EVERYWHERE = (400, 408, 413, 429, 431, 500)
 
@@ -59,7 +59,7 @@ def _error(problem: dict[str, Any], status: int) -> ErrorBody:
 
 
 class OpenAIErrors:
-    """Middleware that rewrites problem responses, whatever part of the server made them."""
+    """Middleware that rewrites problem responses from any part of the server."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

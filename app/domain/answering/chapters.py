@@ -47,7 +47,7 @@ _FILE_NUMBER = re.compile(
     r"(?:^|/)(?:ch|chap|chapter|kapitel|capitulo|chapitre)?[-_]?(\d{1,3})(?!\d)", re.IGNORECASE
 )
 _FEWEST_NUMBERED = 2
-"""Least number of chapters with a number in title or file name: fewer may be chance ("12
+"""Minimum number of chapters with a number in title or file name: fewer may be chance ("12
 rules")."""
 
 

@@ -98,7 +98,7 @@ class CitedAnswerBuilder:
         return before + shown, [citation] if citation else []
 
     def end_quotes(self, after: str) -> str:
-        """Take what stands behind the last quotation: the end of a code fence."""
+        """Take the text after the last quotation: the end of a code fence."""
         self.text += after
         return after
 

@@ -14,7 +14,7 @@ from app.domain.retrieval.query import ContextPassage, Hit
 from app.domain.terms import Terms
 
 SAME_TERMS = 0.75
-"""Least Jaccard similarity of the terms of question and exercise."""
+"""Minimum Jaccard similarity of the terms of question and exercise."""
 FEWEST_TERMS = 3
 
 TASKS = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION})

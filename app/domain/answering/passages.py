@@ -44,7 +44,7 @@ class PassageSelector:
         self._sizes = [len(one.passage.text.split()) for one in self.context]
 
     def take(self, at: int) -> bool:
-        """Show the paragraph at this place; False if there is no room for it."""
+        """Show the paragraph at this index; False if there is no room for it."""
         if any(first <= at <= last for first, last in self._ranges):
             return True
         first, last = self._whole(at)

@@ -39,7 +39,7 @@ class QuestionAnalysis:
     words: frozenset[str] = frozenset()
     """The question's words as returned by `words`."""
     asked_in: str = ""
-    """Language of the question: that of the book unless more of its words are of another one."""
+    """Language of the question: the book's, unless more of its words belong to another language."""
     in_book_language: bool = True
     """Whether words of the book's language were recognised in it."""
     own_terms: frozenset[int] = frozenset()

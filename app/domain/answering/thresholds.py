@@ -52,7 +52,7 @@ class RefusalCurve:
 def refusal_curve(
     judged: Sequence[tuple[bool, float | None]], current: RefusalPolicy
 ) -> RefusalCurve | None:
-    """The curve over (answerable, score); None when there are no scores of either sort."""
+    """The curve over (answerable, score); None if answerable or unanswerable scores are missing."""
     own = sorted(score for answerable, score in judged if answerable and score is not None)
     foreign = sorted(score for answerable, score in judged if not answerable and score is not None)
     if not own or not foreign:

@@ -56,7 +56,7 @@ _MAY_ASSIGN_NOTHING = frozenset(
 )
 """Languages in which an assignment may be empty, or its value begin on the next line."""
 _JOINT = re.compile(r"(?<=[;.!?])(?<!\b[^\W\d_]\.)[ \t]+|\s*\n\s*")
-"""Not behind the dot of an initial."""
+"""Not after the dot of an initial."""
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?P<marker>[-*+\u2022]|\d{1,3}[.)])[ \t]+")
 
 

@@ -81,7 +81,7 @@ class Renderer:
         return spans, parts
 
     def _token_sum(self, pieces: Sequence[ChunkPiece]) -> int | None:
-        """Return the tokens of the text from those of the pieces; None if that is not known."""
+        """Return the tokens of the text, computed from its pieces; None if unknown."""
         total = 0
         before: ChunkPiece | None = None
         for piece in pieces:

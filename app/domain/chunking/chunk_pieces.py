@@ -31,7 +31,7 @@ class ChunkPiece:
     text: str
     """The text as a reader sees it."""
     tokens: int
-    """Tokens of the source; with `included_text`, about those of both. UNCOUNTED if unknown."""
+    """Tokens of the source; with `included_text`, about the sum of both. UNCOUNTED if unknown."""
     whole: bool = True
     verbatim: bool = False
     """True if `text` is the source itself."""
@@ -112,7 +112,7 @@ def include_directives(blocks: Iterable[Block]) -> dict[int, Span]:
 
 
 def is_from_other_file(block: Block, source: Text) -> bool:
-    """Whether the block's text stands in an included file, not in its span."""
+    """Whether the block's text is in an included file, not in its span."""
     return bool(block.included) and block.text.strip() not in source[block.start : block.end]
 
 

@@ -94,9 +94,9 @@ class SentenceConfig:
 class AutoConfig:
     whole_below_words: int = 200
     code_share: float = 0.5
-    """Least share of characters in code blocks, 0 to 1, to chunk a document as code."""
+    """Minimum share of characters in code blocks, 0 to 1, to chunk a document as code."""
     markup_share: float = 0.02
-    """Least share of headings, lists, tables and code among blocks to chunk it as Markdown."""
+    """Minimum share of headings, lists, tables and code among blocks to chunk it as Markdown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ _ASCENDING: Mapping[type, tuple[tuple[str, ...], ...]] = {
 }
 """Names in ascending order: a value must not exceed the next; an overlap must be below it."""
 _SMALLEST = 20
-"""Least allowed maximum of a chunk, in tokens or characters: room for a few words."""
+"""Smallest allowed maximum of a chunk, in tokens or characters: room for a few words."""
 _AT_MOST = {"percentile": 100.0, "code_share": 1.0, "markup_share": 1.0}
 _LATER: Mapping[str, object] = {"overlap_scope": OverlapScope.SECTION}
 """Settings added later, with the value that equals their absence: it leaves fingerprints as they

@@ -129,7 +129,7 @@ def matching_texts(source: str) -> Iterator[str]:
 
 
 def _careful_parts(source: str) -> Iterator[str]:
-    """Yield code as it is, and the text round it without emphasis within words and escapes."""
+    """Yield code unchanged, and the text around it without escapes and emphasis within words."""
     text = _LINK.sub(r"\1", _CODE_SPAN.sub(_CODE, source))
     text = _ESCAPE.sub(lambda escape: f"&#{ord(escape[1])};", _TAG.sub("", text))
     codes = (code[2] for code in _CODE_SPAN.finditer(source))

@@ -127,7 +127,7 @@ class _SentenceGrouper:
 def chunk_by_meaning(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
 ) -> Iterable[Chunk]:
-    """Cut between sentences whose vectors are far apart. ConfigError if there is no embedder."""
+    """Cut between sentences whose vectors are far apart. ConfigError without an embedder."""
     if tools.embed is None:
         raise missing_tool(StrategyName.SEMANTIC, "an embedder")
     sizes = config.semantic

@@ -27,7 +27,7 @@ _PAGE_DEPTH = 3
 """Number of best chunks whose scores make up the page score."""
 
 _MIN_DESCRIPTION_TERMS = 3
-"""Least number of distinct terms in a question that describes a term without naming it."""
+"""Minimum number of distinct terms in a question that describes a term without naming it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class QuestionTerms:
         self._weights = {term: weights.get(term, 1.0) for term in terms}
         self._distinct = frozenset(terms)
         self.held: Callable[[Iterable[int]], frozenset[int]] = self._distinct.intersection
-        """Return those of the question's terms that are among the given ones."""
+        """Return the question's terms that are among the given ones."""
         self._total = sum(self._weights.values()) or 1.0
         self._pairs = {(a, b): self._weights[a] + self._weights[b] for a, b in pairwise(terms)}
         self._in_a_pair = min((len({*pair}) for pair in self._pairs), default=2)

@@ -17,7 +17,7 @@ from app.domain.retrieval.query import SparseVector, Turn
 
 FEW_TERMS = 3
 MAX_CHAIN = 3
-"""Most questions in a chain of follow-ups: "What is it?", "Its price?", "What else?"."""
+"""Maximum questions in a chain of follow-ups: "What is it?", "Its price?", "What else?"."""
 ANTECEDENT_WEIGHT = 0.4
 """Weight of the antecedent questions' terms; the question's own have weight 1."""
 EARLIER_WEIGHT = 0.2
@@ -127,7 +127,7 @@ def _has_anaphor(question: str, language: str) -> bool:
 
 
 def blend(question: SparseVector, background: Iterable[tuple[SparseVector, float]]) -> SparseVector:
-    """Add background terms, each with its highest weight; the question's own keep theirs."""
+    """Add background terms, each with its highest weight; the question's own terms keep theirs."""
     weights: dict[int, float] = {}
     for vector, weight in background:
         for term, value in zip(vector.indices, vector.values, strict=True):
