@@ -7,9 +7,11 @@ from importlib import metadata
 from pathlib import Path
 
 from app.cli.options import (
+    OneLineParser,
     exclude_kinds_option,
     json_option,
     mode_option,
+    one_of,
     positive,
     question_arguments,
     source_arguments,
@@ -29,7 +31,7 @@ _COMPARED = ("fixed", "recursive", "sentence", "auto", "semantic", "structure", 
 
 
 def parser() -> argparse.ArgumentParser:
-    root = argparse.ArgumentParser(
+    root: argparse.ArgumentParser = OneLineParser(
         prog="textbook-rag", description="Answers from a textbook, cited at the very paragraph."
     )
     version = f"textbook-rag {metadata.version('textbook-rag')}"
@@ -111,7 +113,7 @@ def _asking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     )
     ask.add_argument(
         "--scope",
-        type=Scope,
+        type=one_of(Scope),
         choices=Scope,
         help="the part of the book to answer from; page, chapter and so_far need --page",
     )
@@ -123,7 +125,7 @@ def _asking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     )
     ask.add_argument(
         "--solutions",
-        type=Solutions,
+        type=one_of(Solutions),
         choices=Solutions,
         help="how much to show of an exercise's solution (RAG_SOLUTIONS)",
     )
@@ -276,7 +278,7 @@ def _backup(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 def _links(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     links = commands.add_parser("links", help="print every paragraph's deep link as JSON lines")
     links.add_argument("book", metavar="BOOK", help="an indexed book, or a book's folder")
-    links.add_argument("--site", type=Site, choices=Site, help="for a folder (detected)")
+    links.add_argument("--site", type=one_of(Site), choices=Site, help="for a folder (detected)")
     links.add_argument(
         "--base-url",
         type=checked_base_url,

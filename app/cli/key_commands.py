@@ -54,7 +54,8 @@ async def revoke(arguments: argparse.Namespace, settings: Settings) -> None:
     enough = len(arguments.id) >= _MIN_ID
     found = [one for one in keys.all() if enough and one.digest.startswith(arguments.id)]
     if len(found) != 1:
-        message = f"{len(found)} keys have the id {arguments.id!r}; see `textbook-rag keys list`"
+        count = f"{len(found)} keys have" if found else "no key has"
+        message = f"{count} the id {arguments.id!r}; see `textbook-rag keys list`"
         raise InputError(message)
     keys.remove(found[0])
     remark(f"key {found[0].id} is revoked: the next request with it is refused")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
+from typing import NoReturn, TypeVar
 
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Site
@@ -14,7 +17,7 @@ from app.domain.urls import checked_base_url
 
 def source_arguments(command: argparse.ArgumentParser, name: str) -> None:
     command.add_argument("path", type=Path, metavar=name, help="a book's folder, or one file")
-    command.add_argument("--site", type=Site, choices=Site, help="detected from the folder")
+    command.add_argument("--site", type=one_of(Site), choices=Site, help="detected from the folder")
     command.add_argument(
         "--base-url",
         type=checked_base_url,
@@ -49,6 +52,29 @@ def question_arguments(command: argparse.ArgumentParser) -> None:
     json_option(command)
 
 
+class OneLineParser(argparse.ArgumentParser):
+    """Prints one line for a usage error; argparse prints the whole usage before it."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see `{self.prog} --help`\n")
+
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+def one_of(names: type[Choice]) -> Callable[[str], Choice]:
+    """Return a type for argparse whose error lists the members."""
+
+    def parse(text: str) -> Choice:
+        try:
+            return names(text)
+        except ValueError:
+            message = f"{text!r} is not one of: {', '.join(names)}"
+            raise argparse.ArgumentTypeError(message) from None
+
+    return parse
+
+
 def port(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text[:6]) <= 65_535:
         message = f"{text!r} is not a port: use a number from 1 to 65535"
@@ -73,7 +99,7 @@ def exclude_kinds_option(command: argparse.ArgumentParser) -> None:
 def mode_option(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--mode",
-        type=SearchMode,
+        type=one_of(SearchMode),
         default=SearchMode.HYBRID,
         choices=SearchMode,
         help="search by vectors (dense), BM25 (sparse) or both (hybrid)",
@@ -81,11 +107,10 @@ def mode_option(command: argparse.ArgumentParser) -> None:
 
 
 def positive(text: str) -> int:
-    value = int(text)
-    if not 1 <= value <= 100:
-        message = "must be between 1 and 100"
+    if not text.isdecimal() or not 1 <= int(text) <= 100:
+        message = f"{text!r} is not a number from 1 to 100"
         raise argparse.ArgumentTypeError(message)
-    return value
+    return int(text)
 
 
 def kinds(text: str) -> frozenset[BlockKind]:

@@ -87,7 +87,10 @@ def _checked(arguments: argparse.Namespace) -> ChatRequest:
 def _history(path: Path) -> object:
     try:
         return json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        message = f"{path}: cannot be read ({error.strerror})"
+        raise InputError(message) from None
+    except ValueError as error:
         message = f"{path}: not valid JSON ({error})"
         raise InputError(message) from None
 

@@ -47,7 +47,7 @@ class ReportQuestions:
         """The log's entries. BookNotFound if there are none and no such book is indexed."""
         answers = await self.store.find(Selected(book=book or None, since=since))
         if not answers and book and book not in {one.book for one in await self.index.books()}:
-            message = f"no book {book!r} in the index or in the question log"
+            message = f"no book {book!r} in the index or the question log; see `textbook-rag books`"
             raise BookNotFound(message)
         return answers
 

@@ -172,12 +172,12 @@ def test_a_cut_or_changed_file_is_refused_before_anything_is_changed(home: Path,
         changed = bytes([whole[place] ^ 1 << chance.randrange(8)])
         for content in (whole[:place], whole[:place] + changed + whole[place + 1 :]):
             bad.write_bytes(content)
-            with pytest.raises(InputError, match="cut, changed or another file"):
+            with pytest.raises(InputError, match="cut off, changed or another file"):
                 BackupReader.open(bad, lambda _: None)
     bad.write_bytes(whole[:-1])
     refused = run("restore", bad)
     assert (refused.code, refused.out) == (2, "")
-    assert refused.err.splitlines()[-1].startswith(f"textbook-rag: {bad}: no complete backup")
+    assert refused.err.splitlines()[-1].startswith(f"textbook-rag: {bad}: not a complete backup")
     assert not (home / "state").exists()
 
 

@@ -174,7 +174,9 @@ class BackupReader:
                 size = os.fstat(file.fileno()).st_size
                 wanted = _digest(file, size - _DIGEST_CHARS, advance).encode()
                 if file.read() != wanted:
-                    message = f"{path}: no complete backup: it is cut, changed or another file"
+                    message = (
+                        f"{path}: not a complete backup: it is cut off, changed or another file"
+                    )
                     raise InputError(message)
         except OSError as error:
             message = f"{path}: cannot be read ({error.strerror})"
