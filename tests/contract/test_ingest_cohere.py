@@ -186,7 +186,7 @@ def test_the_command_prints_cost_and_rate_limit(
         assert f"{double.billed_tokens:,} tokens billed" in real.out
         assert f"${double.billed_tokens / 1000:.4f}" in real.out
         unknown = {**environment, "RAG_COHERE_EMBED_MODEL": "embed-v9"}
-        assert "price not known" in run("ingest", book, "--dry-run", **unknown).out
+        assert "price unknown" in run("ingest", book, "--dry-run", **unknown).out
 
 
 def test_texts_that_the_model_cuts_are_warned_of(home: Path, book: Path) -> None:
