@@ -46,10 +46,33 @@ def test_a_listing_is_shown_in_a_fence_with_the_paragraph_that_leads_in_to_it() 
 
 def test_a_short_paragraph_goes_on_with_the_next_of_its_section() -> None:
     first = passage("The mitochondrion makes ATP.", "p-1")
-    second = passage("It burns sugar with oxygen.", "p-2")
+    second = passage("Making ATP takes sugar and oxygen.", "p-2")
     other = in_section("Owls see well.", "owls")
     (shown,) = extracted("What makes ATP?", first, second, other).passages
     assert shown.text == f"{first.text}\n\n{second.text}"
+
+
+def test_a_short_paragraph_does_not_go_on_with_one_that_answers_nothing() -> None:
+    first = passage("The mitochondrion makes ATP.", "p-1")
+    second = passage("Owls see well.", "p-2")
+    (shown,) = extracted("What makes ATP?", first, second).passages
+    assert shown.text == first.text
+
+
+def test_what_is_shown_already_is_not_shown_again() -> None:
+    said = "The socket of the chat lives in a middleware, since that sees each action."
+    first = in_section(f"{said} It is opened once.", "first")
+    again = in_section(f"Usually: {said}", "again")
+    other = in_section("A chat has a socket for each reader and room.", "other")
+    found = extracted("Where does the socket of the chat live?", first, again, other)
+    assert [one.text for one in found.passages] == [first.text, other.text]
+
+
+def test_a_paragraph_is_not_shown_without_what_it_announces() -> None:
+    told = in_section("Tokens are sorted by their bytes.", "told")
+    hanging = in_section("Here we sort the tokens. The tokens are sorted by this code:", "hanging")
+    found = extracted("How are the tokens sorted by code?", hanging, told)
+    assert [one.text for one in found.passages] == [told.text]
 
 
 def test_an_entry_of_the_glossary_stands_alone() -> None:

@@ -113,7 +113,7 @@ def choose(
         0.0 if follows is None else score
         for score, follows in zip(unit_scores, announced, strict=True)
     ]
-    selector = PassageSelector(context, grows=Rule.ANNOUNCEMENT in rules)
+    selector = PassageSelector(context, ranked, grows=Rule.ANNOUNCEMENT in rules)
     fitting = {unit.passage for unit, score in zip(found, scores, strict=True) if score > 0}
     top = max((ranked[at] for at in fitting), default=0.0)
     for at in sorted(fitting, key=lambda at: (-ranked[at], at)):

@@ -2,7 +2,8 @@
 
 A passage is a paragraph that answers, grown within its section: a list, listing, table or formula
 has the paragraph before it, which leads in to it; a paragraph that ends with a colon has the block
-that it announces; a short paragraph goes on with the next one.
+that it announces, or is not shown; a short paragraph goes on with the next one if that answers,
+too. A passage that mostly repeats the ones before it is left out.
 """
 
 from __future__ import annotations
@@ -13,12 +14,20 @@ from dataclasses import dataclass, field
 from app.domain.answering.units import BLOCKS, COLONS, WHOLE, Unit, adjoin, is_quotable
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
+from app.domain.terms import words
 
 MAX_PASSAGES = 3
 MAX_WORDS = 270
 """Of all passages together, unless a single block with its lead-in has more; 250 on average."""
 SHORT_WORDS = 60
 """A passage with fewer goes on with the next paragraph of its section."""
+CONTINUED_SHARE = 0.5
+"""Of the score of the paragraph chosen, what the paragraph must have that a short passage goes on
+with."""
+REPEATED_SHARE = 0.5
+"""Of a passage's runs of words, what the passages before it have if it is left out."""
+_RUN = 5
+"""Words of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,8 @@ class PassageSelector:
     """Chooses paragraphs, best first, and grows each to a passage while there is room."""
 
     context: Sequence[ContextPassage]
+    scores: Sequence[float]
+    """How well each paragraph answers, 0 or more."""
     grows: bool = True
     """Whether blocks and their lead-ins stay together."""
     _sizes: list[int] = field(init=False)
@@ -44,10 +55,16 @@ class PassageSelector:
         self._sizes = [len(one.passage.text.split()) for one in self.context]
 
     def take(self, at: int) -> bool:
-        """Show the paragraph at this index; False if there is no room for it."""
+        """Show the paragraph at this index.
+
+        False if there is no room for it, if what it announces is missing, or if it says again what
+        is shown.
+        """
         if any(first <= at <= last for first, last in self._ranges):
             return True
         first, last = self._whole(at)
+        if (self.grows and self._announces(last)) or self._repeats(first, last):
+            return False
         beside = [
             (one, other)
             for one, other in self._ranges
@@ -59,7 +76,7 @@ class PassageSelector:
         fits = self._size([*rest, (first, last)]) <= MAX_WORDS
         if self._ranges and (not fits or len(rest) >= MAX_PASSAGES):
             return False
-        last = self._longer(first, last, rest)
+        last = self._longer(first, last, rest, CONTINUED_SHARE * self.scores[at])
         self._ranges = (
             [*rest, (first, last)]
             if not beside
@@ -105,15 +122,39 @@ class PassageSelector:
             last += 1
         return first, last
 
-    def _longer(self, first: int, last: int, rest: Collection[tuple[int, int]]) -> int:
-        """The last position when a short passage goes on as far as there is room."""
+    def _longer(
+        self, first: int, last: int, rest: Collection[tuple[int, int]], least: float
+    ) -> int:
+        """The last position when a short passage goes on as far as there is room.
+
+        It stops before a paragraph with a score below `least`.
+        """
         while self._size([(first, last)]) < SHORT_WORDS and self._follows(last + 1):
             _, further = self._whole(last + 1)
             taken = any(one <= further and last + 1 <= other for one, other in rest)
-            if taken or self._size([*rest, (first, further)]) > MAX_WORDS:
+            answers = max(self.scores[last + 1 : further + 1]) >= least
+            whole = not self._announces(further)
+            if taken or not (answers and whole):
+                break
+            if self._size([*rest, (first, further)]) > MAX_WORDS:
                 break
             last = further
         return last
+
+    def _repeats(self, first: int, last: int) -> bool:
+        """Whether the passages taken so far have most of these paragraphs' text."""
+        own = self._runs(first, last)
+        shown = {run for one, other in self._ranges for run in self._runs(one, other)}
+        return len(own & shown) > REPEATED_SHARE * len(own)
+
+    def _runs(self, first: int, last: int) -> set[tuple[str, ...]]:
+        """The runs of `_RUN` words of these paragraphs; of a shorter one all its words."""
+        found: set[tuple[str, ...]] = set()
+        for one in self.context[first : last + 1]:
+            said = tuple(words(one.passage.text))
+            starts = range(max(1, len(said) - _RUN + 1))
+            found.update(said[start : start + _RUN] for start in starts)
+        return found
 
     def _kind(self, at: int) -> object:
         return self.context[at].passage.kind
