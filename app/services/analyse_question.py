@@ -37,8 +37,13 @@ class AnalyseQuestion:
         found = analyse(question, searched_for, language, terms, bounds)
         readings = [await self._reading(one, language, books) for one in found.wordings]
         # The first wording is the question, the second has what it refers to.
-        about = readings[0] if selected or searched_for == question else readings[1]
-        return replace(found, readings=tuple(readings), vector=about.vector)
+        about = 0 if selected or searched_for == question else 1
+        return replace(
+            found,
+            readings=tuple(readings),
+            vector=readings[about].vector,
+            compared=found.wordings[about],
+        )
 
     async def _reading(self, text: str, language: str, books: Sequence[BookId]) -> Reading:
         letters: frozenset[int] = frozenset()

@@ -17,10 +17,12 @@ from app.domain.answering.extractive import ExtractiveAnswer, choose, quotable
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.units import SplitSentences
+from app.domain.chunking.chunk import Passage
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
 from app.domain.prompting import NO_ANSWER
 from app.domain.retrieval.query import ContextPassage, Turn, Vector
 from app.services.provider_failures import degraded_by
+from app.services.similarity import SimilarityEncoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,9 @@ class ExtractiveGenerator:
 
     split_sentences: SplitSentences
     similarity: Similarity
+    paragraph_similarity: SimilarityEncoder | None = None
+    """A model that reads words in their context, for the choice of paragraphs; None: `similarity`
+    compares them."""
 
     @property
     def model(self) -> str:
@@ -161,16 +166,30 @@ class ExtractiveGenerator:
             return request.prepared
         given = ExtractionInput(request.analysis.features, request.context, self.split_sentences)
         units = quotable(given, read=request.selected)
-        paragraphs = [one.passage.text for one in request.context]
-        chosen = choose(given, units, await self._similarities(request, paragraphs))
+        chosen = choose(given, units, await self._paragraph_similarities(request))
         sentences = [units[at].text for at in chosen.to_compare]
         return chosen.answer(await self._similarities(request, sentences))
+
+    async def _paragraph_similarities(self, request: GenerationRequest) -> list[float]:
+        if self.paragraph_similarity is None:
+            paragraphs = [one.passage.text for one in request.context]
+            return await self._similarities(request, paragraphs)
+        language = request.analysis.features.language
+        asked = await self.paragraph_similarity.question(request.analysis.compared, language)
+        texts = [_with_headings(one.passage) for one in request.context]
+        cosines = await self.paragraph_similarity.similarities(asked, texts, language)
+        return [cosines[text] for text in texts]
 
     async def _similarities(self, request: GenerationRequest, texts: Sequence[str]) -> list[float]:
         analysis = request.analysis
         language = analysis.features.language
         cosines = await self.similarity.similarities(analysis.vector, texts, language)
         return [cosines[text] for text in texts]
+
+
+def _with_headings(passage: Passage) -> str:
+    """The paragraph as a model reads it, which without its headings may not name its subject."""
+    return f"{' > '.join(passage.heading_path)}. {passage.text}"
 
 
 _log = logging.getLogger(__name__)

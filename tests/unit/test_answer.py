@@ -32,9 +32,11 @@ from app.domain.prompting import NO_ANSWER
 from app.domain.retrieval.query import SearchFilter, SearchQuery, Turn, Vector
 from app.services.answer_question import SEARCHES_AT_ONCE, AnswerQuestion
 from app.services.generators import ExtractiveGenerator
+from app.services.ports import Embedder
 from app.services.retrieve import SearchResult
 from app.services.similarity import SimilarityEncoder
 from tests.answer_fakes import FakeGenerator, Step, World, passage
+from tests.retrieval_fakes import FakeEmbedder
 
 LIGHT = passage(
     "Photosynthesis turns light energy into chemical energy. It takes place in chloroplasts.",
@@ -159,6 +161,31 @@ def test_a_follow_up_is_compared_with_its_context_together_with_the_question_bef
     assert paragraphs[0] == sentences[0] == asked
     assert "It takes place in chloroplasts." in sentences[1]
     assert "Owls hunt at night." not in sentences[1]
+
+
+@dataclass
+class ListeningEmbedder(FakeEmbedder):
+    """Keeps the texts that it embeds."""
+
+    embedded: list[str] = field(default_factory=list)
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        self.embedded += texts
+        return await super().embed_documents(texts)
+
+
+def test_paragraphs_are_compared_with_their_headings_by_a_model_that_reads_them() -> None:
+    embedder = ListeningEmbedder()
+
+    async def loaded() -> Embedder:
+        return embedder
+
+    answering = World((LIGHT,)).answering()
+    vectors = answering.consult.scorer.vectors
+    reading = SimilarityEncoder(loaded, {}, vectors.inner_products)
+    extractive = ExtractiveGenerator(answering.split_sentences, vectors, reading)
+    assert ask(replace(answering, generator=extractive)).passages
+    assert embedder.embedded == [f"Book > Section. {LIGHT.text}"]
 
 
 def test_question_of_its_own_is_not_judged_by_the_one_before_it() -> None:

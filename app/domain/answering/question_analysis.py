@@ -51,6 +51,8 @@ class QuestionAnalysis:
     """The wordings, encoded."""
     vector: Vector = field(default_factory=lambda: array("f"))
     """Of the question with the turns before it, without a selected text; see `Reading`."""
+    compared: str = ""
+    """The text of `vector`."""
 
 
 def analyse(
