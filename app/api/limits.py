@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections import Counter
@@ -215,9 +216,11 @@ LONGEST_WAIT = 1.5
 """Seconds of CPU time that may be ahead of a request; beyond that it is refused at once."""
 LEAST_SLOTS = 8
 _LONGEST_SAMPLE = 0.2
-"""Seconds."""
+"""Seconds of a request in the average."""
 _NEW_SAMPLE = 0.05
 """Minimum weight of the newest request in the moving average."""
+_SAMPLE_EVERY = 0.02
+"""Seconds: the CPU clock of a process with many threads takes up to 0.4 ms to read."""
 
 
 @dataclass(slots=True)
@@ -232,10 +235,20 @@ class Pace:
 
     cpu: Callable[[], float] = time.process_time
     """Returns the CPU time of the process in seconds."""
+    clock: Callable[[], float] = time.monotonic
+    """Returns seconds."""
     each: float = field(default=0.0, init=False)
     """Seconds of CPU time a request; 0 until two have ended."""
     _ended: int = field(default=0, init=False)
-    _mark: float = field(default=0.0, init=False)
+    """Requests in the average, and the first one."""
+    _since_mark: int = field(default=0, init=False)
+    """Requests that ended since the mark."""
+    _not_sampled: int = field(default=0, init=False)
+    """Requests that ended between two samples: the next one stands for them too."""
+    _mark: float | None = field(default=None, init=False)
+    """The CPU time when the running sample began; None: no sample is running."""
+    _due: float = field(default=-math.inf, init=False)
+    """When the CPU clock may be read again."""
 
     @property
     def slots(self) -> int:
@@ -244,15 +257,37 @@ class Pace:
 
     def begin(self) -> None:
         """A request begins when none was running."""
-        self._mark = self.cpu()
+        if self._mark is None and self.clock() >= self._due:
+            self._read()
 
-    def end(self) -> None:
-        """A request has ended."""
-        now = self.cpu()
-        sample, self._mark = min(now - self._mark, _LONGEST_SAMPLE), now
+    def end(self, *, idle: bool) -> None:
+        """A request has ended; `idle`: no other is running."""
+        if self._mark is None:
+            self._not_sampled += 1
+            if not idle and self.clock() >= self._due:
+                self._read()
+            return
+        self._since_mark += 1
+        if idle or self.clock() >= self._due:
+            self._add(self._mark)
+            if idle:
+                self._mark = None
+
+    def _read(self) -> float:
+        self._due = self.clock() + _SAMPLE_EVERY
+        self._since_mark = 0
+        self._mark = self.cpu()
+        return self._mark
+
+    def _add(self, mark: float) -> None:
+        ended = self._since_mark
+        stands_for = ended + self._not_sampled
+        sample = min((self._read() - mark) / ended, _LONGEST_SAMPLE)
         if self._ended:
-            self.each += (sample - self.each) * max(_NEW_SAMPLE, 1 / self._ended)
-        self._ended += 1
+            share = max(_NEW_SAMPLE, 1 / self._ended)
+            self.each += (sample - self.each) * (1 - (1 - share) ** stands_for)
+        self._ended += stands_for
+        self._not_sampled = 0
 
 
 @dataclass(slots=True)
@@ -294,7 +329,7 @@ class Shares:
         if not self._held[client]:
             del self._held[client]
         if self.pace:
-            self.pace.end()
+            self.pace.end(idle=not self._held)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,13 @@ from app.api.limits import LEAST_SLOTS, LONGEST_WAIT, Pace, Shares
 
 @dataclass
 class Cpu:
+    """CPU time and time of day, which are equal while requests run."""
+
     seconds: float = 0.0
+    reads: int = 0
 
     def __call__(self) -> float:
+        self.reads += 1
         return self.seconds
 
 
@@ -33,7 +37,7 @@ def slots(shares: Shares) -> int:
 
 def test_slow_requests_get_as_many_slots_as_fit_into_the_longest_wait() -> None:
     cpu = Cpu()
-    shares = Shares(64, Pace(cpu))
+    shares = Shares(64, Pace(cpu, cpu))
     assert slots(shares) == 64
     served(shares, cpu, 0.005)
     assert slots(shares) == 64
@@ -47,7 +51,7 @@ def test_slow_requests_get_as_many_slots_as_fit_into_the_longest_wait() -> None:
 
 def test_cpu_time_between_requests_is_nobodys() -> None:
     cpu = Cpu()
-    shares = Shares(64, Pace(cpu))
+    shares = Shares(64, Pace(cpu, cpu))
     for _ in range(200):
         cpu.seconds += 5
         served(shares, cpu, 0.001, 1)
@@ -57,7 +61,7 @@ def test_cpu_time_between_requests_is_nobodys() -> None:
 
 def test_requests_that_run_at_once_share_what_was_used() -> None:
     cpu = Cpu()
-    shares = Shares(64, Pace(cpu))
+    shares = Shares(64, Pace(cpu, cpu))
     for _ in range(50):
         for client in "abcd":
             assert shares.take(client)
@@ -70,8 +74,30 @@ def test_requests_that_run_at_once_share_what_was_used() -> None:
 
 def test_the_first_request_which_loads_models_does_not_count() -> None:
     cpu = Cpu()
-    shares = Shares(64, Pace(cpu))
+    shares = Shares(64, Pace(cpu, cpu))
     served(shares, cpu, 0.5, 1)
     assert shares.free == 64
     served(shares, cpu, 0.02, 5)
     assert shares.free == 64
+
+
+def test_the_cpu_clock_is_read_for_some_requests_only() -> None:
+    cpu = Cpu()
+    shares = Shares(64, Pace(cpu, lambda: cpu.seconds))
+    served(shares, cpu, 0.003)
+    assert shares.pace is not None
+    assert 0.0028 < shares.pace.each < 0.0032
+    assert cpu.reads < 70
+
+
+def test_the_cpu_clock_is_read_seldom_while_requests_overlap() -> None:
+    cpu = Cpu()
+    shares = Shares(64, Pace(cpu, lambda: cpu.seconds))
+    assert shares.take("a")
+    for _ in range(200):
+        assert shares.take("b")
+        cpu.seconds += 0.003
+        shares.release("b")
+    assert shares.pace is not None
+    assert 0.0028 < shares.pace.each < 0.0032
+    assert cpu.reads < 40
