@@ -40,13 +40,16 @@ async def add(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
-    for key in site_keys(settings).all():
-        if arguments.json:
-            print_json(_shown(key))
-            continue
+    keys = site_keys(settings).all()
+    if arguments.json:
+        print_json([_shown(key) for key in keys])
+        return
+    for key in keys:
         where = " ".join(key.origins) or "servers"
         books = " ".join(key.books) or "all books"
         print(f"{key.id}  {key.kind.name.lower():11}  {where}  {books}  {key.label}".rstrip())
+    if not keys:
+        remark("no keys: the API answers this machine only, unless `serve` is told --open")
 
 
 async def revoke(arguments: argparse.Namespace, settings: Settings) -> None:

@@ -57,7 +57,7 @@ def keys(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     add.add_argument("--json", action="store_true", help="print the key and its properties as JSON")
     add.set_defaults(run="key_commands.add")
     listing = actions.add_parser("list", help="list the keys by id")
-    listing.add_argument("--json", action="store_true", help="print one JSON object per line")
+    listing.add_argument("--json", action="store_true", help="print the keys as a JSON array")
     listing.set_defaults(run="key_commands.listing")
     revoke = actions.add_parser("revoke", help="make a key invalid")
     revoke.add_argument("id", metavar="ID", help="of the list")

@@ -337,6 +337,24 @@ def test_what_cannot_be_used_is_named_in_one_line(
 
 
 @pytest.mark.parametrize(
+    ("arguments", "choices"),
+    [
+        (["search", "Why?", "--mode", "fuzzy"], "dense, sparse, hybrid"),
+        (["ask", "Why?", "--scope", "all"], "page, chapter, book, so_far, selection"),
+        (["ask", "Why?", "--solutions", "no"], "hide, hint, show"),
+        (["ingest", ".", "--site", "word"], "docusaurus, mdbook, mkdocs, myst, plain"),
+        (["ask", "Why?", "--k", "many"], "from 1 to 100"),
+    ],
+)
+def test_a_wrong_choice_is_told_what_the_choices_are(
+    arguments: list[str], choices: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert choices in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [("RAG_FUSION", "x"), ("RAG_PORT", "0"), ("RAG_EMBED_PRICES", "{"), ("RAG_OPEN", "perhaps")],
 )

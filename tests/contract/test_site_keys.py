@@ -115,10 +115,17 @@ def test_a_key_asks_its_own_books_only(run: Run, client: httpx.Client) -> None:
     assert_problem(client.get("/v1/glossary", params=page, headers=headers), 404, "page_not_found")
 
 
+def test_without_keys_their_list_is_an_empty_array_and_a_remark(run: Run) -> None:
+    assert run("keys", "list", "--json").out == "[]\n"
+    listed = run("keys", "list")
+    assert (listed.code, listed.out) == (0, "")
+    assert "no keys" in listed.err
+
+
 def test_a_revoked_key_is_refused_at_once(run: Run, client: httpx.Client) -> None:
     kept, key = added(run, "--secret"), added(run, "--secret", "--label", "the old one")
     assert ask(client, bearer(key)).status_code == 200
-    shown = run("keys", "list", "--json").lines()
+    (shown,) = run("keys", "list", "--json").lines()
     assert [one["label"] for one in shown] == ["", "the old one"]
     assert run("keys", "revoke", shown[1]["id"]).code == 0
     assert_problem(ask(client, bearer(key)), 401, "key_unknown")
