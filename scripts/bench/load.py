@@ -12,8 +12,12 @@ Servers in processes of their own, client and double on the same machine:
   its own: requests answered a second, latency, those refused (503 or 429 with Retry-After, after
   which the reader waits a second) and how late, failures, the server's CPU time a request, memory;
 - the same at half of the best rate (open loop: arrivals do not wait), and with `--ingest` while
-  another process ingests that book into the same RAG_HOME at `nice` 10, as the server does it;
-- with `--soak` search and answers at half of the best rate for so long: memory in ten steps.
+  another process ingests that book again and again, as a second one of the same RAG_HOME, at
+  `nice` 10 as the server does it;
+- with `--soak` search and answers together, each at a quarter of its best rate, for so long: memory
+  in ten steps.
+
+All of it takes about 14 minutes with `--soak 600 --ingest BOOK_DIR --seconds 6`.
 
 The 15-minute load of the machine is printed: others on it make every figure but CPU time worse.
 """
@@ -22,7 +26,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import itertools
 import json
 import os
@@ -31,8 +34,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,6 +48,8 @@ from tests.openai_double import OpenAIDouble, quote_sources
 READERS = (1, 4, 16, 64, 256)
 SAMPLE_QUESTIONS = ROOT / "tests/data/sample_questions.jsonl"
 HITS = 5
+OWN = ("search", "answer")
+"""Kinds that one server of ours answers offline."""
 LIFTED = {
     "RAG_QUESTIONS_PER_MINUTE": "0",
     "RAG_QUESTIONS_PER_DAY": "0",
@@ -175,40 +180,40 @@ def post(path: str, body: object) -> bytes:
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + data
 
 
-def bodies(kind: str, questions: Sequence[str]) -> Callable[[], Iterator[bytes]]:
+def bodies(kind: str, questions: Sequence[str], book: str) -> Callable[[], Iterator[bytes]]:
     paths = {"search": "/v1/search", "plain": "/search"}
     extra: dict[str, object] = {"k": HITS} if kind in paths else {"stream": kind == "stream"}
     path = paths.get(kind, "/v1/chat")
-    made = [post(path, {"question": one, **extra}) for one in questions]
+    made = [post(path, {"question": one, "book": book, **extra}) for one in questions]
     return lambda: itertools.cycle(made)
 
 
 @contextmanager
 def targets(
-    options: argparse.Namespace, home: Path, questions: Sequence[str]
+    options: argparse.Namespace, home: Path, questions: Sequence[str], book_id: str
 ) -> Iterator[list[Target]]:
     with ExitStack() as stack:
         found = []
         serve = ["-m", "app.cli", "serve"]
         base = {**LIFTED, "RAG_HOME": str(home), "PYTHONPATH": str(ROOT)}
-        offline = [kind for kind in ("search", "answer") if kind in options.kinds]
+        offline = [kind for kind in OWN if kind in options.kinds]
         if offline:
             env = {**base, "RAG_GENERATOR": "extractive", "RAG_PORT": str(free_port())}
             running = stack.enter_context(server(serve, env, quiet=True))
-            found += [Target(kind, running, bodies(kind, questions)) for kind in offline]
+            found += [Target(kind, running, bodies(kind, questions, book_id)) for kind in offline]
         if "stream" in options.kinds:
             double = stack.enter_context(OpenAIDouble(answering=quote_sources))
             env = {**base, "RAG_GENERATOR": "openai", "RAG_OPENAI_BASE_URL": double.url}
             env |= {"RAG_PORT": str(free_port())}
             running = stack.enter_context(server(serve, env, quiet=True))
-            found.append(Target("stream", running, bodies("stream", questions)))
+            found.append(Target("stream", running, bodies("stream", questions, book_id)))
         if "plain" in options.kinds:
             book = options.book or ROOT / "app/sample_book/docs"
             env = {**base, "RAG_PORT": str(free_port()), "PLAIN_BOOK": str(book)}
             running = stack.enter_context(
                 server(["scripts/bench/plain_service.py"], env, quiet=True)
             )
-            found.append(Target("plain", running, bodies("plain", questions)))
+            found.append(Target("plain", running, bodies("plain", questions, book_id)))
         yield found
 
 
@@ -224,6 +229,14 @@ def ingest(home: Path, book: Path | None) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, env=env, cwd=ROOT, **quiet)  # type: ignore[call-overload,no-any-return]
 
 
+def only_book(home: Path) -> str:
+    """The id of the book that was ingested first."""
+    env = {**os.environ, **LIFTED, "RAG_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "app.cli", "books", "--json"]
+    done = subprocess.run(command, env=env, cwd=ROOT, check=True, capture_output=True)
+    return str(json.loads(done.stdout)[0]["book"])
+
+
 # --- what is printed -----------------------------------------------------------------------------
 
 
@@ -233,7 +246,8 @@ def table(name: str, rows: Sequence[tuple[str, Run]]) -> None:
         print(" | ".join([label, *run.row()]), flush=True)
 
 
-async def measure(target: Target, options: argparse.Namespace, home: Path) -> None:
+async def measure(target: Target, options: argparse.Namespace, home: Path) -> float:
+    """Print the table of this target and return its best rate."""
     path = "/healthz" if target.name != "plain" else "/ready"
     await request_when_up(target.running.port, "GET", path)
     await closed(target, 4, 3)  # what is loaded with the first questions
@@ -244,25 +258,48 @@ async def measure(target: Target, options: argparse.Namespace, home: Path) -> No
     best = max(run.rate for _, run in rows)
     half = await paced(target, best / 2, options.seconds)
     rows.append((f"half load ({best / 2:.0f}/s)", half))
-    if options.ingest and target.name in {"search", "answer"}:
-        with ingest(home, options.ingest) as running:
-            rows.append(("half load, ingest", await paced(target, best / 2, options.seconds)))
-            with contextlib.suppress(ProcessLookupError):
-                running.terminate()
+    if options.ingest and target.name in OWN:
+        async with ingests(home, options.ingest):
+            rows.append(("half load, ingests", await paced(target, best / 2, options.seconds)))
     table(target.name, rows)
-    if options.soak and target.name in {"search", "answer"}:
-        await soak(target, best / 2, options.soak)
+    return best
 
 
-async def soak(target: Target, rate: float, seconds: float) -> None:
-    runs = [await paced(target, rate, seconds / 10) for _ in range(10)]
-    asked = sum(len(run.served) for run in runs)
-    shown = ", ".join(f"{run.megabytes:.0f}" for run in runs)
-    p99 = max(percentile(run.served, 0.99) for run in runs)
-    print(
-        f"{target.name}, soak: {asked:,} served in {seconds:.0f} s, MB {shown}; "
-        f"p99 {p99 * 1000:.0f} ms"
-    )
+@asynccontextmanager
+async def ingests(home: Path, book: Path) -> AsyncIterator[None]:
+    """Ingest the book again and again inside the block."""
+
+    async def again() -> None:
+        while True:
+            with ingest(home, book) as running:
+                try:
+                    await asyncio.to_thread(running.wait)
+                finally:
+                    running.terminate()
+
+    task = asyncio.create_task(again())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def soak(rates: Sequence[tuple[Target, float]], seconds: float) -> None:
+    """Ask all these at once, each at its rate, and print what memory did."""
+    steps = [
+        await asyncio.gather(*(paced(target, rate, seconds / 10) for target, rate in rates))
+        for _ in range(10)
+    ]
+    for number, (target, rate) in enumerate(rates):
+        runs = [step[number] for step in steps]
+        asked, failed = sum(len(run.served) for run in runs), sum(len(run.failed) for run in runs)
+        shown = ", ".join(f"{run.megabytes:.0f}" for run in runs)
+        p99 = max(percentile(run.served, 0.99) for run in runs)
+        print(
+            f"{target.name}, soak at {rate:.0f}/s: {asked:,} served, {failed} failed in "
+            f"{seconds:.0f} s, MB {shown}; p99 {p99 * 1000:.0f} ms"
+        )
 
 
 async def main(options: argparse.Namespace) -> None:
@@ -271,9 +308,12 @@ async def main(options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "rag"
         assert ingest(home, options.book).wait() == 0, "the book could not be ingested"
-        with targets(options, home, questions) as found:
-            for target in found:
-                await measure(target, options, home)
+        with targets(options, home, questions, only_book(home)) as found:
+            best = [(target, await measure(target, options, home)) for target in found]
+            soaked = [(target, rate) for target, rate in best if target.name in OWN]
+            if options.soak and soaked:
+                shares = [(target, rate / 2 / len(soaked)) for target, rate in soaked]
+                await soak(shares, options.soak)
     print("load of the machine after:", *os.getloadavg())
 
 
