@@ -85,8 +85,14 @@ class SqlQuestionStore:
         except (ArgumentError, NoSuchModuleError, ImportError, TypeError) as error:
             message = f"RAG_QUESTION_LOG_URL: {_shown(url)} cannot be used: {error}"
             raise ConfigError(message) from error
+        if self._sqlite:
+            sql.event.listen(self._engine, "connect", _overwrite_deleted)
         self._ready = False
         self._lock = Lock()
+
+    @property
+    def _sqlite(self) -> bool:
+        return self._url.get_backend_name() == "sqlite"
 
     async def add(self, answers: Sequence[LoggedAnswer]) -> None:
         rows = [_row(answer) for answer in answers]
@@ -143,7 +149,19 @@ class SqlQuestionStore:
             connection.execute(sql.delete(_marks).where(_marks.c.answer_id.in_(ids)))
             return connection.execute(sql.delete(_answers).where(*where)).rowcount
 
-        return await self._run(work)
+        deleted = await self._run(work)
+        if self._sqlite:
+            await asyncio.to_thread(self._empty_wal)
+        return deleted
+
+    def _empty_wal(self) -> None:
+        """Remove deleted texts from the write-ahead log, as far as other processes let it."""
+        try:
+            with self._engine.connect() as connection:
+                connection.exec_driver_sql("pragma wal_checkpoint(truncate)")
+        except SQLAlchemyError as error:
+            message = f"the question log at {_shown(self._url)} failed: {_cause(error)}"
+            raise StorageError(message) from error
 
     def close(self) -> None:
         self._engine.dispose()
@@ -177,6 +195,10 @@ class SqlQuestionStore:
                     for index in table.indexes:
                         connection.execute(sql.schema.CreateIndex(index, if_not_exists=True))
             self._ready = True
+
+
+def _overwrite_deleted(connection: Any, _record: object) -> None:  # noqa: ANN401 - of the driver
+    connection.execute("pragma secure_delete = on")
 
 
 def store_url(text: str | None, default: Path) -> URL:

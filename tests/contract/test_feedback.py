@@ -206,3 +206,17 @@ def test_tokens_money_and_stages_of_a_model_are_logged(owl_home: Path, home: Pat
     assert entry.output_tokens == told["usage"]["output_tokens"] > 0
     assert entry.usd > 0
     assert {"search", "generation"} <= set(entry.stages)
+
+
+def test_deleted_questions_are_gone_from_the_files(
+    settings: Settings, logging_client: httpx.Client
+) -> None:
+    if settings.question_log_url:
+        pytest.skip("the files are those of SQLite")
+    ask(logging_client, "How far do owls see at Quxhaven?")
+    entry = only(settings, logging_client)
+    assert "Quxhaven" in entry.question
+    assert deleted(settings, Selected(containing="Quxhaven")) == 1
+    files = list(settings.home.glob("questions.sqlite*"))
+    assert files
+    assert not any(b"Quxhaven" in one.read_bytes() for one in files)
