@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -125,7 +126,7 @@ def test_without_keys_their_list_is_an_empty_array_and_a_remark(run: Run) -> Non
 def test_a_revoked_key_is_refused_at_once(run: Run, client: httpx.Client) -> None:
     kept, key = added(run, "--secret"), added(run, "--secret", "--label", "the old one")
     assert ask(client, bearer(key)).status_code == 200
-    (shown,) = run("keys", "list", "--json").lines()
+    shown = json.loads(run("keys", "list", "--json").out)
     assert [one["label"] for one in shown] == ["", "the old one"]
     assert run("keys", "revoke", shown[1]["id"]).code == 0
     assert_problem(ask(client, bearer(key)), 401, "key_unknown")
