@@ -2,8 +2,9 @@
 // gives it, `p-` and ten base-32 digits of the SHA-256 of its letters and digits, so that `#p-...` leads to it
 // without a script.
 //
-// It belongs among `beforeDefaultRemarkPlugins`: it needs the text as its author wrote it. A text that the page
-// repeats gets no id, since its number in the book is not known here; nor does what has an id already.
+// It belongs among `beforeDefaultRemarkPlugins`: it needs the text as its author wrote it. Of a text that the page
+// repeats only the first block gets the id, since the numbers of the others depend on the whole book; what has an
+// id already keeps that one.
 const {createHash} = require('crypto');
 
 const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -96,8 +97,8 @@ module.exports = function paragraphIds() {
     };
     blocks(root, collect(new Map()), () => {});
     blocks(root, () => {}, collect(new Map(places)));
-    for (const [id, [[parent, index], ...repeats]] of places) {
-      if (!repeats.length) parent.children[index] = identified(parent.children[index], id);
+    for (const [id, [[parent, index]]] of places) {
+      parent.children[index] = identified(parent.children[index], id);
     }
   };
 };
