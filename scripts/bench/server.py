@@ -7,7 +7,9 @@
 `beside` puts the same made-up books (`made_up_books.py`) into both stores. `scale` writes the books
 that the server has not got under this prefix, through the adapter's writer, while no graph is
 built; then has the graphs built, and measures. A run that was broken off goes on where it ended.
-`--reuse` writes nothing. For each scope (one book; all) and 1, 8 and 32 readers at once:
+`--reuse` writes nothing. For each scope and 1, 8 and 32 readers at once; scopes are one book, any of
+all, so that nearly every question is the first about its book and reads its document frequencies;
+one of five books that were asked before; all books:
 
 - `index`: both searches of a question, 50 hits each, by the adapter;
 - `search`: `Retrieve.search`, k = 8: the question is embedded, chunks are read, the second stage.
@@ -167,10 +169,12 @@ Ask = Callable[[Question], Awaitable[object]]
 
 def scopes(options: argparse.Namespace) -> Iterator[tuple[str, Callable[[], SearchFilter]]]:
     chance = random.Random(11)
-    yield (
-        "one book",
-        lambda: SearchFilter(books=(book_name(chance.randrange(options.books)),)),
-    )
+
+    def one_of(books: int) -> SearchFilter:
+        return SearchFilter(books=(book_name(chance.randrange(books)),))
+
+    yield "any book", lambda: one_of(options.books)
+    yield "asked book", lambda: one_of(min(options.books, 5))
     yield "all books", SearchFilter
 
 
