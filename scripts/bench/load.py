@@ -12,8 +12,8 @@ Servers in processes of their own, client and double on the same machine:
   its own: requests answered a second, latency, those refused (503 or 429 with Retry-After, after
   which the reader waits a second) and how late, failures, the server's CPU time a request, memory;
 - the same at half of the best rate (open loop: arrivals do not wait), and with `--ingest` while
-  another process ingests that book again and again, as a second one of the same RAG_HOME, at
-  `nice` 10 as the server does it;
+  another process ingests that book again and again, as a second one of the same RAG_HOME, when
+  the processor is idle, as the server does it (SCHED_IDLE);
 - with `--soak` search and answers together, each at a quarter of its best rate, for so long: memory
   in ten steps.
 
@@ -224,7 +224,7 @@ def ingest(home: Path, book: Path | None) -> subprocess.Popen[bytes]:
     env = {**os.environ, **LIFTED, "RAG_HOME": str(home), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "app.cli", *arguments]
     if book is not None:
-        command = ["nice", "-n", "10", *command]
+        command = ["chrt", "--idle", "0", *command]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     return subprocess.Popen(command, env=env, cwd=ROOT, **quiet)  # type: ignore[call-overload,no-any-return]
 

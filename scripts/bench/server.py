@@ -7,9 +7,9 @@
 `beside` puts the same made-up books (`made_up_books.py`) into both stores. `scale` writes the books
 that the server has not got under this prefix, through the adapter's writer, while no graph is
 built; then has the graphs built, and measures. A run that was broken off goes on where it ended.
-`--reuse` writes nothing. For each scope and 1, 8 and 32 readers at once; scopes are one book, any of
-all, so that nearly every question is the first about its book and reads its document frequencies;
-one of five books that were asked before; all books:
+`--reuse` writes nothing. For each scope and 1, 8 and 32 readers at once; scopes: any one book, so
+that nearly every question is the first about its book and reads its document frequencies; one of
+five books that were asked before; all books:
 
 - `index`: both searches of a question, 50 hits each, by the adapter;
 - `search`: `Retrieve.search`, k = 8: the question is embedded, chunks are read, the second stage.

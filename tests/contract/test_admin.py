@@ -185,14 +185,19 @@ def test_without_keys_nobody_administers(owl_home: Path, home: Path, open: bool)
         assert response.headers["www-authenticate"].startswith("Bearer")
 
 
-def test_the_process_of_an_ingest_gives_way_to_readers(home: Path) -> None:
-    settings = offline_settings(home, ingest_nice=3)
+@pytest.mark.skipif(sys.platform != "linux", reason="scheduling of Linux")
+@pytest.mark.parametrize("nice", [3, 19])
+def test_the_process_of_an_ingest_gives_way_to_readers(home: Path, nice: int) -> None:
+    settings = offline_settings(home, ingest_nice=nice)
     order = Order(BookId("bats"), home / "missing", None, home, None, "https://bats.example", False)
-    then = "import os; from app.bootstrap import ingest_process as it; it.main(); print(os.nice(0))"
+    then = "import os; from app.bootstrap import ingest_process as it; it.main(); "
+    then += "print(os.nice(0), os.sched_getscheduler(0))"
     child = subprocess.run(
         [sys.executable, "-c", then],
         input=pickle.dumps((settings, order)),
         stdout=subprocess.PIPE,
         check=True,
     )
-    assert int(child.stdout.splitlines()[-1]) == min(19, os.nice(0) + 3)
+    seen, policy = map(int, child.stdout.splitlines()[-1].split())
+    assert seen == min(19, os.nice(0) + nice)
+    assert (policy == os.SCHED_IDLE) == (nice == 19)

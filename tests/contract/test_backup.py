@@ -279,7 +279,7 @@ def test_state_that_is_there_is_kept_and_what_is_missing_is_restored(home: Path,
         ["questions.sqlite", "embeddings.sqlite"],
         ["keys.sqlite"],
     )
-    assert [one["label"] for one in run("keys", "list", "--json").lines()[0]] == ["new"]
+    assert [one["label"] for one in json.loads(run("keys", "list", "--json").out)] == ["new"]
     with contextlib.closing(sqlite3.connect(state / "questions.sqlite")) as restored:
         assert restored.execute("select x from t").fetchall() == [(7,)]
     again = run("ingest", home / "lamps", "--json").json()
