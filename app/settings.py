@@ -139,6 +139,10 @@ class Settings(BaseSettings):
     qdrant_url: str | None = Field(None, validation_alias="QDRANT_URL")
     """One server, or the nodes of a cluster, separated by commas."""
     qdrant_api_key: SecretStr | None = Field(None, validation_alias="QDRANT_API_KEY")
+    qdrant_grpc: bool = True
+    """Faster than HTTP, and needs the server's gRPC port."""
+    qdrant_grpc_port: int | None = Field(None, ge=1, le=65_535)
+    """None: the port after that of `QDRANT_URL`."""
     qdrant_collection_prefix: str = Field("textbook", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
     qdrant_shards: int = Field(1, ge=1)
     """Shards of each collection. This and the following apply to new collections."""

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from qdrant_client import AsyncQdrantClient
 
-from app.adapters.qdrant.server import ServerIndex, server_client
+from app.adapters.qdrant.server import ServerIndex
+from app.adapters.qdrant.server_client import server_client
 from app.adapters.qdrant.server_options import ServerOptions
 
 URL = os.environ.get("QDRANT_TEST_URL", "")

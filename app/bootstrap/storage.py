@@ -89,10 +89,10 @@ async def _server_index(settings: Settings, url: str) -> AsyncIterator[BookStore
 
 @asynccontextmanager
 async def _client(settings: Settings, url: str) -> AsyncIterator[AsyncQdrantClient]:
-    from app.adapters.qdrant.server import server_client  # noqa: PLC0415
+    from app.adapters.qdrant.server_client import server_client  # noqa: PLC0415
 
     key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
-    client = server_client(url, key)
+    client = server_client(url, key, grpc=settings.qdrant_grpc, grpc_port=settings.qdrant_grpc_port)
     try:
         yield client
     finally:

@@ -24,7 +24,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from app.adapters.qdrant.server import ServerIndex, server_client
+from app.adapters.qdrant.server import ServerIndex
+from app.adapters.qdrant.server_client import server_client
 from app.adapters.qdrant.server_options import ServerOptions
 from app.domain.book_id import BookId
 from app.domain.errors import RagError
@@ -64,12 +65,15 @@ class Library:
     """The books that are served, as they must be read: the version that each has, by chunk."""
 
     version: dict[str, int]
-    writing: str = ""
-    """The book that is being ingested: both versions count as right until it is known which."""
+    writing: set[str] = field(default_factory=set)
+    """Books that are being ingested, or whose ingest ended with an error: such a write may still be
+    on its way to the nodes, so the next version counts as right too."""
+    published: str = ""
+    """The book that was published in this round."""
 
     def expected(self, book: str) -> set[str]:
         shown = {f"v{self.version[book]}"}
-        return shown | {f"v{self.version[book] + 1}"} if book == self.writing else shown
+        return shown | {f"v{self.version[book] + 1}"} if book in self.writing else shown
 
 
 def book_points(book: str, version: int) -> list[IndexPoint]:
@@ -100,7 +104,7 @@ async def search_loop(
             continue
         took = 1_000 * (time.perf_counter() - started)
         figures.milliseconds.append(took)
-        allowed |= library.expected(book)
+        allowed |= library.expected(book)  # published while it was searched
         versions = {chunk.book_version for chunk in chunks}
         if not ids or not chunks:
             figures.empty += 1
@@ -115,7 +119,7 @@ async def search_loop(
 
 async def ingest(index: BookStore, library: Library, figures: Figures, book: str) -> None:
     """A new version of one book, which ends published or refused."""
-    library.writing = book
+    library.writing.add(book)
     made = book_points(book, library.version[book] + 1)
     try:
         writer = await index.begin(BookId(book), DIMENSION)
@@ -131,6 +135,7 @@ async def ingest(index: BookStore, library: Library, figures: Figures, book: str
         figures.note(f"ingest refused: {error}")
     else:
         figures.published += 1
+        library.published = book
 
 
 async def read_back(index: BookStore, library: Library, figures: Figures) -> None:
@@ -140,7 +145,7 @@ async def read_back(index: BookStore, library: Library, figures: Figures) -> Non
         versions = {point.chunk.book_version for point in read}
         figures.points_read += len(read)
         if len(versions) != 1 or len(read) != CHUNKS or not versions <= library.expected(book):
-            figures.half += book == library.writing
+            figures.half += book in library.writing
             figures.points_wrong += abs(CHUNKS - len(read)) or CHUNKS
             figures.note(f"{book}: {len(read)} points of {versions}")
             continue
@@ -151,8 +156,12 @@ async def read_back(index: BookStore, library: Library, figures: Figures) -> Non
             one for one in read if one.sparse.indices != right[one.chunk.chunk_id].sparse.indices
         ]
         figures.points_wrong += len(wrong)
+        if version > library.version[book]:
+            if book != library.published:
+                figures.note(f"{book}: published after the ingest ended with an error")
+            library.writing.remove(book)
         library.version[book] = version
-    library.writing = ""
+    library.published = ""
 
 
 async def wait_ready(nodes: list[QdrantNode]) -> None:

@@ -40,7 +40,7 @@ from server_memory import Memory, memory_of
 
 from app.adapters.local_embedder import DIMENSION
 from app.adapters.qdrant.payload import DENSE
-from app.adapters.qdrant.server import server_client
+from app.adapters.qdrant.server_client import server_client
 from app.bootstrap.application import Application, application
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import SearchFilter, SearchQuery, SparseVector, Vector

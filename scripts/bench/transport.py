@@ -18,9 +18,11 @@ import time
 from array import array
 from collections.abc import Callable, Sequence
 
+import httpx
 from qdrant_client import AsyncQdrantClient
 
 from app.adapters.qdrant.server import ServerIndex
+from app.adapters.qdrant.server_client import server_client
 from app.domain.book_id import BookId
 from app.domain.retrieval.query import SearchFilter, SparseVector, Vector
 from tests.index_points import manifest, points
@@ -80,15 +82,16 @@ async def measure(
 
 
 async def run(arguments: argparse.Namespace) -> None:
-    common = {"url": arguments.url, "api_key": arguments.key, "check_compatibility": False}
+    kept = httpx.Limits(max_keepalive_connections=100)
     transports: dict[str, Callable[[], AsyncQdrantClient]] = {
-        "HTTP/1.1, pool": lambda: AsyncQdrantClient(**common, timeout=30),
-        "gRPC": lambda: AsyncQdrantClient(
-            **common, timeout=30, prefer_grpc=True, grpc_port=arguments.grpc_port
+        "HTTP, kept connections": lambda: AsyncQdrantClient(
+            url=arguments.url, api_key=arguments.key, check_compatibility=False, limits=kept
         ),
+        "HTTP, new connections": lambda: server_client(arguments.url, arguments.key, grpc=False),
+        "gRPC": lambda: server_client(arguments.url, arguments.key, grpc_port=arguments.grpc_port),
     }
     prefix = f"bench-{secrets.token_hex(4)}"
-    writer = transports["HTTP/1.1, pool"]()
+    writer = transports["gRPC"]()
     try:
         await write(
             ServerIndex(writer, prefix, arguments.url), arguments.chunks, arguments.dimension
@@ -114,7 +117,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url", required=True)
     parser.add_argument("--key")
-    parser.add_argument("--grpc-port", type=int, default=6334)
+    parser.add_argument("--grpc-port", type=int)
     parser.add_argument("--chunks", type=int, default=10_000)
     parser.add_argument("--dimension", type=int, default=256)
     parser.add_argument("--seconds", type=float, default=5.0)

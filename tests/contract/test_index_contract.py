@@ -609,16 +609,26 @@ def test_both_stores_find_the_same_chunks_with_the_same_scores(opener: Opener, t
     asyncio.run(compare())
 
 
-def test_no_other_book_moves_a_score_by_a_bit(run: Run) -> None:
-    """Nor does it change which chunks are found, whether it is added, replaced or removed."""
+def test_no_other_book_moves_a_score_by_a_bit(run: Run, request: pytest.FixtureRequest) -> None:
+    """Nor does it change which chunks are found, whether it is added, replaced or removed.
+
+    In a cluster either copy of a point may answer, and each adds up the terms in its own order.
+    """
+    digits = 5 if "cluster" in request.node.name else 17
+
+    def rounded(found: Candidates) -> list[list[tuple[str, float]]]:
+        return [
+            [(hit.chunk_id, round(hit.score, digits)) for hit in hits]
+            for hits in (found.dense, found.sparse)
+        ]
 
     async def scenario(index: BookStore) -> None:
         source = random.Random(5)
         queries = [(random_vector(source), random_sparse(source)) for _ in range(20)]
         alone = SearchFilter(books=(BookId("a"),))
 
-        async def answers() -> list[Candidates]:
-            return [await index.search(*query, 20, alone) for query in queries]
+        async def answers() -> list[list[list[tuple[str, float]]]]:
+            return [rounded(await index.search(*query, 20, alone)) for query in queries]
 
         await publish(index, "a", points("a", range(80)))
         before = await answers()

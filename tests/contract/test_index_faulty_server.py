@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.qdrant.server import ServerIndex, server_client
+from app.adapters.qdrant import server_nodes
+from app.adapters.qdrant.server import ServerIndex
+from app.adapters.qdrant.server_client import server_client
 from app.adapters.qdrant.server_options import ServerOptions
 from app.domain.book_id import BookId
 from app.domain.errors import ConfigError, RagError, StorageError
@@ -148,8 +150,9 @@ def test_a_server_that_hangs_is_a_clear_line_and_is_used_again_after_it(tmp_path
 
 @pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGTERM])
 def test_an_ingest_survives_or_is_refused_when_the_server_restarts(
-    tmp_path: Path, kind: signal.Signals
+    tmp_path: Path, kind: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(server_nodes, "WRITE_SECONDS", 1.0)
     with node(tmp_path) as server:
 
         async def scenario(index: ServerIndex) -> None:
@@ -159,10 +162,14 @@ def test_an_ingest_survives_or_is_refused_when_the_server_restarts(
             await writer.write(points("book", range(40)))
             server.stop(kind)
             await refused(writer.write(points("book", range(40, 60))), "cannot reach Qdrant")
+            # Back within the time that a write is sent again for.
+            monkeypatch.setattr(server_nodes, "WRITE_SECONDS", 60.0)
+            waiting = asyncio.create_task(writer.write(points("book", range(40, 60))))
+            await asyncio.sleep(0)
             server.start()
-            server.wait()
+            await waiting
+            monkeypatch.setattr(server_nodes, "WRITE_SECONDS", 1.0)
             assert await found(index) == ids(range(50))
-            await writer.write(points("book", range(40, 60)))
             await writer.publish(manifest("book", 60))
             assert await found(index) == ids(range(60))
             # Down at the end: the old generation answers, the next run clears what is left.
@@ -191,7 +198,11 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-def test_a_full_disk_refuses_an_ingest_and_the_old_generation_answers(tmp_path: Path) -> None:
+def test_a_full_disk_refuses_an_ingest_and_the_old_generation_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # In a longer time the server makes room by emptying its log, and the ingest gets through.
+    monkeypatch.setattr(server_nodes, "WRITE_SECONDS", 1.0)
     small = {"QDRANT__STORAGE__WAL__WAL_CAPACITY_MB": "1"}
     with small_disk(tmp_path / "disk", 400) as disk, node(disk / "qdrant", **small) as server:
 

@@ -17,9 +17,11 @@ import pytest
 from qdrant_client import AsyncQdrantClient, models
 from qdrant_client.http.exceptions import ResponseHandlingException
 
+from app.adapters.qdrant import server_nodes
 from app.adapters.qdrant.frequencies import Frequencies, FrequencyCounter, containing_of, idf
 from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
-from app.adapters.qdrant.server import ServerIndex, server_client
+from app.adapters.qdrant.server import ServerIndex
+from app.adapters.qdrant.server_client import server_client
 from app.adapters.qdrant.server_errors import public_address
 from app.adapters.qdrant.server_lease import LEASE_SECONDS, Lease, new_lease
 from app.adapters.qdrant.server_options import ServerOptions
@@ -58,11 +60,18 @@ def double() -> Iterator[QdrantDouble]:
         yield running
 
 
+@pytest.fixture(autouse=True)
+def without_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the double refuses, it refuses for good."""
+    monkeypatch.setattr(server_nodes, "READ_SECONDS", 0.0)
+    monkeypatch.setattr(server_nodes, "WRITE_SECONDS", 0.0)
+
+
 @asynccontextmanager
 async def index_at(
     url: str, options: ServerOptions | None = None, seconds: int = 30
 ) -> AsyncIterator[ServerIndex]:
-    client = server_client(url, SECRET, timeout_seconds=seconds)
+    client = server_client(url, SECRET, timeout_seconds=seconds, grpc=False)
     try:
         yield ServerIndex(client, "textbook", url, options)
     finally:
@@ -92,7 +101,7 @@ def records_of(client: AsyncQdrantClient) -> Records:
 
 async def put_record(double: QdrantDouble, *books: str) -> None:
     """Records of published books of three chunks."""
-    client = server_client(double.url, SECRET)
+    client = server_client(double.url, SECRET, grpc=False)
     records = Records(client, "textbook~books", double.url)
     for book in books:
         current = GenerationRecord(f"key-{book}", 1, DIMENSION, manifest_to_json(manifest(book, 3)))
@@ -694,7 +703,7 @@ def test_a_publication_whose_answer_is_lost_stays_published(is_read_back: bool) 
         if is_read_back:
             await writer.publish(manifest("book", 2))
         else:
-            with pytest.raises(StorageError):
+            with pytest.raises(StorageError, match="may have been published"):
                 await writer.publish(manifest("book", 2))
         await writer.abandon()
         methods.upsert, methods.retrieve = upsert, retrieve

@@ -1,87 +1,120 @@
-"""A cluster's transport: failures go to the next node, slow reads to a second one."""
+"""Calls to a cluster: failures go to the next node, slow reads to a second one."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import cast
 
 import httpx
 import pytest
+from grpc import StatusCode
+from grpc.aio import AioRpcError, Metadata
+from qdrant_client import AsyncQdrantClient
+from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from app.adapters.qdrant import server_nodes
-from app.adapters.qdrant.server_nodes import Nodes, addresses
+from app.adapters.qdrant.server_nodes import Nodes, NoNodeReady, addresses
 from app.domain.errors import ConfigError
 
 URLS = ["http://a:1", "http://b:2", "http://c:3"]
-READ, WRITE = "/collections/x/points/query/batch", "/collections/x/points"
+READ, WRITE = "query_batch_points", "upsert"
 
 
-class Cluster(httpx.AsyncBaseTransport):
-    """Nodes by host; what `faults` says of one happens, else it answers with its name."""
+def refusal(status: int) -> UnexpectedResponse:
+    return UnexpectedResponse(status, "reason", b"{}", httpx.Headers())
+
+
+def rpc_error(code: StatusCode) -> AioRpcError:
+    return AioRpcError(code, Metadata(), Metadata(), "details")
+
+
+def lost() -> ResponseHandlingException:
+    return ResponseHandlingException(httpx.ReadError("gone"))
+
+
+class Cluster:
+    """Nodes by letter: `faults` raises on one, `silent` ones never answer."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.ready = {"a": True, "b": False, "c": False}
-        self.faults: dict[str, Callable[[], Awaitable[httpx.Response]]] = {}
+        self.faults: dict[str, Exception] = {}
+        self.silent: set[str] = set()
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        host = request.url.host
-        if request.url.path == "/readyz":
-            return httpx.Response(200 if self.ready[host] else 503)
-        self.asked.append(host)
-        assert request.headers["host"] == f"{host}:{request.url.port}"
-        if host in self.faults:
-            return await self.faults[host]()
-        return httpx.Response(200, content=f"{host} {request.content.decode()}")
+    async def is_ready(self, address: str) -> bool:
+        return self.ready[address[7]]
 
-    async def lost(self) -> httpx.Response:
-        message = "gone"
-        raise httpx.ReadError(message)
-
-    async def silent(self) -> httpx.Response:
-        await asyncio.Event().wait()
-        raise AssertionError
+    def nodes(self) -> Nodes:
+        clients = {url: cast("AsyncQdrantClient", Node(self, url[7])) for url in URLS}
+        return Nodes(clients, self.is_ready)
 
 
-def play(scenario: Callable[[Cluster, httpx.AsyncClient], Awaitable[None]]) -> None:
+class Node:
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        self.cluster, self.name = cluster, name
+
+    async def query_batch_points(self, text: str) -> str:
+        self.cluster.asked.append(self.name)
+        if self.name in self.cluster.silent:
+            await asyncio.Event().wait()
+        if error := self.cluster.faults.get(self.name):
+            raise error
+        return f"{self.name} {text}"
+
+    upsert = query_batch_points
+
+
+def play(scenario: Callable[[Cluster, Nodes], Awaitable[None]]) -> None:
     async def run() -> None:
         cluster = Cluster()
-        async with httpx.AsyncClient(transport=Nodes(URLS, cluster), base_url=URLS[0]) as client:
-            await scenario(cluster, client)
+        await scenario(cluster, cluster.nodes())
 
     asyncio.run(run())
 
 
-def only(cluster: Cluster, host: str) -> None:
-    cluster.ready = {name: name == host for name in cluster.ready}
+def only(cluster: Cluster, name: str) -> None:
+    cluster.ready = {one: one == name for one in cluster.ready}
 
 
-@pytest.mark.parametrize("status", [0, 408, 500, 503])
-@pytest.mark.parametrize(("method", "path"), [("POST", READ), ("PUT", WRITE)])
-def test_what_fails_on_one_node_is_asked_of_one_that_is_ready(
-    status: int, method: str, path: str
-) -> None:
-    async def scenario(cluster: Cluster, client: httpx.AsyncClient) -> None:
-        assert (await client.request(method, path, content="body")).text == "a body"
-
-        async def refused() -> httpx.Response:
-            return httpx.Response(status)
-
-        cluster.faults["a"] = refused if status else cluster.lost
+@pytest.mark.parametrize(
+    "error",
+    [
+        lost(),
+        refusal(408),
+        refusal(500),
+        refusal(503),
+        rpc_error(StatusCode.UNAVAILABLE),
+        rpc_error(StatusCode.DEADLINE_EXCEEDED),
+        rpc_error(StatusCode.INTERNAL),
+    ],
+)
+@pytest.mark.parametrize("name", [READ, WRITE])
+def test_what_fails_on_one_node_is_asked_of_one_that_is_ready(error: Exception, name: str) -> None:
+    async def scenario(cluster: Cluster, nodes: Nodes) -> None:
+        assert await getattr(nodes, name)("text") == "a text"
+        cluster.faults["a"] = error
         only(cluster, "c")
-        assert (await client.request(method, path, content="body")).text == "c body"
+        assert await getattr(nodes, name)("text") == "c text"
         assert cluster.asked == ["a", "a", "c"]
 
     play(scenario)
 
 
-def test_a_refusal_is_not_asked_again() -> None:
-    async def scenario(cluster: Cluster, client: httpx.AsyncClient) -> None:
-        async def missing() -> httpx.Response:
-            return httpx.Response(404)
-
-        cluster.faults["a"] = missing
-        assert (await client.post(READ)).status_code == 404
+@pytest.mark.parametrize(
+    "error",
+    [
+        refusal(404),
+        rpc_error(StatusCode.NOT_FOUND),
+        rpc_error(StatusCode.INVALID_ARGUMENT),
+        ResponseHandlingException(ValueError("no JSON")),
+    ],
+)
+def test_a_refusal_is_not_asked_again(error: Exception) -> None:
+    async def scenario(cluster: Cluster, nodes: Nodes) -> None:
+        cluster.faults["a"] = error
+        with pytest.raises(type(error)):
+            await nodes.query_batch_points("text")
         assert cluster.asked == ["a"]
 
     play(scenario)
@@ -92,11 +125,11 @@ def test_a_read_without_an_answer_is_sent_to_a_second_node(
 ) -> None:
     monkeypatch.setattr(server_nodes, "HEDGE_SECONDS", 0.01)
 
-    async def scenario(cluster: Cluster, client: httpx.AsyncClient) -> None:
-        await client.post(READ)
-        cluster.faults["a"] = cluster.silent
+    async def scenario(cluster: Cluster, nodes: Nodes) -> None:
+        await nodes.query_batch_points("text")
+        cluster.silent.add("a")
         cluster.ready["b"] = True
-        assert (await client.post(READ)).text == "b "
+        assert await nodes.query_batch_points("text") == "b text"
 
     play(scenario)
 
@@ -104,13 +137,13 @@ def test_a_read_without_an_answer_is_sent_to_a_second_node(
 def test_a_node_that_is_not_ready_is_not_asked() -> None:
     """One that came back holds what it held when it went; it may be the fastest to answer."""
 
-    async def scenario(cluster: Cluster, client: httpx.AsyncClient) -> None:
-        await client.post(READ)
+    async def scenario(cluster: Cluster, nodes: Nodes) -> None:
+        await nodes.query_batch_points("text")
         only(cluster, "b")
-        cluster.faults["a"] = cluster.lost
-        await client.post(READ)
+        cluster.faults["a"] = lost()
+        await nodes.query_batch_points("text")
         del cluster.faults["a"]
-        assert [(await client.post(READ)).text for _ in range(3)] == ["b "] * 3
+        assert [await nodes.query_batch_points("text") for _ in range(3)] == ["b text"] * 3
         assert cluster.asked == ["a", "a", "b", "b", "b", "b"]
 
     play(scenario)
@@ -121,13 +154,13 @@ def test_when_no_node_answers_the_last_failure_is_raised_after_a_while(
 ) -> None:
     monkeypatch.setattr(server_nodes, "READ_SECONDS", 0.01)
 
-    async def scenario(cluster: Cluster, client: httpx.AsyncClient) -> None:
-        cluster.faults["a"] = cluster.lost
-        with pytest.raises(httpx.ReadError):
-            await client.post(READ)
+    async def scenario(cluster: Cluster, nodes: Nodes) -> None:
+        cluster.faults["a"] = lost()
+        with pytest.raises(ResponseHandlingException):
+            await nodes.query_batch_points("text")
         only(cluster, "")
-        with pytest.raises(httpx.ConnectError):
-            await client.post(READ)
+        with pytest.raises(NoNodeReady):
+            await nodes.query_batch_points("text")
 
     play(scenario)
 

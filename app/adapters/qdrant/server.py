@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 
-import httpx
 from qdrant_client import AsyncQdrantClient, models
 
 from app.adapters.qdrant.manifest import manifest_from_json
@@ -22,7 +21,6 @@ from app.adapters.qdrant.payload import (
 from app.adapters.qdrant.server_catalogue import Catalogue, ServedBook
 from app.adapters.qdrant.server_errors import public_address, server_errors
 from app.adapters.qdrant.server_lease import refuse_if_held
-from app.adapters.qdrant.server_nodes import Nodes, addresses
 from app.adapters.qdrant.server_options import BATCH, ServerOptions
 from app.adapters.qdrant.server_points import (
     best_scores,
@@ -43,22 +41,6 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.errors import BookNotFound, IndexUnreadable, InputError, StorageError
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
 from app.services.ports import BookManifest, Damage, IndexPoint, Snapshot
-
-
-def server_client(url: str, api_key: str | None, timeout_seconds: int = 30) -> AsyncQdrantClient:
-    """Make a client that connects at its first use; close it with `await client.close()`.
-
-    `url` has the addresses of one or more nodes of a cluster, separated by commas.
-    """
-    first, *others = nodes = addresses(url)
-    transport = Nodes(nodes, httpx.AsyncHTTPTransport()) if others else None
-    return AsyncQdrantClient(
-        url=first,
-        api_key=api_key,
-        timeout=timeout_seconds,
-        check_compatibility=False,
-        transport=transport,
-    )
 
 
 class ServerIndex:

@@ -6,8 +6,12 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from urllib.parse import urlsplit
 
+import httpx
+from grpc import StatusCode
+from grpc.aio import AioRpcError
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
@@ -47,12 +51,42 @@ def check_version(address: str, version: str) -> None:
     raise ConfigError(message)
 
 
+_NODE_FAILURES = frozenset(
+    (
+        StatusCode.ABORTED,
+        StatusCode.CANCELLED,
+        StatusCode.DATA_LOSS,
+        StatusCode.DEADLINE_EXCEEDED,
+        StatusCode.INTERNAL,
+        StatusCode.UNAVAILABLE,
+        StatusCode.UNKNOWN,
+    )
+)
+
+
+def is_node_failure(error: Exception) -> bool:
+    """Whether another node may answer: lost connections, time-outs, faults of the server."""
+    if isinstance(error, AioRpcError):
+        return error.code() in _NODE_FAILURES
+    if isinstance(error, UnexpectedResponse):
+        status = error.status_code or 0
+        return status == HTTPStatus.REQUEST_TIMEOUT or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return isinstance(error, ResponseHandlingException) and isinstance(
+        error.source, (httpx.TransportError, OSError)
+    )
+
+
 @contextmanager
 def server_errors(address: str) -> Iterator[None]:
     try:
         yield
     except UnexpectedResponse as error:
         raise _refused(address, error) from error
+    except AioRpcError as error:
+        raise _failed_call(address, error) from error
+    except ConnectionError as error:
+        message = f"cannot reach Qdrant at {address} ({error}): check QDRANT_URL and the servers"
+        raise StorageError(message) from error
     except ResourceExhaustedResponse as error:
         message = f"Qdrant at {address} has too many requests (429): try again later"
         raise StorageError(message) from error
@@ -80,6 +114,26 @@ def _refused(address: str, error: UnexpectedResponse) -> RagError:
     if status == 409 or "already exists" in reason:
         return CollectionExists(f"Qdrant at {address}: {reason}")
     return StorageError(f"Qdrant at {address} answered {status}: {reason}")
+
+
+def _failed_call(address: str, error: AioRpcError) -> RagError:
+    code = error.code()
+    reason = " ".join((error.details() or "no reason given").split())[:300]
+    match code:
+        case StatusCode.UNAUTHENTICATED | StatusCode.PERMISSION_DENIED:
+            return ConfigError(f"Qdrant at {address} refused the key: check QDRANT_API_KEY")
+        case StatusCode.ALREADY_EXISTS:
+            return CollectionExists(f"Qdrant at {address}: {reason}")
+        case StatusCode.UNAVAILABLE:
+            return StorageError(
+                f"cannot reach Qdrant's gRPC at {address} ({reason}): check QDRANT_URL and the "
+                "server, open its gRPC port (RAG_QDRANT_GRPC_PORT), or set RAG_QDRANT_GRPC=false"
+            )
+        case StatusCode.DEADLINE_EXCEEDED:
+            return StorageError(f"Qdrant at {address} did not answer in time ({reason})")
+    if "already exists" in reason:
+        return CollectionExists(f"Qdrant at {address}: {reason}")
+    return StorageError(f"Qdrant at {address} answered {code.name}: {reason}")
 
 
 def _reason(error: UnexpectedResponse) -> str:

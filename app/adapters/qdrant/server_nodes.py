@@ -1,6 +1,6 @@
-"""Requests to a cluster: what fails on one node is asked of the next.
+"""Calls to a server or a cluster: what fails is sent again, to the next node where there is one.
 
-Every request of this package may be sent twice. Reads change nothing. Points have ids that follow
+Every call of this package may be sent twice. Reads change nothing. Points have ids that follow
 from generation and chunk, and deletions name what they delete. A book's record is replaced on
 condition of its last revision, which is random: a write that was applied unnoticed makes its
 repetition a no-op, and `Records.replace` reads the record back either way.
@@ -11,11 +11,14 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar, cast
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
+from typing import TypeVar
 
 import httpx
+from qdrant_client import AsyncQdrantClient
 
+from app.adapters.qdrant.server_errors import is_node_failure
 from app.domain.errors import ConfigError
 
 READ_SECONDS = 1.0
@@ -32,13 +35,37 @@ _TRUSTED_SECONDS = 0.5
 is ready: one that has just come back serves what it held when it went, until it has caught up."""
 
 _PAUSE_SECONDS = 0.05
-_CONNECT_SECONDS = 1.0
+_READY_SECONDS = 1.0
 
-_READS = ("/points", "/scroll", "/query", "/query/batch", "/count")
+_READS = frozenset(
+    (
+        "collection_exists",
+        "count",
+        "get_aliases",
+        "get_collection",
+        "get_collections",
+        "info",
+        "query_batch_points",
+        "retrieve",
+        "scroll",
+    )
+)
 
 T = TypeVar("T")
 
-Outcome = httpx.Response | httpx.TransportError
+Send = Callable[[AsyncQdrantClient], Awaitable[object]]
+"""One call, to be made on any node."""
+
+
+class NoNodeReady(ConnectionError):
+    """No node of the cluster says that it is ready."""
+
+
+class _Failed:
+    """The failure of a node, which another may not have."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
 
 
 def addresses(url: str) -> list[str]:
@@ -52,74 +79,105 @@ def addresses(url: str) -> list[str]:
     return found
 
 
-class Nodes(httpx.AsyncBaseTransport):
-    """Sends a request to any node of a cluster that is ready, and stays with it while it answers.
+async def is_ready(address: str) -> bool:
+    """Whether the node at this URL holds what the cluster holds, by its `/readyz`."""
+    limits = httpx.Limits(max_keepalive_connections=0)
+    try:
+        async with httpx.AsyncClient(timeout=_READY_SECONDS, limits=limits) as client:
+            return (await client.get(f"{address}/readyz")).is_success
+    except httpx.HTTPError:
+        return False
 
-    A request that failed is sent again for `READ_SECONDS` or `WRITE_SECONDS`; then the last failure
-    is raised or returned. Failures are lost connections, time-outs and the statuses 408 and 5xx.
+
+class Nodes:
+    """Has the methods of `AsyncQdrantClient`, and calls them on any node that is ready.
+
+    It stays with a node while that answers. A call that failed is sent again for `READ_SECONDS` or
+    `WRITE_SECONDS`; then the last failure is raised. `is_node_failure` tells failures of a node
+    from refusals.
     """
 
     def __init__(
         self,
-        addresses: Sequence[str],
-        inner: httpx.AsyncBaseTransport,
+        clients: Mapping[str, AsyncQdrantClient],
+        ready: Callable[[str], Awaitable[bool]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Of nodes at these URLs; `inner` sends, `clock` gives seconds."""
-        self._nodes = [httpx.URL(address) for address in addresses]
-        self._inner = inner
+        """`clients` by the node's address; `ready` asks a node; `clock` gives seconds."""
+        self._clients = clients
+        self._ready = ready
         self._clock = clock
-        self._current: httpx.URL | None = None
+        self._current: str | None = None
         self._answered = 0.0
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        await request.aread()
-        outcome = await self._ask(request)
-        end = self._clock() + (READ_SECONDS if _is_read(request) else WRITE_SECONDS)
-        while _is_failure(outcome) and self._clock() < end:
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[object]]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return partial(self._call, name)
+
+    async def close(self) -> None:
+        for client in self._clients.values():
+            await client.close()
+
+    async def _call(self, name: str, *args: object, **kwargs: object) -> object:
+        read = name in _READS
+
+        def send(client: AsyncQdrantClient) -> Awaitable[object]:
+            call: Awaitable[object] = getattr(client, name)(*args, **kwargs)
+            return call
+
+        ask = self._hedged if read else self._once
+        outcome = await ask(send)
+        end = self._clock() + (READ_SECONDS if read else WRITE_SECONDS)
+        while isinstance(outcome, _Failed) and self._clock() < end:
             await asyncio.sleep(_PAUSE_SECONDS)
-            outcome = await self._ask(request)
-        if isinstance(outcome, httpx.Response):
-            return outcome
-        raise outcome
+            outcome = await ask(send)
+        if isinstance(outcome, _Failed):
+            raise outcome.error
+        return outcome
 
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-    async def _ask(self, request: httpx.Request) -> Outcome:
-        """The answer of a node; for a read the first success of one or two, else a failure."""
-        if not _is_read(request):
-            return await self._once(request)
-        tasks = {asyncio.create_task(self._once(request))}
+    async def _hedged(self, send: Send) -> object:
+        """The first success of one or two nodes, else a failure."""
+        tasks = {asyncio.create_task(self._once(send))}
         try:
             done, _ = await asyncio.wait(tasks, timeout=HEDGE_SECONDS)
             if not done:
-                tasks.add(asyncio.create_task(self._once(request, without=self._current)))
+                tasks.add(asyncio.create_task(self._once(send, without=self._current)))
             for finished in asyncio.as_completed(tasks):
-                if not _is_failure(outcome := await finished):
+                if not isinstance(outcome := await finished, _Failed):
                     break
             return outcome
         finally:
             await _cancel(tasks)
 
-    async def _once(self, request: httpx.Request, without: httpx.URL | None = None) -> Outcome:
+    async def _once(
+        self,
+        send: Send,
+        without: str | None = None,
+    ) -> object:
         node = self._current
         if node is None or node == without or self._clock() - self._answered > _TRUSTED_SECONDS:
             node = await self._first_ready(without)
         if node is None:
-            return httpx.ConnectError("no node of the cluster is ready", request=request)
-        outcome = await self._send(node, request)
-        if not _is_failure(outcome):
-            self._current, self._answered = node, self._clock()
-        elif node == self._current:
-            self._current = None
-        return outcome
+            return _Failed(NoNodeReady("no node of the cluster is ready"))
+        try:
+            answer = await send(self._clients[node])
+        except Exception as error:
+            if not is_node_failure(error):
+                raise
+            if node == self._current:
+                self._current = None
+            return _Failed(error)
+        self._current, self._answered = node, self._clock()
+        return answer
 
-    async def _first_ready(self, without: httpx.URL | None) -> httpx.URL | None:
+    async def _first_ready(self, without: str | None) -> str | None:
         """The node that is first to say that it holds what the cluster holds."""
-        tasks = {
-            asyncio.create_task(self._is_ready(node)) for node in self._nodes if node != without
-        }
+
+        async def ask(node: str) -> str | None:
+            return node if await self._ready(node) else None
+
+        tasks = {asyncio.create_task(ask(node)) for node in self._clients if node != without}
         try:
             for finished in asyncio.as_completed(tasks):
                 if node := await finished:
@@ -127,52 +185,6 @@ class Nodes(httpx.AsyncBaseTransport):
             return None
         finally:
             await _cancel(tasks)
-
-    async def _is_ready(self, node: httpx.URL) -> httpx.URL | None:
-        limits = httpx.Timeout(_CONNECT_SECONDS).as_dict()
-        request = httpx.Request("GET", "http://node/readyz", extensions={"timeout": limits})
-        outcome = await self._send(node, request)
-        ready = isinstance(outcome, httpx.Response) and outcome.is_success
-        return node if ready else None
-
-    async def _send(self, node: httpx.URL, request: httpx.Request) -> Outcome:
-        timeout = dict(request.extensions.get("timeout", {}))
-        timeout["connect"] = min(timeout.get("connect") or _CONNECT_SECONDS, _CONNECT_SECONDS)
-        url = request.url.copy_with(scheme=node.scheme, host=node.host, port=node.port)
-        headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
-        copy = httpx.Request(
-            request.method,
-            url,
-            headers=headers,
-            content=request.content if request.method != "GET" else None,
-            extensions={**request.extensions, "timeout": timeout},
-        )
-        try:
-            response = await self._inner.handle_async_request(copy)
-            # Whole and as it came, not decoded: a connection can also be lost within an answer.
-            stream = cast("httpx.AsyncByteStream", response.stream)
-            content = b"".join([part async for part in stream])
-            await response.aclose()
-        except httpx.TransportError as error:
-            return error
-        return httpx.Response(
-            response.status_code,
-            headers=response.headers,
-            stream=httpx.ByteStream(content),
-            extensions=response.extensions,
-        )
-
-
-def _is_read(request: httpx.Request) -> bool:
-    return request.method == "GET" or (
-        request.method == "POST" and request.url.path.endswith(_READS)
-    )
-
-
-def _is_failure(outcome: Outcome) -> bool:
-    return not isinstance(outcome, httpx.Response) or (
-        outcome.status_code == httpx.codes.REQUEST_TIMEOUT or outcome.is_server_error
-    )
 
 
 async def _cancel(tasks: Iterable[asyncio.Task[T]]) -> None:

@@ -170,9 +170,15 @@ class ServerWriter:
         await self._stop_renewing()
         record = self._record
         self._may_be_published = True
-        await storage.put(
-            record, BookRecord(self._book, current=current, previous=record.current, lease=None)
-        )
+        new = BookRecord(self._book, current=current, previous=record.current, lease=None)
+        try:
+            await storage.put(record, new)
+        except StorageError as error:
+            message = (
+                f"{error}; book {self._book!r} may have been published all the same: "
+                "`textbook-rag books` shows its version, and another ingest settles it"
+            )
+            raise StorageError(message) from error
         self._done = True
         self._switched()
         try:
