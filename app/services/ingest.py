@@ -73,9 +73,9 @@ class ChunkBook(Protocol):
 class IngestBook:
     """The ingest use case.
 
-    `clock` returns seconds and `now` the date and time; both are for the report only. `stamp`
-    hashes the book's files and the program that reads them; "" if unknown. `encoder` identifies
-    the sparse encoder. `billed` returns the number of tokens billed so far.
+    `clock` returns seconds, for the report only. `stamp` hashes the book's files and the program
+    that reads them; "" if unknown. `encoder` identifies the sparse encoder. `billed` returns the
+    number of tokens billed so far.
     """
 
     read_book: ReadBook
@@ -94,7 +94,6 @@ class IngestBook:
     tariff: Tariff = FREE
     encoder: str = ""
     billed: Callable[[], int] = lambda: 0
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     async def run(self, request: IngestRequest, progress: ProgressReporter) -> IngestReport:
         """Update the index from the folder. Raises BookError, IndexBusy, ProviderError and others.
@@ -313,7 +312,7 @@ class IngestBook:
             chunks=len(chunks),
             tokens=sum(chunk.token_count for chunk in chunks),
             files=len(book.documents),
-            created_at=self.now().isoformat(timespec="seconds"),
+            created_at=datetime.now(UTC).isoformat(timespec="seconds"),
             version=request.edition.version,
             locale=request.edition.locale,
         )

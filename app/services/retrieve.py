@@ -87,7 +87,6 @@ class Retrieve:
     """None: a question in another language than the book's is searched for as it is."""
     fusion: Fusion = Fusion.WEIGHTED
     dense_weight: float = DENSE_WEIGHT
-    candidates: int = CANDIDATES
     rerank_seconds: float = 3.0
     _best: LRUCache[Hashable, float] = field(
         default_factory=lambda: LRUCache(_CACHED_SCORES), init=False, compare=False, repr=False
@@ -110,7 +109,7 @@ class Retrieve:
         query = replace(query, question=asked.lexical)
         dense, failed = await self._embed(asked.embedded, query.mode)
         degraded += failed
-        limit = max(self.candidates, query.k)
+        limit = max(CANDIDATES, query.k)
         with stage("search"):
             found = await self._candidates(query, asked, books, dense, limit)
             fused = fuse(found, self.fusion, self.dense_weight)
@@ -264,7 +263,7 @@ class Retrieve:
     ) -> tuple[Hit, ...]:
         """Fetch what is needed for k hits, and order it by the second stage."""
         feature_reranker = self.feature_reranker if query.mode is SearchMode.HYBRID else None
-        wanted = max(query.k, self.candidates if reranker else DEPTH if feature_reranker else 0)
+        wanted = max(query.k, CANDIDATES if reranker else DEPTH if feature_reranker else 0)
         with stage("fetch"):
             hits = await self._fetch(fused[:wanted])
         if feature_reranker is None:

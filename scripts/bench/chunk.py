@@ -41,7 +41,7 @@ from markdown_it import MarkdownIt
 from app.adapters.markdown import read_book
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
-from app.domain.chunking import ChunkingConfig, ChunkingTools, StructureConfig, chunk_document
+from app.domain.chunking import ChunkingConfig, ChunkingTools, StructureConfig, stream_chunks
 from app.domain.document import BlockKind, Book
 
 SIZE = 512
@@ -61,7 +61,7 @@ def ours(folder: Path, tools: ChunkingTools, config: ChunkingConfig) -> Texts:
     tools = replace(tools)  # They would remember the counts of the run before.
     book = read_book(folder)
     return [
-        [chunk.text_content for chunk in chunk_document(document, book, config, tools)]
+        [chunk.text_content for chunk in stream_chunks(document, book, config, tools)]
         for document in book.documents
     ]
 
@@ -220,7 +220,7 @@ def memory(folders: Sequence[Path], tools: ChunkingTools) -> None:
         for document in book.documents:
             tracemalloc.reset_peak()
             before = tracemalloc.get_traced_memory()[0]
-            chunk_document(document, book, ChunkingConfig(), replace(tools))
+            list(stream_chunks(document, book, ChunkingConfig(), replace(tools)))
             most = max(most, tracemalloc.get_traced_memory()[1] - before)
         tracemalloc.stop()
         sizes = [len(str(document.source).encode()) for document in book.documents]

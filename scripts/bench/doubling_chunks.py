@@ -23,7 +23,7 @@ from app.adapters.markdown.book import read_text
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
 from app.domain.book_id import BookId
-from app.domain.chunking import ChunkingConfig, ChunkingTools, StrategyName, chunk_document
+from app.domain.chunking import ChunkingConfig, ChunkingTools, StrategyName, stream_chunks
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.report import guarantee_report
 from app.domain.document import Block, BlockKind, Book, Document, Site
@@ -269,7 +269,7 @@ def _chunks(book: Book, config: ChunkingConfig) -> list[Chunk]:
     return [
         chunk
         for document in book.documents
-        for chunk in chunk_document(document, book, config, _tools())
+        for chunk in stream_chunks(document, book, config, _tools())
     ]
 
 

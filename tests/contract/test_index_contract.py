@@ -387,15 +387,11 @@ FILTERS = {
     "file": SearchFilter(files=("docs/1.md",)),
     "files": SearchFilter(files=("docs/1.md", "docs/3.md")),
     "chapter": SearchFilter(chapters=("Chapter 2",)),
-    "content type": SearchFilter(content_types=("code", "table")),
-    "language": SearchFilter(languages=("es",)),
     "position": SearchFilter(max_position=1),
     "page": SearchFilter(pages=("/docs/2", "/docs/nowhere")),
     "kind of a passage": SearchFilter(kinds=(BlockKind.CODE, BlockKind.TABLE)),
     "paragraph": SearchFilter(paragraph_ids=("p-book-7", "p-book-9")),
-    "all of them": SearchFilter(
-        books=(BookId("book"),), content_types=("code",), languages=("en",), max_position=3
-    ),
+    "all of them": SearchFilter(books=(BookId("book"),), kinds=(BlockKind.CODE,), max_position=3),
     "nothing": SearchFilter(files=("no such file",)),
 }
 
@@ -404,8 +400,6 @@ def passes(filter: SearchFilter, one: Chunk) -> bool:
     return (
         (not filter.files or one.file in filter.files)
         and (not filter.chapters or one.chapter in filter.chapters)
-        and (not filter.content_types or one.content_type in filter.content_types)
-        and (not filter.languages or one.language in filter.languages)
         and (not filter.pages or one.file.removesuffix(".md") in {p[1:] for p in filter.pages})
         and (not filter.kinds or any(held.kind in filter.kinds for held in one.passages))
         and (not filter.paragraph_ids or one.paragraph_id in filter.paragraph_ids)

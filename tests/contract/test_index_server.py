@@ -179,10 +179,8 @@ def test_what_is_missing_is_created_with_indexes_and_limits_before_the_first_poi
                 "generation",
                 "file",
                 "chapter",
-                "content_type",
                 "page",
                 "kinds",
-                "language",
                 "paragraph_ids",
             )
         },
@@ -267,7 +265,7 @@ def test_a_generation_becomes_current_by_one_write_of_the_record(double: QdrantD
 def test_a_search_is_one_request_whatever_number_of_books(double: QdrantDouble) -> None:
     serve(double)
     asked = SearchFilter(
-        books=(BookId("book"),), files=("a.md",), content_types=("code", "table"), max_position=4
+        books=(BookId("book"),), files=("a.md",), chapters=("One", "Two"), max_position=4
     )
     sparse = SparseVector((7, 9), (1.0, 2.0))
 
@@ -289,7 +287,7 @@ def test_a_search_is_one_request_whatever_number_of_books(double: QdrantDouble) 
             {"key": "generation", "match": {"any": ["key-book"]}},
             {"key": "book", "match": {"any": ["book"]}},
             {"key": "file", "match": {"any": ["a.md"]}},
-            {"key": "content_type", "match": {"any": ["code", "table"]}},
+            {"key": "chapter", "match": {"any": ["One", "Two"]}},
             {"key": "position", "range": {"lte": 4.0}},
         ]
     }

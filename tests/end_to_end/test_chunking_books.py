@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.markdown import read_book
-from app.domain.chunking import ChunkingConfig, chunk_document
+from app.domain.chunking import ChunkingConfig, stream_chunks
 from app.domain.chunking.report import Report, guarantee_report
 from tests.chunking_documents import tools
 
@@ -18,7 +18,7 @@ def _report(folder: Path) -> Report:
     chunks = [
         chunk
         for document in book.documents
-        for chunk in chunk_document(document, book, config, tools())
+        for chunk in stream_chunks(document, book, config, tools())
     ]
     return guarantee_report(book, chunks, tools())
 

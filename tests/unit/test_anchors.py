@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -13,9 +14,9 @@ from app.adapters.markdown import editions_of, read_book, read_text
 from app.adapters.markdown.mdbook import site as mdbook
 from app.adapters.markdown.mkdocs import syntax as mkdocs
 from app.adapters.markdown.myst import syntax as myst
-from app.adapters.markdown.parser.anchors import SlugStyle
+from app.adapters.markdown.parser.anchors import Slugger, SlugStyle, heading_source
 from app.adapters.markdown.parser.dialect import Dialect
-from app.adapters.markdown.parser.file_reader import heading_anchors
+from app.adapters.markdown.parser.file_reader import inline_reader
 from app.domain.document import BlockKind, Site
 from tests.conftest import ROOT
 
@@ -33,6 +34,18 @@ def cases(key: str) -> tuple[list[str], list[object]]:
     """Return the headings of a page in order and what the generator made of them."""
     pairs = VECTORS[key]
     return [source for source, _ in pairs], [anchor for _, anchor in pairs]
+
+
+def heading_anchors(sources: Sequence[str], dialect: Dialect, style: SlugStyle) -> list[str]:
+    """Return the anchors of a page's headings, given their inline sources in order."""
+    inline = inline_reader(dialect)
+    slugger = Slugger(style)
+    anchors: list[str] = []
+    for source in sources:
+        heading = heading_source(source, dialect)
+        text = inline.slug_text(heading.content, {}, style.policy)
+        anchors.append(slugger.anchor(text, 2, heading.explicit_id))
+    return anchors
 
 
 @pytest.mark.parametrize(

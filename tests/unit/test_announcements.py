@@ -6,7 +6,6 @@ import pytest
 
 from app.adapters.sentences import split_sentences
 from app.domain.answering.announcements import announced_units
-from app.domain.answering.passages import MAX_WORDS as MAX_BLOCK_WORDS
 from app.domain.answering.units import units
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
@@ -17,7 +16,6 @@ TABLE = passage("Animal | Speed\nHare | 70", "p-table", BlockKind.TABLE)
 LIST = passage("- long legs\n- light bones", "p-list", BlockKind.LIST)
 CODE = passage("run(hare)", "p-code", BlockKind.CODE, language="py")
 CODE_SHOWN = "```py\nrun(hare)\n```"
-LONG = passage("run " * (MAX_BLOCK_WORDS + 1), "p-long", BlockKind.CODE)
 OTHER = passage("A hare outruns a dog.", "p-other")
 QUESTION = "Why are hares of the meadows fast?"
 

@@ -15,7 +15,7 @@ from app.domain.chunking import (
     OverlapScope,
     StrategyName,
     StructureConfig,
-    chunk_document,
+    stream_chunks,
 )
 from app.domain.chunking.guarantees import shared_spans
 from app.domain.chunking.report import Report, guarantee_report
@@ -30,7 +30,7 @@ PAGE, SECTION = (
 
 
 def chunk(document: Document, config: ChunkingConfig = PAGE) -> list[Chunk]:
-    return chunk_document(document, book_of(document), config, tools())
+    return list(stream_chunks(document, book_of(document), config, tools()))
 
 
 def report(document: Document, config: ChunkingConfig = PAGE) -> Report:

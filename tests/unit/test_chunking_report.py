@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from app.domain.chunking import Chunk, ChunkingConfig, chunk_document
+from app.domain.chunking import Chunk, ChunkingConfig, stream_chunks
 from app.domain.chunking.report import guarantee_report
 from app.domain.document import BlockKind, Document
 from tests.chunking_documents import MAKERS, Made, book_of, place, tools
@@ -24,7 +24,7 @@ def _document() -> Document:
 
 
 DOCUMENT = _document()
-CHUNKS = chunk_document(DOCUMENT, book_of(DOCUMENT), ChunkingConfig(), tools())
+CHUNKS = list(stream_chunks(DOCUMENT, book_of(DOCUMENT), ChunkingConfig(), tools()))
 
 
 def _cut(chunk: Chunk, start: int, end: int) -> Chunk:

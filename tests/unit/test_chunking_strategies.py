@@ -20,8 +20,8 @@ from app.domain.chunking import (
     ChunkingConfig,
     ChunkingTools,
     StrategyName,
-    chunk_document,
     get_strategy,
+    stream_chunks,
 )
 from app.domain.chunking.config import (
     FixedConfig,
@@ -59,7 +59,7 @@ TOOLS = ChunkingTools(
 
 def chunk(document: Document, strategy: StrategyName, **settings: object) -> list[Chunk]:
     config = replace(ChunkingConfig(strategy=strategy), **settings)  # type: ignore[arg-type]
-    return chunk_document(document, book_of(document), config, TOOLS)
+    return list(stream_chunks(document, book_of(document), config, TOOLS))
 
 
 def prose(text: str) -> Made:
@@ -102,7 +102,7 @@ def test_the_strategies_are_told_by_name() -> None:
 def test_a_strategy_without_its_tool_says_what_it_needs(strategy: StrategyName, what: str) -> None:
     document = place([prose("A text.")])
     with pytest.raises(ConfigError, match=f"'{strategy.value}' needs {what}"):
-        chunk_document(document, book_of(document), ChunkingConfig(strategy=strategy), tools())
+        list(stream_chunks(document, book_of(document), ChunkingConfig(strategy=strategy), tools()))
 
 
 def test_fixed_windows_have_their_size_and_overlap_in_characters() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.domain.chunking import Chunk, ChunkingConfig, StructureConfig, chunk_document
+from app.domain.chunking import Chunk, ChunkingConfig, StructureConfig, stream_chunks
 from app.domain.chunking.report import guarantee_report
 from app.domain.document import Block, BlockKind, Document, Part
 from tests.chunking_documents import (
@@ -29,7 +29,7 @@ LONGEST = CONFIG.structure.maximum
 
 
 def chunk(document: Document, config: ChunkingConfig = CONFIG) -> list[Chunk]:
-    return chunk_document(document, book_of(document), config, tools())
+    return list(stream_chunks(document, book_of(document), config, tools()))
 
 
 def prose(sentences: int, seed: int = 1) -> Made:

@@ -27,11 +27,9 @@ from app.domain.answering.units import (
     list_items,
     units,
 )
-from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.chunk_terms import ChunkTerms, chunk_terms
-from app.domain.retrieval.query import Hit
-from tests.answer_fakes import chunk, context_of, extracted, in_order, passage, terms
+from tests.answer_fakes import context_of, extracted, in_order, passage, terms
 
 CELL = passage(
     "Plants are made of cells. The mitochondrion is the organelle that makes ATP from sugar. "
@@ -96,14 +94,6 @@ def test_a_long_entry_that_has_no_sentence_stays_whole() -> None:
         "oven : " + "clay " * 70 + "brick", "p-oven", BlockKind.GLOSSARY_ENTRY, terms=("oven",)
     )
     assert extracted("What is an oven?", entry).text == entry.text
-
-
-def known(one: Chunk) -> ChunkTerms:
-    return chunk_terms(one, lambda text, _language: sorted(terms(text)))
-
-
-def hit(*passages: Passage, score: float) -> Hit:
-    return Hit(chunk(passages, f"c-{passages[0].paragraph_id}"), score)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.markdown import detect_site, read_book
+from app.adapters.markdown import read_book
 from app.domain.document import BlockKind, Book, Site
 from tests.conftest import ROOT
 from tests.parser_invariants import assert_sound
@@ -93,7 +93,8 @@ def test_the_table_of_contents_of_a_repositorys_book_stands_near_its_root(
 ) -> None:
     (tmp_path / folder).mkdir(parents=True)
     (tmp_path / folder / "_toc.yml").write_text("root: intro\n")
-    assert detect_site(tmp_path) is site
+    (tmp_path / folder / "intro.md").write_text("# Owls\n")
+    assert read_book(tmp_path).site is site
 
 
 def test_a_single_file_is_a_book(tmp_path: Path) -> None:

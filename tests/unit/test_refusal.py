@@ -287,9 +287,6 @@ def test_a_term_that_languages_share_is_answered_though_the_question_is_in_anoth
     assert found.answer == "The mitosis divides a nucleus."
 
 
-HISTORY = (Turn("user", "What is BM25?"), Turn("assistant", "A ranking function."))
-
-
 @pytest.mark.parametrize(
     ("budget", "kept"),
     [

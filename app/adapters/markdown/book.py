@@ -245,12 +245,8 @@ def _context(library: Library, layout: Layout) -> FileContext:
     )
 
 
-def detect_site(folder: Path) -> Site:
-    """Return the site generator whose configuration the folder holds, else plain."""
-    return _site_of(Library(folder))
-
-
 def _site_of(library: Library) -> Site:
+    """Return the site generator whose configuration the folder holds, else plain."""
     return next(site for site, generator in _GENERATORS.items() if generator.is_used_in(library))
 
 

@@ -22,9 +22,7 @@ DENSE = "dense"
 SPARSE = "bm25"
 
 TENANT_FIELD = "book"
-KEYWORD_FIELDS = (
-    "file", "page", "chapter", "content_type", "kinds", "language", "paragraph_ids",
-)  # fmt: skip
+KEYWORD_FIELDS = ("file", "page", "chapter", "kinds", "paragraph_ids")
 INTEGER_FIELDS = ("position",)
 
 ORDER_FIELDS = ("position", "file", "chunk_index")
@@ -171,9 +169,7 @@ def keyword_conditions(filter: SearchFilter) -> list[tuple[str, list[str]]]:
         ("file", filter.files),
         ("page", filter.pages),
         ("chapter", filter.chapters),
-        ("content_type", filter.content_types),
         ("kinds", tuple(kind.value for kind in filter.kinds)),
-        ("language", filter.languages),
         ("paragraph_ids", filter.paragraph_ids),
     )
     return [(name, list(values)) for name, values in fields if values]

@@ -14,7 +14,6 @@ import re
 from dataclasses import dataclass
 
 _PREFIX = re.compile(r"[ \t>*+\-_#0-9.)]*(?:`+|~+)?")
-_BLANKS = re.compile(r"[ \t]*")
 _FENCE = re.compile(r"(`{3,})[^`\n]*\n?\Z|(~{3,})[^\n]*\n?\Z")
 _QUOTE = re.compile(r" {0,3}(?:> ?)+ {0,3}")
 _MARKER = re.compile(r"(?:[-*+]|(\d{1,9})[.)])(?=( +)[^ \n])")

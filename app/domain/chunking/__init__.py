@@ -10,7 +10,6 @@ from app.domain.chunking.config import (
 from app.domain.chunking.strategies import (
     STRATEGIES,
     Strategy,
-    chunk_document,
     get_strategy,
     stream_chunks,
 )
@@ -26,7 +25,6 @@ __all__ = [
     "Strategy",
     "StrategyName",
     "StructureConfig",
-    "chunk_document",
     "get_strategy",
     "stream_chunks",
 ]

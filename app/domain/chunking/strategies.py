@@ -81,13 +81,6 @@ def get_strategy(name: str) -> Strategy:
     return STRATEGIES[strategy_name(name)]
 
 
-def chunk_document(
-    document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-) -> list[Chunk]:
-    """Return the chunks of `stream_chunks` as a list."""
-    return list(stream_chunks(document, book, config, tools))
-
-
 def stream_chunks(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
 ) -> Iterable[Chunk]:

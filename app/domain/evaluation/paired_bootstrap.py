@@ -92,48 +92,38 @@ def _mismatch(a: EvalRun, b: EvalRun, reason: str) -> InputError:
     return InputError(f"{what}; repeat both runs with the same settings")
 
 
-def paired_bootstrap(
-    a: Sequence[Share],
-    b: Sequence[Share],
-    resamples: int = RESAMPLES,
-    confidence: float = CONFIDENCE,
-    seed: int = 0,
-) -> Difference:
+def paired_bootstrap(a: Sequence[Share], b: Sequence[Share]) -> Difference:
     """Return the difference with its interval by resampling questions (Efron's percentile method).
 
-    `a[i]` and `b[i]` are shares of the same question. The result is deterministic for a seed.
-    ValueError if the lengths differ or are 0.
+    `a[i]` and `b[i]` are shares of the same question. The seed is fixed, so the same input gives
+    the same interval. ValueError if the lengths differ or are 0.
     """
     if not a or len(a) != len(b):
         message = f"cannot pair {len(a)} questions with {len(b)}"
         raise ValueError(message)
-    draw = random.Random(seed)  # noqa: S311 - statistics, not secrets
+    draw = random.Random(0)  # noqa: S311 - statistics, not secrets
     equal_weights = all(one[1] == other[1] == 1 for one, other in zip(a, b, strict=True))
     resampled = _resampled_means if equal_weights else _resampled_ratios
-    means = sorted(resampled(a, b, draw, resamples))
+    means = sorted(resampled(a, b, draw))
     before, after = _ratio(a), _ratio(b)
-    tail = (1 - confidence) / 2
+    tail = (1 - CONFIDENCE) / 2
     return Difference(
         before, after, after - before, percentile(means, tail), percentile(means, 1 - tail)
     )
 
 
-def _resampled_means(
-    a: Sequence[Share], b: Sequence[Share], draw: random.Random, resamples: int
-) -> list[float]:
+def _resampled_means(a: Sequence[Share], b: Sequence[Share], draw: random.Random) -> list[float]:
     """Resample differences only: all questions have the same weight."""
     differences = [after[0] - before[0] for before, after in zip(a, b, strict=True)]
     n = len(differences)
     if len(set(differences)) == 1:
         return [differences[0]]
-    return [fsum(draw.choices(differences, k=n)) / n for _ in range(resamples)]
+    return [fsum(draw.choices(differences, k=n)) / n for _ in range(RESAMPLES)]
 
 
-def _resampled_ratios(
-    a: Sequence[Share], b: Sequence[Share], draw: random.Random, resamples: int
-) -> list[float]:
+def _resampled_ratios(a: Sequence[Share], b: Sequence[Share], draw: random.Random) -> list[float]:
     pairs = list(zip(a, b, strict=True))
-    drawn = (draw.choices(pairs, k=len(pairs)) for _ in range(resamples))
+    drawn = (draw.choices(pairs, k=len(pairs)) for _ in range(RESAMPLES))
     return [_ratio([two[1] for two in one]) - _ratio([two[0] for two in one]) for one in drawn]
 
 

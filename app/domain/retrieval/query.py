@@ -38,8 +38,6 @@ class SearchFilter:
     books: tuple[BookId, ...] = ()
     files: tuple[str, ...] = ()
     chapters: tuple[str, ...] = ()
-    content_types: tuple[str, ...] = ()
-    languages: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
     """Page keys, see `app.domain.links.page_key`."""
     kinds: tuple[BlockKind, ...] = ()

@@ -16,7 +16,7 @@ from markdown_it.utils import EnvType
 
 from app.adapters.markdown.includes import Included
 from app.adapters.markdown.parser import block_rules
-from app.adapters.markdown.parser.anchors import Slugger, SlugStyle, heading_source
+from app.adapters.markdown.parser.anchors import Slugger, SlugStyle
 from app.adapters.markdown.parser.blocks import BlockReader, ParsedFile
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.drafts import BlockDraft, RawDirective
@@ -114,18 +114,6 @@ def _install(md: MarkdownIt, dialect: Dialect, footnotes: bool) -> None:
 def inline_reader(dialect: Dialect) -> InlineReader:
     """Return the reader of a dialect's running text."""
     return _engine(_Features(dialect, footnotes=False, tables=False, underlined=False)).inline
-
-
-def heading_anchors(sources: Sequence[str], dialect: Dialect, style: SlugStyle) -> list[str]:
-    """Return the anchors of a page's headings, given their inline sources in order."""
-    inline = inline_reader(dialect)
-    slugger = Slugger(style)
-    anchors: list[str] = []
-    for source in sources:
-        heading = heading_source(source, dialect)
-        text = inline.slug_text(heading.content, {}, style.policy)
-        anchors.append(slugger.anchor(text, 2, heading.explicit_id))
-    return anchors
 
 
 class FileTokens(NamedTuple):
