@@ -42,7 +42,7 @@ class FolderSite:
                 try:
                     return read_page(file.read_text("utf-8", errors="replace"))
                 except OSError as error:
-                    message = f"{file}: cannot be read ({error.strerror})"
+                    message = f"{file}: cannot be read ({error.strerror}): check its rights"
                     raise InputError(message) from error
         return None
 
@@ -63,7 +63,7 @@ class WebSite:
                 address, follow_redirects=True, timeout=_TIMEOUT_SECONDS
             )
         except httpx.HTTPError as error:
-            message = f"{address}: cannot be read ({type(error).__name__})"
+            message = f"{address}: cannot be read ({type(error).__name__}): check the address"
             raise InputError(message) from error
         is_html = "html" in response.headers.get("content-type", "")
         return (

@@ -91,5 +91,5 @@ def _drawn(path: Path, width: float, height: float) -> Iterator[Figure]:
         try:
             figure.savefig(path, format="svg", metadata={"Date": None})
         except OSError as error:
-            message = f"{path}: cannot be written ({error.strerror})"
+            message = f"{path}: cannot be written ({error.strerror}): choose another file"
             raise InputError(message) from error

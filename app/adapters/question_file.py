@@ -32,16 +32,18 @@ def read_questions(path: Path) -> list[Question]:
         try:
             question = _question(_record(json.loads(line)))
             if question.id in questions:
-                raise _Fault(f"id {question.id!r} is there twice")
+                raise _Fault(f"the id {question.id!r} is used twice: give each question its own")
         except json.JSONDecodeError as error:
-            raise _at(path, number, f"not JSON ({error.msg})") from error
+            raise _at(path, number, f"not JSON ({error.msg}): write an object per line") from error
         except RecursionError as error:
-            raise _at(path, number, "not JSON (nested too deep)") from error
+            raise _at(
+                path, number, "not JSON (nested too deep): write an object per line"
+            ) from error
         except _Fault as fault:
             raise _at(path, number, str(fault)) from None
         questions[question.id] = question
     if not questions:
-        message = f"{path}: no questions in it"
+        message = f"{path}: no questions in it: write one JSON object per line"
         raise InputError(message)
     return list(questions.values())
 
@@ -58,13 +60,13 @@ def _read(path: Path) -> str:
     try:
         data = path.read_bytes()
     except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror})"
+        message = f"{path}: cannot be read ({error.strerror}): check the path"
         raise InputError(message) from error
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise _at(path, line, "not UTF-8") from error
+        raise _at(path, line, "not UTF-8: save the file as UTF-8") from error
 
 
 def _question(record: _Record) -> Question:
@@ -84,14 +86,14 @@ def _question(record: _Record) -> Question:
         half=_text(record, "half", ""),
     )
     if question.answerable and not question.gold and not question.gold_file:
-        raise _Fault("answerable, but neither gold nor gold_file says where")
+        raise _Fault("answerable, but without gold and gold_file: add one of them")
     return question
 
 
 def _gold(record: _Record) -> GoldSpan:
     gold = GoldSpan(_text(record, "file"), _offset(record, "start"), _offset(record, "end"))
     if gold.start >= gold.end:
-        raise _Fault(f"gold span {gold.start} to {gold.end} is empty")
+        raise _Fault(f"the gold span {gold.start} to {gold.end} is empty: end must be above start")
     return gold
 
 
@@ -131,7 +133,7 @@ def _text(record: _Record, key: str, default: str | None = None) -> str:
     if not isinstance(value, str):
         raise _Fault(f"{key!r} must be a string" if key in record else f"{key!r} is missing")
     if not is_well_formed(value):
-        raise _Fault(f"{key!r} has half of a surrogate pair in it")
+        raise _Fault(f"{key!r} has half of a surrogate pair: save the text as UTF-8")
     return value
 
 

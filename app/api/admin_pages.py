@@ -15,7 +15,7 @@ from app.api.requests import BookName
 from app.api.routes import Rag
 from app.bootstrap.application import Application
 from app.domain.book_id import BookId
-from app.domain.errors import AnswerNotFound, BookNotFound
+from app.domain.errors import NO_BOOKS, AnswerNotFound, BookNotFound
 from app.domain.owner_report import MOST_DAYS, OwnerReport
 from app.domain.site_key import SiteKey
 from app.services.report_questions import ReportQuestions
@@ -64,8 +64,7 @@ async def _report(key: SiteKey, rag: Application, book: BookId | None, days: int
     reports = _reports(rag)
     chosen = allowed(key, book) if book else next(iter(await _books(key, rag)), None)
     if chosen is None:
-        message = "no book is indexed yet"
-        raise BookNotFound(message)
+        raise BookNotFound(NO_BOOKS)
     if rag.question_log:
         await rag.question_log.written()
     return await reports.run(chosen, reports.now() - timedelta(days=days))

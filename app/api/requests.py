@@ -160,7 +160,7 @@ class ChatRequest(_Request):
     @model_validator(mode="after")
     def _require_what_scope_needs(self) -> ChatRequest:
         if self.scope is Scope.SELECTION and self.selection is None:
-            message = "scope selection needs a selection"
+            message = "scope selection needs a selection: send one, or leave out the scope"
             raise ValueError(message)
         if self.scope in NEEDS_PAGE and not self.page_url:
             message = f"scope {self.scope} needs the address of an indexed page in page_url"
@@ -170,7 +170,7 @@ class ChatRequest(_Request):
     @model_validator(mode="after")
     def _bound_history(self) -> ChatRequest:
         if sum(len(turn.content) for turn in self.history) > MAX_HISTORY_CHARS:
-            message = f"the history is longer than {MAX_HISTORY_CHARS:,} characters"
+            message = f"the history has over {MAX_HISTORY_CHARS:,} characters: send fewer turns"
             raise ValueError(message)
         return self
 

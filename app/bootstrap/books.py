@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from app.adapters.book_settings import NAME as BOOK_SETTINGS
 from app.adapters.book_settings import read_book_settings
 from app.adapters.fingerprints import folder_fingerprint, program_fingerprint
 from app.adapters.markdown import editions_of, read_book
@@ -34,7 +33,7 @@ from app.domain.chunking.config import RecursiveConfig, script_scale
 from app.domain.chunking.report import Report, guarantee_report
 from app.domain.document import Book, Document, Site, Span
 from app.domain.edition import ONLY
-from app.domain.errors import BookError, InputError, RagError
+from app.domain.errors import RagError
 from app.domain.identity import keep_ids
 from app.domain.links import page_links
 from app.services.gc_control import paused_gc
@@ -188,10 +187,7 @@ def _config(request: IngestRequest) -> ChunkingConfig:
         structure=StructureConfig(overlap_scope=request.overlap_scope),
         exclude=tuple(sorted(request.exclude_kinds)),
     )
-    try:
-        return config.with_settings(read_book_settings(request.folder).of(request.strategy))
-    except InputError as error:
-        raise BookError(str(error), BOOK_SETTINGS) from error
+    return read_book_settings(request.folder).applied_to(config)
 
 
 def _scale(

@@ -25,5 +25,8 @@ async def built_site(location: str, base_url: str) -> AsyncIterator[BuiltSite]:
     elif await asyncio.to_thread(folder.is_dir):
         yield FolderSite(folder, base_url)
     else:
-        message = f"{location}: neither a folder nor an http or https URL"
+        message = (
+            f"{location}: neither a folder nor an http or https URL; give the folder of the built "
+            "site, or its address"
+        )
         raise InputError(message)

@@ -24,7 +24,7 @@ from app.cli.output import (
 from app.cli.reading_commands import ingest_request
 from app.domain.book_id import BookId
 from app.domain.edition import ONLY
-from app.domain.errors import BookNotFound, InputError
+from app.domain.errors import NO_BOOKS, BookNotFound, InputError
 from app.domain.ledger import from_lines, to_lines
 from app.services.book_text import DescribeBook
 from app.services.ingest import IngestReport
@@ -132,14 +132,13 @@ def _price(usd: float | None) -> str:
 
 
 @asynccontextmanager
-async def naming_the_books(index: VectorIndex) -> AsyncIterator[None]:
-    """Add the indexed books to the message of a BookNotFound from this block."""
+async def naming_the_books(index: VectorIndex, book: BookId) -> AsyncIterator[None]:
+    """Name the indexed books in the message of a BookNotFound from this block."""
     try:
         yield
     except BookNotFound as error:
-        known = ", ".join(manifest.book for manifest in await index.books())
-        message = f"{error}; there are: {known or 'none'}"
-        raise BookNotFound(message) from error
+        known = [manifest.book for manifest in await index.books()]
+        raise BookNotFound.among(book, known) from error
 
 
 async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
@@ -159,7 +158,7 @@ async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
             f"{manifest.created_at}  {manifest.size_bytes / 1e6:.1f} MB"
         )
     if not manifests and not damaged:
-        remark("no books yet: textbook-rag ingest BOOK_DIR")
+        remark(NO_BOOKS)
 
 
 async def _with_editions(index: VectorIndex, book: BookId) -> list[BookId]:
@@ -172,7 +171,7 @@ async def remove(arguments: argparse.Namespace, settings: Settings) -> int:
     if sys.stdin.isatty() and not arguments.yes and not _confirmed(arguments.book):
         remark("nothing removed")
         return 1
-    async with index_only(settings) as index, naming_the_books(index):
+    async with index_only(settings) as index, naming_the_books(index, arguments.book):
         for book in await _with_editions(index, arguments.book):
             await index.remove(book)
     if arguments.json:
@@ -194,7 +193,7 @@ def _confirmed(book: BookId) -> bool:
 
 async def rollback(arguments: argparse.Namespace, settings: Settings) -> None:
     """Switch readers to the previous generation; a second rollback switches back."""
-    async with index_only(settings) as index, naming_the_books(index):
+    async with index_only(settings) as index, naming_the_books(index, arguments.book):
         manifest = await index.rollback(arguments.book)
     if arguments.json:
         print_json(asdict(manifest))
@@ -243,14 +242,14 @@ async def migrate(arguments: argparse.Namespace, settings: Settings) -> None:
             verb = "copied and verified" if one.copied else "already there, verified"
             print(f"{one.book}: {one.chunks:,} chunks {verb}, generation {one.generation}")
     if not done:
-        remark("no books yet: textbook-rag ingest BOOK_DIR")
+        remark(NO_BOOKS)
 
 
 async def export_ledger(arguments: argparse.Namespace, settings: Settings) -> None:
     """Write the ledger to stdout as JSON lines, or to a file."""
     ledger = await ledger_store(settings).load(arguments.book)
     if not ledger.entries:
-        message = f"no ledger for book {arguments.book!r} in {settings.home}: ingest it first"
+        message = f"no ledger for book {arguments.book!r} in {settings.home}: ingest the book first"
         raise InputError(message)
     text = "".join(f"{line}\n" for line in to_lines(ledger))
     if arguments.file is None:
@@ -271,12 +270,13 @@ def _read(path: Path) -> str:
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        message = f"{path}: cannot be read ({error})"
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        message = f"{path}: cannot be read ({reason}); give a file of `textbook-rag ledger export`"
         raise InputError(message) from error
 
 
 async def llms(arguments: argparse.Namespace, settings: Settings) -> None:
-    async with index_only(settings) as index, naming_the_books(index):
+    async with index_only(settings) as index, naming_the_books(index, arguments.book):
         describe = DescribeBook(index)
         text = describe.full_text if arguments.full else describe.short_text
         sys.stdout.write(await text(arguments.book))

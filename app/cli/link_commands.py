@@ -55,7 +55,7 @@ async def _links(arguments: argparse.Namespace, settings: Settings) -> tuple[str
         )
         books = [await read_identified(one, settings) for one in requests_by_edition(request)]
         return books[0].base_url, [link for book in books for link in _links_of_source(book)]
-    async with index_only(settings) as index, naming_the_books(index):
+    async with index_only(settings) as index, naming_the_books(index, arguments.book):
         asked = BookId(arguments.book)
         own = await _links_of_index(index, asked)
         roots = {one.book: one.base_url for one in await index.books()}

@@ -130,7 +130,7 @@ def read_measurement(path: Path) -> EvalRun:
     try:
         text = path.read_bytes().decode("utf-8")
     except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror})"
+        message = f"{path}: cannot be read ({error.strerror}): check the path"
         raise InputError(message) from error
     except UnicodeDecodeError as error:
         raise _no_measurement(path, "not UTF-8") from error

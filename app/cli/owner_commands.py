@@ -90,8 +90,9 @@ async def _print_questions(
 
 
 def _lines(found: OwnerReport) -> Iterator[str]:
-    confidence = ", ".join(f"{count} {name}" for name, count in found.by_confidence.items())
-    yield f"{found.book}: {found.questions} questions since {found.since:%Y-%m-%d} ({confidence})"
+    counts = ", ".join(f"{count} {name}" for name, count in found.by_confidence.items())
+    confidence = f" ({counts})" if counts else ""
+    yield f"{found.book}: {found.questions} questions since {found.since:%Y-%m-%d}{confidence}"
     yield f"{found.up} helped, {found.down} did not; {found.usd:.4f} US dollars"
     yield from _listed(
         "Gaps: times asked, not answered, rated down",
@@ -134,7 +135,7 @@ async def forget(arguments: argparse.Namespace, settings: Settings) -> None:
     """Delete logged answers and their feedback."""
     chosen = (arguments.book, arguments.before, arguments.containing, arguments.answer)
     if not arguments.all and not any(chosen):
-        message = "say what to forget: --book, --before, --containing, --answer, or --all"
+        message = "name what to forget: --book, --before, --containing, --answer, or --all"
         raise InputError(message)
     selected = Selected(
         book=arguments.book or None,

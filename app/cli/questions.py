@@ -88,10 +88,10 @@ def _history(path: Path) -> object:
     try:
         return json.loads(path.read_text("utf-8"))
     except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror})"
+        message = f"{path}: cannot be read ({error.strerror}): check the path"
         raise InputError(message) from None
     except ValueError as error:
-        message = f"{path}: not valid JSON ({error})"
+        message = f"{path}: not valid JSON ({error}): write an array of {{role, content}} objects"
         raise InputError(message) from None
 
 

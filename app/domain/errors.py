@@ -4,6 +4,7 @@ RagError                    the message is for users and never contains a secret
 ├── InputError              the caller's input is wrong            CLI exit 2, HTTP 422
 │   ├── BookError           a book's source cannot be read         names file and line
 │   │   └── FileRefused     a file exceeds the reading budget      can be skipped instead
+│   ├── SettingError        a chunking setting is wrong            names its keys
 │   ├── QuestionError       an empty or oversized question
 │   └── UnknownStrategy     no such chunking strategy
 ├── BookNotFound            no such book in the index              CLI exit 2, HTTP 404
@@ -24,6 +25,14 @@ RagError                    the message is for users and never contains a secret
     ├── ProviderRejected    it refused this input (400, 413, 422)  HTTP 502
     └── ProviderUnavailable 5xx, timeout, dropped connection       HTTP 503
 """
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Self
+
+NO_BOOKS = "no book is indexed yet: run `textbook-rag ingest BOOK_DIR` first"
+EMPTY_QUESTION = "the question is empty: ask with at least one word"
 
 
 class RagError(Exception):
@@ -60,6 +69,14 @@ class FileRefused(BookError):
         self.problem = message
 
 
+class SettingError(InputError):
+    """Wrong settings of a chunking strategy; `settings` are their keys, such as `rag_high`."""
+
+    def __init__(self, message: str, *settings: str) -> None:
+        super().__init__(message)
+        self.settings = settings
+
+
 class QuestionError(InputError):
     code = "invalid_question"
 
@@ -71,6 +88,13 @@ class UnknownStrategy(InputError):
 class BookNotFound(RagError):
     code = "book_not_found"
     exit_code = 2
+
+    @classmethod
+    def among(cls, book: str, indexed: Collection[str]) -> Self:
+        """The error for a book that is not one of the indexed books."""
+        if not indexed:
+            return cls(f"no book {book!r}: {NO_BOOKS}")
+        return cls(f"no book {book!r} in the index; there are: {', '.join(sorted(indexed))}")
 
 
 class BookNotAllowed(RagError):

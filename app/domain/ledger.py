@@ -345,6 +345,9 @@ def from_lines(lines: Iterable[str], name: str) -> Ledger:
                 inner["heading_path"] = tuple(inner["heading_path"])
                 entries[row["paragraph_id"]] = Entry(paragraph=Paragraph(**inner), **row)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            message = f"{name}:{number}: not a line of a ledger ({error})"
+            message = (
+                f"{name}:{number}: not a line of a ledger ({error}); give a file of "
+                "`textbook-rag ledger export`"
+            )
             raise InputError(message) from error
     return Ledger(entries, aliases)

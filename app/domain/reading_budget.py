@@ -72,4 +72,7 @@ def read_toml(data: bytes, file: str) -> dict[str, object]:
         message = f"not UTF-8 (byte 0x{data[error.start]:02x}); save the file as UTF-8"
         raise BookError(message, file, line) from error
     except tomllib.TOMLDecodeError as error:
-        raise BookError(f"not valid TOML: {error}", file, getattr(error, "lineno", 0)) from error
+        # Before Python 3.14 only the text of the error names the line.
+        reason, _, where = str(error).partition(" (at line ")
+        line = int(where.partition(",")[0]) if where else text.count("\n") + 1
+        raise BookError(f"not valid TOML: {reason}; correct this line", file, line) from error

@@ -27,7 +27,7 @@ from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest, Scope, recent
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Verifier, by_paragraph
-from app.domain.errors import ProviderUnavailable, QuestionError
+from app.domain.errors import EMPTY_QUESTION, ProviderUnavailable, QuestionError
 from app.domain.terms import words
 from app.services.chapter_requests import Clarification, ConsultChapters
 from app.services.consultation import Consultation, ConsultBook
@@ -186,8 +186,7 @@ class AnswerQuestion:
 
     def _check(self, question: str) -> None:
         if not question.strip():
-            message = "the question is empty"
-            raise QuestionError(message)
+            raise QuestionError(EMPTY_QUESTION)
         if len(question) > self.max_question_chars:
             message = (
                 f"the question has {len(question):,} characters; "

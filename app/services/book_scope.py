@@ -51,13 +51,7 @@ async def readers_editions(
 def _require_indexed(books: Sequence[BookId], indexed: Collection[BookId]) -> None:
     for book in books:
         if book not in indexed:
-            raise _not_found(book, sorted(indexed))
-
-
-def _not_found(book: BookId, there: Sequence[BookId]) -> BookNotFound:
-    if there:
-        return BookNotFound(f"no book {book!r} in the index; there are: {', '.join(there)}")
-    return BookNotFound("no book is indexed yet: run `textbook-rag ingest BOOK_DIR` first")
+            raise BookNotFound.among(book, indexed)
 
 
 async def require_all(index: VectorIndex | BookSource, books: Sequence[BookId] = ()) -> None:

@@ -147,7 +147,7 @@ class ConsultBook:
     async def locate(self, request: AskRequest) -> tuple[PageLocation | None, SearchFilter]:
         """The page that the reader is on, None if it is unknown, and the filter for the scope."""
         if request.scope is Scope.SELECTION and request.selection is None:
-            message = "scope selection needs a selection"
+            message = "scope selection needs a selection: send one, or leave out the scope"
             raise QuestionError(message)
         books = request.filter.books
         page = await self.places.page(request.page_url, books) if request.page_url else None
@@ -157,8 +157,8 @@ class ConsultBook:
             return page, narrowed(request.filter, request.scope, page, end)
         if request.scope in NEEDS_PAGE:
             message = (
-                f"scope {request.scope!s} needs the address of an indexed page in page_url, "
-                f"not {request.page_url[:200]!r}"
+                f"scope {request.scope!s} needs a page of the index, and "
+                f"{request.page_url[:200]!r} is none: give another page, or leave out the scope"
             )
             raise QuestionError(message)
         return None, request.filter

@@ -11,6 +11,8 @@ from cachetools import LRUCache
 
 from app.domain.book_id import BookId
 from app.domain.errors import (
+    EMPTY_QUESTION,
+    NO_BOOKS,
     BookNotFound,
     IndexMismatch,
     ProviderError,
@@ -101,8 +103,7 @@ class Retrieve:
         only degrade the result.
         """
         if not query.question.strip():
-            message = "the question is empty"
-            raise QuestionError(message)
+            raise QuestionError(EMPTY_QUESTION)
         books = await self._in_scope(query.filter)
         asked, degraded = await self._standalone(query, books[0].language)
         asked = await self._with_cognates(asked, books)
@@ -155,7 +156,8 @@ class Retrieve:
     async def _in_scope(self, filter: SearchFilter) -> Sequence[BookManifest]:
         books = await books_asked(self.index, filter.books)
         if not books:
-            message = "no book is indexed yet: run `textbook-rag ingest BOOK_DIR` first"
+            editions = ", ".join(one.book for one in await self.index.books())
+            message = f"only editions are indexed: ask one of {editions}" if editions else NO_BOOKS
             raise BookNotFound(message)
         for manifest in books:
             self._require_same_model(manifest)

@@ -43,9 +43,7 @@ class VerifyBooks:
         known = {one.book for one in await self.index.books()} | {*await self.index.damaged()}
         for book in books:
             if book not in known:
-                names = ", ".join(sorted(known)) or "none"
-                message = f"no book {book!r} in the index; there are: {names}"
-                raise BookNotFound(message)
+                raise BookNotFound.among(book, known)
         found = []
         for book in books or sorted(known):
             found.append(await self._check_index(book, repair=repair))

@@ -291,6 +291,7 @@ _STATUS = {
     errors.BookError: 422,
     errors.FileRefused: 422,
     errors.QuestionError: 422,
+    errors.SettingError: 422,
     errors.UnknownStrategy: 422,
     errors.BookNotFound: 404,
     errors.ConfigError: 500,

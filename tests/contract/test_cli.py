@@ -188,7 +188,11 @@ WRONG_INPUT = {
     "unknown book": (["ask", "lamp", "--book", "other"], "no book is indexed"),
     "remove unknown book": (["remove", "other"], "other"),
     "no questions file": (["eval", "none.jsonl"], "none.jsonl"),
-    "empty question": (["ask", "  "], "question"),
+    "empty question": (["ask", "  "], "ask with at least one word"),
+    "no archive to restore": (["restore", "none.zip"], "none.zip: cannot be read"),
+    "backup in no folder": (["backup", "none/x.zip"], "none/x.zip: cannot be written"),
+    "no ledger to import": (["ledger", "import", "tiny", "none"], "`textbook-rag ledger export`"),
+    "scope without its page": (["ask", "lamp", "--scope", "page"], "--page"),
     "long question": (["ask", "x" * 20_000], "question"),
     "no links": (["links", "other"], "other"),
 }
@@ -242,20 +246,32 @@ def test_the_authors_rag_toml_sets_the_strategy_and_its_sizes(run: Run, tiny: Pa
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("rag_sizes = 3", "rag_sizes"),
-        ("size = 3", "size"),
-        ("rag_size = [1]", "rag_size"),
-        ("rag_maximum = 50", "rag.toml: rag_high 500 must not be above rag_maximum 50"),
-        ("[fixde]\nsize = 100", "fixde"),
-        ("=", ""),
+        ("\nrag_sizes = 3", "rag.toml:2: unknown setting rag_sizes"),
+        ("\nsize = 3", "rag.toml:2: size"),
+        ("\nrag_size = [1]", "rag.toml:2: rag_size"),
+        ("\nrag_maximum = 50", "rag.toml:2: rag_high 500 must not be above rag_maximum 50"),
+        ("\n[fixde]\nsize = 100", "rag.toml:2: fixde"),
+        ("[fixed]\n\nsizes = 100", "rag.toml:3: unknown setting rag_sizes"),
+        ("[structure]\nhigh = 'x'\n[fixed]\nsize = 100", "rag.toml:2: rag_high: 'x' is not valid"),
+        ("structure.low = 900", "rag.toml:1: rag_low 900 must not be above rag_high 500"),
+        ("\nrag_strategy = 'magic'", "rag.toml:2: unknown chunking strategy 'magic'"),
+        ("\n\n=", "rag.toml:3: not valid TOML"),
+        ("a = [1,\n", "rag.toml:2: not valid TOML"),
     ],
 )
-def test_an_unsound_rag_toml_is_one_clear_line(run: Run, tiny: Path, text: str, named: str) -> None:
+def test_a_wrong_rag_toml_is_one_line_that_names_the_line(
+    run: Run, tiny: Path, text: str, named: str
+) -> None:
     (tiny / "rag.toml").write_text(text)
     result = run("chunks", tiny)
     assert result.code == 2
     assert named in result.err
     assert len(result.err.strip().splitlines()) == 1
+
+
+def test_a_wrong_setting_in_front_matter_names_its_line(run: Run, tiny: Path) -> None:
+    (tiny / "page.md").write_text("---\ntitle: A\nrag_high: x\n---\n# A\n\nText.\n")
+    assert "page.md:3: rag_high: 'x' is not valid" in run("chunks", tiny).err
 
 
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:

@@ -198,6 +198,6 @@ def test_a_book_that_is_not_there_is_answered_with_those_that_are(
 ) -> None:
     nothing = run(command, "lanps")
     assert (nothing.code, nothing.out) == (2, "")
-    assert "no book 'lanps' in the index; there are: none" in nothing.err
+    assert "no book 'lanps': no book is indexed yet: run `textbook-rag ingest" in nothing.err
     run("ingest", book)
     assert "there are: lamps" in run(command, "lanps").err

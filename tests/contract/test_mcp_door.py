@@ -137,7 +137,7 @@ def test_the_command_answers_on_stdin_and_stdout(process: StdioServerParameters,
 WRONG = [
     ("ask_book", {}, "question: Field required"),
     ("ask_book", {"question": "x", "bok": "owls"}, "bok: Extra inputs are not permitted"),
-    ("ask_book", {"question": " "}, "the question is empty (invalid_question)"),
+    ("ask_book", {"question": " "}, "at least one word (invalid_question)"),
     ("ask_book", {"question": "x", "book": "bats"}, "(book_not_found)"),
     ("search_book", {"question": "x " * 2_500}, "at most 4,000 are allowed (invalid_question)"),
     ("search_book", {"question": "x", "count": 21}, "count: "),

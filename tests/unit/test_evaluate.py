@@ -208,9 +208,9 @@ def test_a_line_separator_inside_a_question_does_not_end_the_line(tmp_path: Path
         (line(gold=[3]), "expected a JSON object, not int"),
         (line(gold=[{"file": "a.md", "start": -1, "end": 2}]), "'start' must be an offset"),
         (line(gold=[{"file": "a.md", "start": 2, "end": 2}]), "gold span 2 to 2 is empty"),
-        (line(gold=[]), "neither gold nor gold_file"),
+        (line(gold=[]), "without gold and gold_file"),
         (line(history=[{"role": "system", "content": "x"}]), "'system' is neither"),
-        (line(id="0"), "id '0' is there twice"),
+        (line(id="0"), "id '0' is used twice"),
     ],
 )
 def test_a_bad_line_is_one_error_with_file_and_line(tmp_path: Path, bad: str, message: str) -> None:

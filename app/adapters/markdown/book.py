@@ -63,7 +63,8 @@ def read_book(
     reading budget; with `skip_refused` its page is left out with a warning instead.
     """
     if not folder.exists():
-        raise BookError("no such file or folder", str(folder))
+        message = "no such file or folder: give the path of the book's folder"
+        raise BookError(message, str(folder))
     if folder.is_symlink() and folder.is_file():
         folder = folder.resolve()  # a link stands for its target
     library, layout = _opened(folder, site, base_url, edition)
@@ -75,7 +76,7 @@ def read_book(
         drafts.extend(pages.read(left_out))
         left_out = []
     if not any(page_draft.drafts for page_draft in drafts):
-        message = "no text found: not a book's folder, or its table of contents is empty"
+        message = "no text found: give the folder that holds the book's Markdown files"
         raise BookError(message, str(folder))
     name = folder.stem if folder.is_file() else folder.resolve().name
     own_id = edition.id_of(book_id or book_id_of(name))
@@ -162,7 +163,7 @@ def _opened(
 ) -> tuple[Library, Layout]:
     if folder.is_file():
         if not is_well_formed(folder.name):
-            raise BookError("has a name that is not UTF-8: rename it", shown_name(folder.name))
+            raise BookError("the name is not UTF-8: rename the folder", shown_name(folder.name))
         chosen = site or (Site.DOCUSAURUS if folder.suffix == ".mdx" else Site.PLAIN)
         return Library(folder.parent), _single(chosen, folder.name, base_url)
     library = Library(folder)

@@ -93,7 +93,7 @@ class BackupWriter:
         try:
             descriptor = os.open(self._new, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
         except OSError as error:
-            message = f"{self._new}: cannot be written ({error.strerror})"
+            message = f"{path}: cannot be written ({error.strerror}): choose another file"
             raise InputError(message) from error
         self._file = os.fdopen(descriptor, "w+b")
         self._zip = zipfile.ZipFile(self._file, "w", zipfile.ZIP_DEFLATED)
@@ -150,7 +150,8 @@ class BackupWriter:
         try:
             yield
         except OSError as error:
-            message = f"{error.filename or self._new}: {error.strerror or error}"
+            where = error.filename or self._new
+            message = f"{where}: {error.strerror or error}; check its folder and free space"
             raise StorageError(message) from error
 
 
@@ -175,11 +176,12 @@ class BackupReader:
                 wanted = _digest(file, size - _DIGEST_CHARS, advance).encode()
                 if file.read() != wanted:
                     message = (
-                        f"{path}: not a complete backup: it is cut off, changed or another file"
+                        f"{path}: not a complete backup: it is cut off, changed or another file; "
+                        "restore from another copy"
                     )
                     raise InputError(message)
         except OSError as error:
-            message = f"{path}: cannot be read ({error.strerror})"
+            message = f"{path}: cannot be read ({error.strerror}): check the path"
             raise InputError(message) from error
         with _bad_backup(path):
             archive = zipfile.ZipFile(path)
@@ -204,7 +206,7 @@ class BackupReader:
                     file.flush()
                     os.fsync(file.fileno())
             except OSError as error:
-                message = f"{target}: {error.strerror or error}"
+                message = f"{target}: {error.strerror or error}; check its folder and free space"
                 raise StorageError(message) from error
 
     def close(self) -> None:
@@ -222,7 +224,7 @@ def _bad_backup(path: Path) -> Iterator[None]:
         OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError,
         KeyError, TypeError, ValueError, AttributeError,
     ) as error:  # fmt: skip
-        message = f"{path}: no backup that this version can read ({error})"
+        message = f"{path}: not a backup that this version can read ({error}); use another copy"
         raise InputError(message) from error
 
 

@@ -305,7 +305,7 @@ class EdgeIndex:
         with _locked(folder):
             current = folder.current() or Current(0)
             if not current.previous:
-                message = f"book {folder.book!r} has no previous generation"
+                message = f"book {folder.book!r} has no previous generation: nothing to go back to"
                 raise InputError(message)
             manifest = folder.check(current.previous)
             folder.switch(Current(current.previous, current.generation))

@@ -54,7 +54,7 @@ def storage_errors(where: Path) -> Iterator[None]:
     except RagError:
         raise
     except OSError as error:
-        message = f"{error.filename or where}: {error.strerror or error}"
+        message = f"{error.filename or where}: {error.strerror or error}; check RAG_HOME"
         raise StorageError(message) from error
     except BaseException as error:  # the engine raises no class of its own
         if not isinstance(error, Exception) and not _is_panic(error):

@@ -324,7 +324,7 @@ class ServerIndex:
         record = await self._record(book)
         refuse_if_held(book, record.lease)
         if record.previous is None:
-            message = f"book {book!r} has no previous generation"
+            message = f"book {book!r} has no previous generation: nothing to go back to"
             raise InputError(message)
         await self._storage.put(
             record, replace(record, current=record.previous, previous=record.current, lease=None)

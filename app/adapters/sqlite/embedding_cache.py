@@ -134,7 +134,7 @@ class SqliteEmbeddingCache:
         except sqlite3.DatabaseError as error:
             raise self._damaged(str(error)) from error
         except OSError as error:
-            message = f"{error.filename or self._path}: {error.strerror or error}"
+            message = f"{error.filename or self._path}: {error.strerror or error}; check RAG_HOME"
             raise StorageError(message) from error
 
     def _damaged(self, reason: str) -> StorageError:

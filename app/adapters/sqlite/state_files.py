@@ -41,7 +41,7 @@ class SqliteStateFiles:
         try:
             self._home.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            message = f"{self._home}: {error.strerror}"
+            message = f"{self._home}: {error.strerror}; check RAG_HOME"
             raise StorageError(message) from error
         return self._home / f"{name}.{os.getpid()}.new"
 
@@ -57,7 +57,7 @@ class SqliteStateFiles:
         except FileExistsError:
             return False
         except OSError as error:
-            message = f"{target}: {error.strerror or error}"
+            message = f"{target}: {error.strerror or error}; check RAG_HOME"
             raise StorageError(message) from error
         finally:
             source.unlink(missing_ok=True)

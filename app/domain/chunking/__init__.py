@@ -6,6 +6,7 @@ from app.domain.chunking.config import (
     OverlapScope,
     StrategyName,
     StructureConfig,
+    strategy_name,
 )
 from app.domain.chunking.strategies import (
     STRATEGIES,
@@ -26,5 +27,6 @@ __all__ = [
     "StrategyName",
     "StructureConfig",
     "get_strategy",
+    "strategy_name",
     "stream_chunks",
 ]

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from app.domain.document import BlockKind
-from app.domain.errors import InputError, UnknownStrategy
+from app.domain.errors import SettingError, UnknownStrategy
 
 
 class StrategyName(StrEnum):
@@ -190,7 +190,8 @@ class ChunkingConfig:
         """Return a copy overridden by a document's front matter or by `rag.toml`.
 
         `rag_strategy` names the strategy; `rag_<field>` sets a field of that strategy's settings,
-        such as `rag_high: 700`. Other keys are ignored. InputError for an invalid value.
+        such as `rag_high: 700`. Other keys are ignored. UnknownStrategy, or SettingError
+        for a key or value that the strategy does not have.
         """
         own = {
             key.removeprefix(_PREFIX): value
@@ -243,7 +244,7 @@ def _value(config: _StrategyConfig, key: str, text: str) -> int | float | bool |
     known = {each.name for each in fields(config)}
     if key not in known:
         message = f"unknown setting {_PREFIX}{key}; this strategy has: {', '.join(sorted(known))}"
-        raise InputError(message)
+        raise SettingError(message, _PREFIX + key)
     default = getattr(config, key)
     try:
         if isinstance(default, bool):
@@ -251,13 +252,13 @@ def _value(config: _StrategyConfig, key: str, text: str) -> int | float | bool |
         value: int | float | StrEnum = type(default)(text)
     except (KeyError, ValueError) as error:
         message = f"{_PREFIX}{key}: {text!r} is not valid; write a value such as {_shown(default)}"
-        raise InputError(message) from error
+        raise SettingError(message, _PREFIX + key) from error
     if isinstance(value, StrEnum):
         return value
     if not 0 <= value <= _AT_MOST.get(key, value):
         bounds = f"between 0 and {_AT_MOST[key]:g}" if key in _AT_MOST else "0 or more"
         message = f"{_PREFIX}{key}: {text!r} must be {bounds}"
-        raise InputError(message)
+        raise SettingError(message, _PREFIX + key)
     return value
 
 
@@ -266,17 +267,17 @@ def _shown(default: object) -> str:
 
 
 def _require_sound(config: _StrategyConfig) -> None:
-    """InputError if sizes contradict each other."""
+    """SettingError if sizes contradict each other."""
     for names in _ASCENDING.get(type(config), ()):
         for name, following in pairwise(names):
             value, bound = getattr(config, name), getattr(config, following)
             if value > bound or (value == bound and name == "overlap"):
                 relation = "must be below" if name == "overlap" else "must not be above"
                 message = f"{_PREFIX}{name} {value} {relation} {_PREFIX}{following} {bound}"
-                raise InputError(message)
+                raise SettingError(message, _PREFIX + name, _PREFIX + following)
         if getattr(config, names[-1]) < _SMALLEST:
             message = f"{_PREFIX}{names[-1]} must be {_SMALLEST} or more"
-            raise InputError(message)
+            raise SettingError(message, _PREFIX + names[-1])
 
 
 _ENGLISH_TOKENS = 0.25

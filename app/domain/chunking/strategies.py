@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Protocol
@@ -22,7 +23,7 @@ from app.domain.chunking.sentence import chunk_by_meaning, chunk_by_sentences, g
 from app.domain.chunking.structure import chunk_by_structure, chunk_late
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import BlockKind, Book, Document
-from app.domain.errors import BookError, InputError
+from app.domain.errors import BookError, InputError, SettingError
 
 _MARKUP = frozenset({BlockKind.HEADING, BlockKind.LIST, BlockKind.TABLE, BlockKind.CODE})
 
@@ -81,6 +82,14 @@ def get_strategy(name: str) -> Strategy:
     return STRATEGIES[strategy_name(name)]
 
 
+def _line_of(document: Document, error: InputError) -> int:
+    """Line of the wrong setting in the front matter; 1 if it is not found."""
+    keys = error.settings if isinstance(error, SettingError) else ("rag_strategy",)
+    source = str(document.source)
+    found = re.search(rf"^[ \t\"']*(?:{'|'.join(keys)})\b", source, re.M)
+    return source.count("\n", 0, found.start()) + 1 if found else 1
+
+
 def stream_chunks(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
 ) -> Iterable[Chunk]:
@@ -91,5 +100,5 @@ def stream_chunks(
     try:
         settings = config.with_settings(document.settings).scaled()
     except InputError as error:
-        raise BookError(str(error), document.file, 1) from error
+        raise BookError(str(error), document.file, _line_of(document, error)) from error
     return STRATEGIES[settings.strategy](document, book, settings, tools)
