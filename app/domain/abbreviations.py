@@ -1,8 +1,8 @@
-"""Detect abbreviations and their long forms.
+"""Detects abbreviations and their long forms.
 
-"Reciprocal rank fusion (RRF)" and "RRF (reciprocal rank fusion)" introduce one. Its letters decide
-which words before or within the parentheses are the long form, after Schwartz and Hearst, "A simple
-algorithm for identifying abbreviation definitions in biomedical text", PSB 2003.
+"Reciprocal rank fusion (RRF)" and "RRF (reciprocal rank fusion)" introduce an abbreviation. Its
+letters determine the words of the long form, as in Schwartz and Hearst, "A simple algorithm for
+identifying abbreviation definitions in biomedical text", PSB 2003.
 """
 
 from __future__ import annotations

@@ -21,8 +21,7 @@ class AnswerMode(StrEnum):
     SMALL_TALK = "small_talk"
     """A greeting or thanks: nothing was searched for."""
     CLARIFICATION = "clarification"
-    """The chapter or exercise that was asked for is not in the book: the answer names those that
-    are."""
+    """The book does not have the requested chapter or exercise; the answer lists those it has."""
 
 
 class Confidence(StrEnum):
@@ -30,9 +29,9 @@ class Confidence(StrEnum):
 
     ANSWERED = "answered"
     UNCERTAIN = "uncertain"
-    """The book may not say: the nearest passages are shown."""
+    """The book may not have the answer; the nearest passages are shown."""
     NOT_IN_BOOK = "not_in_book"
-    """The question is outside the book's domain: only the nearest sections are named."""
+    """The question is out of domain; only the nearest sections are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class AnswerPassage:
-    """Adjoining paragraphs of the book, shown whole."""
+    """Adjacent paragraphs of the book, shown whole."""
 
     paragraph_ids: tuple[str, ...]
     text: str

@@ -16,11 +16,11 @@ _GENERATION_SUFFIX = re.compile(r"_v[0-9]+\Z")
 class BookId(str):
     """1 to 64 characters of `a-z 0-9 . _ -`, the first one a letter or digit.
 
-    The id of an edition that is not the book's default is `NAME@VERSION+LOCALE`, without what is as
-    in the default one: see `app.domain.edition`.
+    The id of another edition than the default one is `NAME@VERSION+LOCALE`, without the parts that
+    are the default's: see `app.domain.edition`.
 
-    Created wherever a name comes in: HTTP, command line, settings, files, servers. It cannot be a
-    path to another folder, since it has no separator and no leading dot.
+    Every name from outside (HTTP, command line, settings, files, servers) is converted to this
+    type. It has no separator and no leading dot, so it cannot be a path to another folder.
     """
 
     __slots__ = ()

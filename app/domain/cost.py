@@ -1,4 +1,4 @@
-"""Cost of a provider's calls: money, calls, minutes at its rate limits."""
+"""Cost of a provider's calls: price, number of calls, minutes at its rate limits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """What providers bill: tokens, and searches of a reranker."""
+    """Billed units: tokens, and searches of a reranker."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -100,7 +100,7 @@ class Tariff:
 
 
 FREE = Tariff()
-"""Of a model in this process."""
+"""Tariff of a model in this process."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def _label(text: str) -> str:
 
 
 def default_editions(books: Iterable[BookId]) -> list[BookId]:
-    """Return the ids that are not of another edition."""
+    """Return the ids of default editions."""
     return [book for book in books if book == book.name]
 
 

@@ -1,8 +1,8 @@
 """English morphology: one form for the index, and the plural or singular of a word.
 
-`common_form` is stemmed and indexed; `other_numbers` compares words as they are written, which one
-stem would confuse (test and testes).
-A lemmatizer was measured in their place: specs/decisions/0001-libraries.md.
+`common_form` is stemmed and indexed. `other_numbers` compares words as they are written, because
+stems confuse some of them (test and testes). A lemmatizer was measured as an alternative:
+specs/decisions/0001-libraries.md.
 """
 
 from __future__ import annotations
@@ -36,11 +36,12 @@ _SHORTEST_STEM = 2
 
 
 def common_form(word: str) -> str:
-    """One form, in lower case, for singular and plural where a stemmer keeps them apart.
+    """Return one form, in lower case, for a singular and plural with different stems.
 
-    Greek, Latin and irregular nouns: bacterium and bacteria, analysis and analyses, matrix and
-    matrices. The form need not be a word; it is stemmed afterwards. Left out are plurals that are
-    common words themselves: lives, leaves, axes. Strong verbs, "find" and "found", gained nothing.
+    These are Greek, Latin and irregular nouns: bacterium and bacteria, analysis and analyses,
+    matrix and matrices. The form need not be a word; it is stemmed afterwards. Plurals that are
+    also other words (lives, leaves, axes) are not changed. Irregular verbs are not included: they
+    did not improve retrieval.
     """
     known = _KNOWN.get(word)
     if known is not None or len(word) < _SHORTEST_SUFFIXED:

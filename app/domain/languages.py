@@ -1,4 +1,4 @@
-"""Languages: one table of what is known of each, and detection from a text's words and script.
+"""Languages: a table of their words, and detection from a text's words and script.
 
 Codes are ISO 639-1. The phrases of answers are in `app.domain.answering.notices`.
 """
@@ -14,7 +14,7 @@ from app.domain.terms import words
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """All words in lower case; a set is empty if the language has none, or they are not known."""
+    """Words of a language, in lower case; a set may be empty."""
 
     name: str
     """In the language itself."""
@@ -23,8 +23,8 @@ class Language:
     stop_words: frozenset[str]
     """Function words that the index leaves out, apostrophes dropped ("dont").
 
-    Short lists on purpose: rarer words have a low weight by their document frequency. Words that
-    name things in programming books (if, while, not, match, self, but not "for") are no stop words.
+    The lists are short: other frequent words have a low weight by their document frequency. Words
+    with a meaning in programming books (if, while, not, match, self) are not stop words.
     """
     elisions: frozenset[str]
     """Articles and prepositions before an apostrophe: the l of "l'eau"."""
@@ -215,26 +215,25 @@ _MIN_KANA = 0.1
 """Share of kana among the characters of any Japanese text."""
 
 MIN_DETECTION_WORDS = 5
-"""Words of a text from which its language can be told; of fewer, two common ones may be typing
-errors."""
+"""Minimum number of words to detect a language: in fewer, two matches may be typing errors."""
 
 
 def guess_language(text: str, default: str = "en") -> str:
-    """The language with the most common words in `text`; `default` if no other has more."""
+    """Return the language with the most common words in `text`; `default` if no other has more."""
     return language_of_words(tuple(words(text)), default)
 
 
 def language_of_words(found: Sequence[str], default: str) -> str:
-    """As `guess_language`, from the text's words."""
+    """Same as `guess_language`, for the words of a text."""
     counts = {code: _count(found, code) for code in COMMON_WORDS}
     best = max(counts, key=lambda code: counts[code])
     return best if counts[best] > counts.get(default, 0) else default
 
 
 def clearly_another_language(text: str, language: str) -> bool:
-    """Whether the guess is another language, and enough words tell it.
+    """Whether another language is detected from enough words.
 
-    "wat is fotosynthesis" is misspelt English as likely as it is Dutch.
+    "wat is fotosynthesis" has too few: it may be misspelled English as well as Dutch.
     """
     return (
         guess_language(text, language) != language and len(list(words(text))) >= MIN_DETECTION_WORDS

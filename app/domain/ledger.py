@@ -1,7 +1,7 @@
-"""The ledger of paragraph ids: an id that was minted once is kept through edits.
+"""The ledger of paragraph ids, which keeps a paragraph's id through edits.
 
 A paragraph's id starts as the hash of its text. When the book is read again, each paragraph is
-matched with those of the ledger, and a match hands its old id on:
+matched with the entries of the ledger and takes over the id of its match:
 
 1. the same text on the same page, in reading order;
 2. the same text anywhere in the book (moved, or back from a tombstone);
@@ -9,9 +9,9 @@ matched with those of the ledger, and a match hands its old id on:
 4. a similar text anywhere.
 
 Similarity is the Dice coefficient of the sets of 5-grams of the normalised text; pairs are taken
-greedily from the most similar. Thresholds are those measured best on three years of the Rust Book
-and four of the Redux docs: 0.5 on a page, where the same heading path adds 0.03, 0.6 elsewhere.
-An id the author wrote always wins.
+greedily, the most similar first. The thresholds measured best on three years of the Rust Book and
+four of the Redux docs: 0.5 on a page, where the same heading path adds 0.03, and 0.6 elsewhere. An
+id written by the author always wins.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """Another id the paragraph could be known by: what its text hashes to after an edit."""
+    """Another id of a paragraph: the hash of its edited text."""
 
     alias: str
     paragraph_id: str
@@ -114,7 +114,7 @@ def _distance(gone: Entry, entry: Entry) -> tuple[bool, bool, int, int]:
 
 
 def renew(ledger: Ledger, paragraphs: Sequence[Paragraph]) -> tuple[list[str], Ledger]:
-    """Give each paragraph its id and return the ids in order with the ledger that knows them."""
+    """Assign an id to each paragraph; return the ids in order and the updated ledger."""
     matching = _Matching(ledger, paragraphs)
     for step in (_author, _same_page_and_text, _same_text, _similar_on_page, _similar_anywhere):
         step(matching)
@@ -122,7 +122,7 @@ def renew(ledger: Ledger, paragraphs: Sequence[Paragraph]) -> tuple[list[str], L
 
 
 class _Matching:
-    """Which old entry each new paragraph continues, with the score; grows step by step."""
+    """Matches new paragraphs with old entries, step by step, with their scores."""
 
     def __init__(self, ledger: Ledger, paragraphs: Sequence[Paragraph]) -> None:
         self.paragraphs = paragraphs

@@ -1,4 +1,4 @@
-"""What the owner's log keeps of an answered question, and what readers say of the answer."""
+"""Entries of the question log: answered questions and readers' feedback."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Rating(StrEnum):
     UP = "up"
     DOWN = "down"
     NONE = "none"
-    """Takes an earlier rating back."""
+    """Removes an earlier rating."""
 
 
 class MarkKind(StrEnum):
@@ -97,7 +97,7 @@ class LoggedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What a reader says of an answer; fields that are None leave what was said before."""
+    """A reader's feedback on an answer; fields that are None keep their earlier value."""
 
     answer_id: str
     rating: Rating | None = None

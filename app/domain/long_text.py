@@ -1,13 +1,13 @@
-"""Texts held as UTF-8, and texts that UTF-8 cannot hold."""
+"""Long texts stored as UTF-8 to save memory, and lone surrogates, which UTF-8 cannot encode."""
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
 _PART = 1 << 11
-"""Characters of a part: a slice decodes the parts that it touches."""
+"""Characters per part; a slice decodes only the parts it overlaps."""
 _LONG = 1 << 20
-"""Characters from which on a text is held as UTF-8."""
+"""Minimum number of characters of a text stored as UTF-8."""
 
 
 class LongText:
@@ -48,7 +48,7 @@ class LongText:
 
 
 Text: TypeAlias = str | LongText
-"""What may be sliced like a string."""
+"""A text that supports slicing."""
 
 
 def held(text: str) -> Text:

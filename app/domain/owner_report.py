@@ -1,4 +1,4 @@
-"""What a book's owner learns from logged answers: gaps, paragraphs, chapters, cost and latency."""
+"""The owner's report on logged answers: gaps, paragraphs, chapters, cost and latency."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ T = TypeVar("T")
 LISTED = 50
 """Entries of each list, the most frequent first."""
 MOST_DAYS = 366
-"""Of the tables by day."""
+"""Maximum number of rows of the tables by day."""
 _NO_QUESTION = frozenset({AnswerMode.SMALL_TALK, AnswerMode.CLARIFICATION})
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionCluster:
-    """Questions of one meaning."""
+    """Questions with the same meaning."""
 
     question: str
-    """The one that was asked most."""
+    """The wording that was asked most often."""
     others: tuple[str, ...]
     """The other wordings, most frequent first."""
     asked: int

@@ -74,8 +74,9 @@ def _masked(found: re.Match[str]) -> str:
 
 
 def _is_round(written: str, digits: str) -> bool:
-    """Whether this is a number of textbooks: millions, a power of two or its neighbour, digits in
-    order.
+    """Whether this is a number typical of textbooks.
+
+    That is millions, a power of two or its neighbour, or digits in order.
     """
     value = int(digits)
     return (

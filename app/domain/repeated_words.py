@@ -1,4 +1,4 @@
-"""How many words, from each position of a long page, make a sequence that is unique on it."""
+"""For each position of a long page, the shortest word sequence from there that is unique on it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 NEVER = 255
 _WIDTH = array("I").itemsize
 _MANY, _BUCKET = 50_000, 1000
-"""Positions that are grouped into buckets first, and those of a bucket: it stays in the cache."""
+"""Number of positions from which on they are grouped into buckets, and size of a bucket, which fits
+the processor's cache."""
 
 
 def least_unique_sizes(words: array[int], sizes: Sequence[int]) -> bytearray:

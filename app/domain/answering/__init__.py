@@ -1,1 +1,1 @@
-"""From question and context to a grounded answer: terms, extraction, verification, refusal."""
+"""Answering: question analysis, extraction, verification of citations, refusal."""

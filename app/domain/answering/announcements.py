@@ -16,7 +16,7 @@ _MOST = 50
 def announced_units(
     units: Sequence[Unit], context: Sequence[ContextPassage]
 ) -> list[list[int] | None]:
-    """For each unit the positions of all that it announces, and what that announces in turn.
+    """Return for each unit the positions of the units it announces, directly or indirectly.
 
     None if the announced text is missing: the announcement alone would be incomplete.
     """

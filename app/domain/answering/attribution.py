@@ -1,16 +1,16 @@
-"""Finding the consulted paragraph that supports a sentence which carries no citation.
+"""Attribution: finds the consulted paragraph that supports a sentence without a citation.
 
-The verifier decides whether a paragraph supports the sentence, and by which quote. Of those that it
-accepts, the one with the largest share of the sentence's terms is taken, each term weighted by its
-inverse document frequency among the consulted paragraphs: words that all of them have, such as the
-question's own, say nothing about which one it is. The share must reach `MIN_SHARE`.
+The verifier decides whether a paragraph supports the sentence, and by which quote. Among the
+accepted paragraphs, the one with the largest share of the sentence's terms is chosen. Each term is
+weighted by its inverse document frequency among the consulted paragraphs, because terms that all of
+them contain do not distinguish them. The share must reach `MIN_SHARE`.
 
-The same terms in another order say something else, and so do terms said over and over. So
-`MIN_ORDER` of the sentence's terms, repeats counted, must stand in the paragraph in the sentence's
-order: the length of the longest common subsequence.
+The same terms in another order can mean something else. So the longest common subsequence of the
+sentence's and the paragraph's terms, divided by the number of the sentence's terms, must reach
+`MIN_ORDER`.
 
-The constants were chosen by `scripts/bench/attribution.py`, on clapnq-dev's human answers and on
-sentences of the same page that no consulted paragraph holds.
+The constants were chosen with `scripts/bench/attribution.py`, on the human answers of clapnq-dev
+and on sentences of OpenStax Biology that are in none of the consulted paragraphs.
 """
 
 from __future__ import annotations
@@ -25,31 +25,32 @@ from app.domain.answering.verification import Quote, Verifier
 from app.domain.terms import words
 
 MIN_SHARE = 0.75
-"""0 cites one in seven of the sentences that no paragraph holds, this one in forty; 0.9 spares one
-more in a hundred and loses six points of recall."""
+"""False citations of sentences that are in no paragraph: 14 % with 0, 2.5 % with 0.75. With 0.9
+it is one point less, at a cost of six points of recall."""
 MIN_ORDER = 0.65
-"""Costs two points of recall; of sentences with exchanged halves it cites 52 % instead of 89."""
+"""Sentences with exchanged halves that are still cited: 52 % instead of 89 %, at a cost of two
+points of recall."""
 MIN_TERMS = 3
-"""A heading or "Yes, it does." has fewer: one paragraph is as good as another for it."""
+"""Shorter texts, such as a heading or "Yes, it does.", are not attributed."""
 
 
 @dataclass
 class Attributor:
     """Attributes sentences of one answer to the paragraphs of its context.
 
-    Quotations need no attribution, so nothing is counted before the first sentence that does.
+    Terms are counted at the first call of `attribute`, since an answer of quotations needs none.
     """
 
     verifier: Verifier
     _places: dict[str, tuple[int, Mapping[int, int]]] = field(
         default_factory=dict, init=False, repr=False
     )
-    """Paragraph id to the number of its terms, and each term to the bits of its places."""
+    """Paragraph id -> (number of terms, term -> bit set of its positions)."""
     _known: dict[str, Quote | None] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def _terms(self) -> Mapping[str, frozenset[int]]:
-        """Paragraph id to the terms of its text."""
+        """Paragraph id -> terms of its text."""
         return {
             paragraph_id: self.verifier.terms("\n".join(one.passage.text for one in pieces))
             for paragraph_id, pieces in self.verifier.paragraphs.items()
@@ -57,7 +58,7 @@ class Attributor:
 
     @cached_property
     def _weights(self) -> Mapping[int, float]:
-        """Term to its weight."""
+        """Term -> inverse document frequency."""
         counts = Counter[int]()
         for paragraph_id, pieces in self.verifier.paragraphs.items():
             heads = " ".join(head for one in pieces for head in one.passage.heading_path)
@@ -70,9 +71,9 @@ class Attributor:
         return _idf(1, len(self._terms))
 
     def attribute(self, sentence: str) -> Quote | None:
-        """Return the words that support the sentence, or None.
+        """Return the quote that supports the sentence, or None.
 
-        Always None in a translation, which shares no terms with the book.
+        None in a translated answer, which shares no terms with the book.
         """
         if self.verifier.translated or len(self.verifier.terms(sentence)) < MIN_TERMS:
             return None
@@ -95,13 +96,13 @@ class Attributor:
         )
 
     def shares(self, sentence: str) -> dict[str, float]:
-        """Paragraph id to its weighted share of the sentence's terms, 0 to 1."""
+        """Return paragraph id -> weighted share of the sentence's terms in it, 0 to 1."""
         wanted = self.verifier.terms(sentence)
         whole = self._weight(wanted) or 1.0
         return {key: self._weight(wanted & held) / whole for key, held in self._terms.items()}
 
     def order(self, sentence: str, paragraph_id: str) -> float:
-        """Share of the sentence's terms, repeats counted, that the paragraph has in their order."""
+        """Return the share of the sentence's terms that the paragraph has in the same order."""
         if paragraph_id not in self._places:
             pieces = self.verifier.paragraphs[paragraph_id]
             held = self._in_order("\n".join(one.passage.text for one in pieces))
@@ -111,7 +112,7 @@ class Attributor:
             self._places[paragraph_id] = len(held), bits
         length, places = self._places[paragraph_id]
         said = self._in_order(sentence)
-        # Longest common subsequence, one operation a term (Hyyrö 2004): its bits become 0.
+        # Bit-parallel longest common subsequence (Hyyrö 2004): zero bits are its terms.
         row = whole = (1 << length) - 1
         for term in said:
             found = row & places.get(term, 0)
@@ -128,5 +129,5 @@ class Attributor:
 
 
 def _idf(count: int, total: int) -> float:
-    """As BM25 has it."""
+    """Inverse document frequency as in BM25."""
     return log1p((total - count + 0.5) / (count + 0.5))

@@ -1,4 +1,4 @@
-"""Bibliographies: entries that name a work, which answer no question."""
+"""Bibliographies: lists of works, which are not quoted in answers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _BEGINS_ENTRY = re.compile(
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d[a-z]?\b")
 _LEAST_SHARE = 0.5
 _LINKED = 0.6
-"""A reference with a lower share of text in its source, in characters, is a link to a work."""
+"""A reference whose source has a lower share of text, in characters, counts as a link to a work."""
 
 
 def is_bibliographic(passage: Passage) -> bool:
     """Whether the paragraph names works: by its section, or because its entries begin with authors.
 
-    The prose of a section of references, such as what to read first, is none.
+    Prose in a section of references, such as advice on what to read first, does not count.
     """
     if passage.kind is BlockKind.REFERENCE:
         linked = len(passage.text) < _LINKED * (passage.end - passage.start)

@@ -33,7 +33,7 @@ _SUMMARY_TITLES = {
     "pt": "resumo, recapitulação, conclusão, conclusões, pontos principais, em resumo",
     "it": "riassunto, riepilogo, sommario, conclusione, conclusioni, punti chiave, in breve",
 }
-"""By language: what the title of a summary starts or ends with."""
+"""By language: how the title of a summary starts or ends."""
 _SUMMARIES = tuple(
     f" {title.strip()} " for listed in _SUMMARY_TITLES.values() for title in listed.split(",")
 )
@@ -47,13 +47,13 @@ _FILE_NUMBER = re.compile(
     r"(?:^|/)(?:ch|chap|chapter|kapitel|capitulo|chapitre)?[-_]?(\d{1,3})(?!\d)", re.IGNORECASE
 )
 _FEWEST_NUMBERED = 2
-"""Minimum number of chapters with a number in title or file name: fewer may be chance ("12
+"""Minimum number of chapters with a number in title or file name; fewer may be coincidence ("12
 rules")."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """Adjoining pages of a book under one title in its table of contents."""
+    """Adjacent pages of a book under one title in its table of contents."""
 
     book: BookId
     title: str
@@ -121,7 +121,7 @@ def context_of(chunks: Iterable[Chunk], count_tokens: Callable[[str], int]) -> l
             placed.setdefault((chunk.position, passage.start, -passage.end), one)
     found: list[ContextPassage] = []
     for _, one in sorted(placed.items(), key=lambda item: item[0]):
-        # A part of a long block stands in a chunk beside the whole block of another.
+        # One chunk may hold a part of a long block, another chunk the whole block.
         last = found[-1] if found else None
         if last and last.file == one.file and one.passage.end <= last.passage.end:
             continue
@@ -261,7 +261,7 @@ def _summary_heading(passage: Passage) -> tuple[str, ...]:
 
 
 class Asking(StrEnum):
-    """What the request does not say, or the book does not have."""
+    """What the reader is asked back: the request does not say it, or the book does not have it."""
 
     BOOK = "book"
     CHAPTER = "chapter"

@@ -1,11 +1,10 @@
-"""An answer while it is being written: text and cited spans come in any order; what is shown goes
-out.
+"""Builds a cited answer from a stream of text and cited spans, and decides what may be shown.
 
-A sentence without a citation is attributed to a consulted paragraph where that is possible
-(`attribution`). At every moment at least `MIN_SUPPORTED` of the sentences shown are supported, the
-last one by its beginning: as soon as a paragraph supports its first few words it is shown as it is
-written. Text that would break this is held back until enough of it is supported, and dropped if
-that never happens. So nothing shown is ever taken back.
+A sentence without a citation is attributed to a consulted paragraph if one supports it
+(`attribution`). At any time at least `MIN_SUPPORTED` of the sentences shown are supported. A
+sentence is shown while it is being written once a paragraph supports its first few words. Text
+that would lower the share below `MIN_SUPPORTED` is held back, and dropped if the share never
+recovers. Text that was shown is never retracted.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _FENCED = re.compile(
 )
 _LINE = re.compile(r"[^\n]+")
 _MAY_END = re.compile(r"[\n.!?\u2026\u0964\u3002\uff01\uff1f]")
-"""What a sentence can end with."""
+"""Characters that may end a sentence."""
 _LINE_MARK = re.compile(r"[ \t]*(?:(?:[-*+>\u2022]|#{1,6}|\d{1,3}[.)])[ \t]+)*")
 
 
@@ -57,36 +56,38 @@ class CitedAnswerBuilder:
         self._in_place = False
         self._attributor = Attributor(verifier)
         self._complete: list[Span] = []
-        self._attributed = 0  # sentences of `_complete` that were looked up
+        self._attributed = 0  # sentences of `_complete` for which attribution was tried
         self._supporting = 0  # sentences of `_complete` that are supported
-        self._sure = 0  # end of the last of them up to which enough are supported
-        self._unseen: list[Citation] = []  # found, but their text is held back
+        self._sure = 0  # end of the last sentence up to which enough are supported
+        self._unseen: list[Citation] = []  # their text is held back
         self._shown = 0
         self._dropped = False
         self.text = ""
-        """Before `close` with what `MIN_SUPPORTED` holds back, after it what is shown."""
+        """The answer; before `close` it includes the text that is held back."""
 
     def write(self, text: str, *, in_place: bool = False) -> tuple[str, list[Citation]]:
-        """Take text; return what can be shown now, and the citations that it completes.
+        """Add text; return the text and citations that can be shown now.
 
-        `in_place`: the writer cites a sentence before the next one or not at all.
+        `in_place`: the generator cites a sentence before the next one, or not at all.
         """
         self._in_place = in_place
         return self._take(self._links.feed(self._guard.feed(text)))
 
     def cite(self, span: Span, paragraph_ids: Sequence[str]) -> tuple[str, list[Citation]]:
-        """Take the writer's word that `text[start:end]` rests on each of these paragraphs; return
-        what `write` does.
+        """Record the generator's citation of these paragraphs for `text[start:end]`.
+
+        Returns the same as `write`.
         """
         self._pending += [(span, paragraph_id) for paragraph_id in paragraph_ids]
         self._claimed += len(paragraph_ids)
         return self._take("")
 
     def quote(self, before: str, shown: str, quote: Quote) -> tuple[str, list[Citation]]:
-        """Take a verbatim quotation, which `shown` is but for mark-up such as a table's rule.
+        """Add a verbatim quotation; returns the same as `write`.
 
-        `before` leads up to it: a blank, a list's marker, a code fence. No policy touches the
-        book's own words: they are neither a model's text nor a prompt.
+        `shown` is the quotation with mark-up, such as the rule of a table. `before` is the mark-up
+        before it: a blank, a list marker, a code fence. Link policy and prompt guard do not apply
+        to the book's own words.
         """
         if [*words(shown)] != [*words(quote.text)]:
             return "", []
@@ -98,12 +99,12 @@ class CitedAnswerBuilder:
         return before + shown, [citation] if citation else []
 
     def end_quotes(self, after: str) -> str:
-        """Take the text after the last quotation: the end of a code fence."""
+        """Add the text after the last quotation, such as the end of a code fence."""
         self.text += after
         return after
 
     def close(self) -> tuple[str, list[Citation]]:
-        """Return what was held back until the end. Citations beyond the text are dropped."""
+        """Return the rest of the text that can be shown; drop citations outside the text."""
         rest = self._links.feed(self._guard.close())
         out = self._take(rest + self._links.close(), closing=True)
         if not self._quoted:
@@ -132,7 +133,7 @@ class CitedAnswerBuilder:
         return self._show(len(self.text) if self._enough(closing) else max(self._shown, self._sure))
 
     def _enough(self, closing: bool) -> bool:
-        """Whether all of the text can be shown. A sentence that is shown in part goes on."""
+        """Whether all of the text can be shown, so that a sentence shown in part is completed."""
         complete = len(self._complete)
         if closing:
             return self._supporting >= MIN_SUPPORTED * complete
@@ -152,16 +153,16 @@ class CitedAnswerBuilder:
         return shown, seen
 
     def _complete_sentences(self, *, closing: bool) -> list[Span]:
-        """The sentences that something follows: text or the end of a line."""
+        """Return the sentences followed by text or a line break; the last one may still grow."""
         found = [*self._sentences()]
         rest = self.text[found[-1][1] :] if found else ""
         return found if closing or rest.strip() or "\n" in rest else found[:-1]
 
     def _judge(self, *, closing: bool) -> None:
-        """Find the complete sentences, attribute them, and see how far `MIN_SUPPORTED` is kept.
+        """Attribute the complete sentences, and find up to where `MIN_SUPPORTED` holds.
 
-        Unless the citations are in place, all are attributed at the end. Else the last complete one
-        waits, since its citation may stand behind its full stop.
+        Without citations in place, all sentences are attributed at the end. With them, the last
+        complete sentence waits, since its citation may follow its full stop.
         """
         self._complete = self._complete_sentences(closing=closing)
         settled = len(self._complete) - (not closing)
@@ -189,23 +190,23 @@ class CitedAnswerBuilder:
 
     @property
     def recited(self) -> bool:
-        """Whether the rest was withheld since it was the program's own prompt."""
+        """Whether the rest was withheld because it recited a prompt of the program."""
         return self._guard.recited
 
     @property
     def unsupported(self) -> bool:
-        """Whether text was dropped at the end since too little of it is supported."""
+        """Whether text was dropped at the end because too little of it is supported."""
         return self._dropped
 
     @property
     def citations(self) -> tuple[Citation, ...]:
-        """By place in the answer; of text that is not shown none."""
+        """The citations of the text shown, by position."""
         held = {id(one) for one in self._unseen}
         return tuple(one for one in self._list.citations if id(one) not in held)
 
     @property
     def precision(self) -> float:
-        """Share of the citations taken in that were verified; 1 when there were none."""
+        """Share of the generator's citations that were verified; 1 if there are none."""
         return self._verified / self._claimed if self._claimed else 1.0
 
     def _verify(self, claims: Sequence[tuple[Span, str]]) -> list[Citation]:
@@ -221,12 +222,12 @@ class CitedAnswerBuilder:
         return found
 
     def _sentence_until(self, end: int) -> str:
-        """Return the sentence that `text[:end]` ends in, as far as it goes."""
+        """Return the sentence that contains `end`, up to there."""
         begin = max(self.text.rfind(mark, 0, end) for mark in (". ", "? ", "! ", "\n"))
         return self.text[begin + 1 : end]
 
     def statements(self) -> tuple[Statement, ...]:
-        """Every quotation, or every sentence that says something; and whether citations bear it."""
+        """Return the quotations, else the sentences with content, and whether each is supported."""
         if self._quoted:
             return tuple(self._quoted)
         return tuple(
@@ -252,7 +253,7 @@ class CitedAnswerBuilder:
                     yield begin + first, begin + last
 
     def _cited(self, start: int, end: int) -> list[Citation]:
-        """The citations of a part of `text[start:end]`."""
+        """Return the citations that overlap `start:end`."""
         return [one for one in self._list.citations if one.start < end and start < one.end]
 
     def _supported(self, start: int, end: int) -> bool:
@@ -262,7 +263,7 @@ class CitedAnswerBuilder:
 
 
 def coverage(statements: Sequence[Statement]) -> float:
-    """Share of the statements that are supported; 1 when there are none."""
+    """Share of the statements that are supported; 1 if there are none."""
     if not statements:
         return 1.0
     return sum(one.supported for one in statements) / len(statements)

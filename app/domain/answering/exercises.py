@@ -1,4 +1,4 @@
-"""Questions that are exercises of the book: help to solve them, and when to show the solution."""
+"""Questions that repeat an exercise of the book: hints, and when the solution is shown."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _runs(passages: Iterable[Passage]) -> Iterator[tuple[BlockKind, list[str]]]:
 
 
 def explaining(hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits that have more than exercises and solutions; all of them if none does."""
+    """Return the hits with text other than exercises and solutions; all hits if there are none."""
     return [
         hit for hit in hits if any(one.kind not in NEVER_QUOTED for one in hit.chunk.passages)
     ] or list(hits)

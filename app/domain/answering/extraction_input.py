@@ -23,7 +23,7 @@ ALL_RULES = frozenset(Rule)
 
 @dataclass(frozen=True, slots=True)
 class ExtractionInput:
-    """What is known of a question, and the paragraphs that were found for it."""
+    """A question's features and the paragraphs found for it."""
 
     question: QuestionFeatures
     context: Sequence[ContextPassage]

@@ -18,22 +18,22 @@ from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import words
 
 LEAST_SHARE = 0.5
-"""Of the best paragraph's score, what the paragraph of a further passage must have."""
+"""Minimum score of a further passage's paragraph, as a share of the best paragraph's score."""
 MARKED_SHARE = 0.82
-"""Of the score of the first passage's best unit, what a marked one must have."""
+"""Minimum score of a marked unit, as a share of the score of the first passage's best unit."""
 MARKED_RUN = 3
-"""Sentences that are marked in a passage, one after another."""
+"""Maximum number of adjacent sentences marked in a paragraph."""
 MARKED_WORDS = 120
-"""Of a list, to be marked whole."""
+"""Maximum number of words of a list that is marked whole."""
 
 _SOLUTION_TITLE = re.compile(r"(?:solution|answer|lösung|solución)s?\W*\n+(?=\S)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveAnswer:
-    """`passages` are what a reader sees, `text` their marked sentences.
+    """`passages` are shown to the reader; `text` is made of their marked sentences.
 
-    `text[start:end]` of each claim is its unit, word for word but for the rule of a table.
+    `text[start:end]` of each claim is its unit, verbatim except for the rule of a table.
     """
 
     text: str
@@ -42,10 +42,10 @@ class ExtractiveAnswer:
 
 
 def quotable(given: ExtractionInput, read: str = "") -> list[Unit]:
-    """All units that an answer may quote, in the order of the context.
+    """Return the units that an answer may quote, in the order of the context.
 
-    What stands in `read`, the text that the reader asks about, is left out unless there is nothing
-    else.
+    Units contained in `read`, the text that the reader asks about, are left out unless there are no
+    others.
     """
     found = list(units(given.context, given.split_sentences, given.question.language))
     if read:
@@ -55,21 +55,21 @@ def quotable(given: ExtractionInput, read: str = "") -> list[Unit]:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The passages of an answer, before it is known what is marked in them."""
+    """The passages of an answer, before their sentences are marked."""
 
     found: Sequence[Unit]
     relevance: Relevance
     scores: Sequence[float]
-    """Of each unit, without similarity."""
+    """Score of each unit, without similarity."""
     announced: Sequence[Sequence[int] | None]
     ranges: Sequence[tuple[int, int]]
     """First and last paragraph of each passage, best first."""
 
     @property
     def to_compare(self) -> list[int]:
-        """Positions of the units among which similarity decides what is marked.
+        """Positions of the units whose similarity is needed to mark sentences.
 
-        What has no word of the question is not quoted for its similarity alone.
+        A unit without any word of the question is not marked for its similarity alone.
         """
         return [
             at
@@ -79,7 +79,7 @@ class Choice:
         ]
 
     def answer(self, similarities: Sequence[float]) -> ExtractiveAnswer:
-        """`similarities` are the cosines of the question and each unit of `to_compare`, -1 to 1."""
+        """Mark sentences; `similarities` are the cosines of question and `to_compare`, -1 to 1."""
         scores = list(self.scores)
         for at, similarity in zip(self.to_compare, similarities, strict=True):
             scores[at] += self.relevance.similarity_weight * similarity
@@ -98,7 +98,7 @@ def choose(
     similarities: Sequence[float] = (),
     rules: Set[Rule] = ALL_RULES,
 ) -> Choice:
-    """At most three passages, best first; none if nothing fits.
+    """Return at most three passages, best first; none if no paragraph answers.
 
     `found` are the quotable units, `similarities` the cosines of the question and each paragraph of
     the context, -1 to 1, or () if they are not known.
@@ -123,7 +123,7 @@ def choose(
 
 
 def paragraphs_to_read(given: ExtractionInput) -> list[ContextPassage]:
-    """The paragraphs with the units that answer best, best first; no exercise nor solution."""
+    """Return the paragraphs by their best unit, best first, without exercises and solutions."""
     context = given.context
     relevance = Relevance(given.question, context)
     found = list(units(context, given.split_sentences, given.question.language))
@@ -133,7 +133,7 @@ def paragraphs_to_read(given: ExtractionInput) -> list[ContextPassage]:
 
 
 def whole(context: Sequence[ContextPassage], paragraph_ids: Collection[str]) -> ExtractiveAnswer:
-    """These paragraphs as they stand, all of their text marked."""
+    """Return these paragraphs as passages, with all of their text marked."""
     chosen = [
         ChosenPassage(at, at, (whole_unit(at, one),))
         for at, one in enumerate(context)
@@ -149,7 +149,7 @@ def _answer(chosen: Sequence[ChosenPassage], context: Sequence[ContextPassage]) 
 
 
 def whole_unit(at: int, one: ContextPassage) -> Unit:
-    """The paragraph without a title that only says "Solution"; a list with its markers."""
+    """Return the paragraph as one unit, without a title such as "Solution"."""
     text = one.passage.text
     title = _SOLUTION_TITLE.match(text)
     start = title.end() if title else 0
@@ -167,15 +167,15 @@ def _best_by_paragraph(found: Sequence[Unit], scores: Sequence[float]) -> dict[i
 
 @dataclass(frozen=True, slots=True)
 class _Marking:
-    """Chooses the sentences of a passage that answer."""
+    """Chooses the sentences of a passage to mark."""
 
     found: Sequence[Unit]
     scores: Sequence[float]
     announced: Sequence[Sequence[int] | None]
-    """What each unit announces; None if that is missing."""
+    """The units that each unit announces; None if they are missing."""
 
     def best_in(self, ranges: Sequence[tuple[int, int]]) -> float:
-        """The greatest score of a unit in these passages."""
+        """Return the highest score of a unit in these passages."""
         scored = zip(self.found, self.scores, strict=True)
         inside = (
             score
@@ -185,8 +185,9 @@ class _Marking:
         return max(inside, default=0.0)
 
     def units(self, first: int, last: int, least: float) -> tuple[Unit, ...]:
-        """Of the passage `context[first:last + 1]`, in reading order; empty if none has the score
-        `least`.
+        """Return the marked units of `context[first:last + 1]`, in reading order.
+
+        Empty if none has at least the score `least`.
         """
         within = [at for at, unit in enumerate(self.found) if first <= unit.passage <= last]
         marked: set[int] = set()
@@ -198,7 +199,7 @@ class _Marking:
         return tuple(self.found[at] for at in sorted(marked))
 
     def _run(self, within: Sequence[int], least: float) -> set[int]:
-        """Of a paragraph the best unit with those beside it that answer, too; a list whole."""
+        """Return the paragraph's best unit with adjacent units above `least`; lists whole."""
         best = max(within, key=lambda at: self.scores[at], default=None)
         if best is None or not self.scores[best] >= least > 0:
             return set()
@@ -220,7 +221,7 @@ class _Marking:
         return self.found[at].kind not in BLOCKS and self.scores[at] >= least
 
     def _with_lead_in(self, best: int, block: Sequence[int]) -> set[int]:
-        """The block with the sentence that leads in to it; of a long list the best item alone."""
+        """Return the block with its lead-in; of a long list only the best item."""
         long = sum(self.found[at].size for at in block) > MARKED_WORDS
         marked = {best} if long and self.found[best].kind is BlockKind.LIST else {*block}
         lead = min(block) - 1

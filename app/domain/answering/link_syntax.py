@@ -1,4 +1,4 @@
-r"""What CommonMark, GitHub's autolinks and others that find addresses in text take for a link.
+r"""Link syntax of CommonMark, of GitHub's autolinks and of other renderers that link addresses.
 
 An address may be written with character references and backslashes: `https&#58;\//host`.
 CommonMark: https://spec.commonmark.org/0.31.2/, autolinks: https://github.github.com/gfm/.

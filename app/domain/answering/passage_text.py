@@ -17,10 +17,10 @@ from app.domain.retrieval.query import ContextPassage
 def quoted_text(
     chosen: Sequence[Unit], context: Sequence[ContextPassage]
 ) -> tuple[str, tuple[tuple[Span, Unit], ...]]:
-    """Join units: sentences that follow on each other by a blank, others by an empty line.
+    """Join units: adjacent sentences by a blank, others by an empty line.
 
-    Returns the text and the span of each unit in it. A unit's text there is word for word the
-    book's, but for the rule below a table's head.
+    Returns the text and the span of each unit in it. A unit's text is verbatim, except for the rule
+    below a table's header.
     """
     text = ""
     claims: list[tuple[Span, Unit]] = []
@@ -37,7 +37,7 @@ def quoted_text(
 
 
 def passage_of(chosen: ChosenPassage, context: Sequence[ContextPassage]) -> AnswerPassage:
-    """The passage as a reader sees it; its links lead to the first marked paragraph."""
+    """Return the passage as Markdown; its links lead to the first marked paragraph."""
     text = ""
     marks: list[Span] = []
     paragraphs = range(chosen.first, chosen.last + 1)
@@ -78,8 +78,9 @@ def _joint(previous: Unit | None, unit: Unit, context: Sequence[ContextPassage])
 
 
 def _in_sequence(chosen: Sequence[Unit], context: Sequence[ContextPassage]) -> set[Unit]:
-    """The items that stand beside the next or the last one of their list: the fourth step alone
-    would be shown as the first one.
+    """Return the list items with an adjacent item among the chosen ones; they keep their numbers.
+
+    Markdown would number a single fourth step as the first.
     """
     found: set[Unit] = set()
     for one, other in pairwise(chosen):
@@ -90,7 +91,7 @@ def _in_sequence(chosen: Sequence[Unit], context: Sequence[ContextPassage]) -> s
 
 
 def _framed(unit: Unit, context: Sequence[ContextPassage], numbered: bool) -> tuple[str, str, str]:
-    """What stands before the unit's words, the words, and what stands after them."""
+    """Return the mark-up before the unit's text, the text, and the mark-up after it."""
     passage = context[unit.passage].passage
     if unit.kind is BlockKind.LIST:
         marker = marker_before(passage.text, unit.start) if numbered else "-"
@@ -101,7 +102,7 @@ def _framed(unit: Unit, context: Sequence[ContextPassage], numbered: bool) -> tu
 
 
 def framed_block(passage: Passage) -> tuple[str, str, str]:
-    """What stands before a whole paragraph as Markdown, its text, and what stands after it."""
+    """Return a whole paragraph as Markdown: mark-up before it, its text, mark-up after it."""
     if passage.kind is BlockKind.CODE:
         longest = max((len(run) for run in re.findall("`+", passage.text)), default=0)
         fence = "`" * max(3, longest + 1)
@@ -112,9 +113,9 @@ def framed_block(passage: Passage) -> tuple[str, str, str]:
 
 
 def _with_rule(table: str) -> Iterator[str]:
-    """Lines of a table, "a | b", with the rule that makes Markdown show them as a table.
+    """Yield the lines of a table, "a | b", with the rule that Markdown needs below its header.
 
-    Lines before the first one with all columns, such as a caption, are paragraphs above it.
+    Lines before the first one with all columns, such as a caption, become paragraphs above it.
     """
     rows = [line.split(" | ") for line in table.split("\n") if line.strip()]
     width = max(map(len, rows))
@@ -127,9 +128,9 @@ def _with_rule(table: str) -> Iterator[str]:
 
 
 def _row(cells: Sequence[str]) -> str:
-    """A row of a Markdown table.
+    """Return a row of a Markdown table.
 
-    An empty cell at an edge, or a cell alone, is none without a pipe outside.
+    Outer pipes are needed for a single cell and for an empty cell at an edge.
     """
     line = " | ".join(cell.replace("|", "\\|") for cell in cells)
     return line if len(cells) > 1 and cells[0].strip() and cells[-1].strip() else f"| {line} |"

@@ -1,9 +1,9 @@
 """The passages that an offline answer shows: whole blocks of the book.
 
-A passage is a paragraph that answers, grown within its section: a list, listing, table or formula
-has the paragraph before it, which leads in to it; a paragraph that ends with a colon has the block
-that it announces, or is not shown; a short paragraph goes on with the next one if that answers,
-too. A passage that mostly repeats the ones before it is left out.
+A passage is a paragraph that answers the question, extended within its section. A list, listing,
+table or formula gets the paragraph before it as lead-in. A paragraph that ends with a colon gets
+the block it announces, or is not shown. A short paragraph gets the next one if its score is high
+enough. A passage that mostly repeats earlier passages is left out.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from app.domain.terms import words
 
 MAX_PASSAGES = 3
 MAX_WORDS = 270
-"""Of all passages together, unless a single block with its lead-in has more; 250 on average."""
+"""Limit for all passages together; one block with its lead-in may exceed it. The mean is 250."""
 SHORT_WORDS = 60
-"""A passage with fewer goes on with the next paragraph of its section."""
+"""A passage with fewer words is extended by the next paragraph of its section."""
 CONTINUED_SHARE = 0.5
-"""Of the score of the paragraph chosen, what the paragraph must have that a short passage goes on
-with."""
+"""Minimum score of a paragraph that extends a short passage, as a share of the chosen paragraph's
+score."""
 REPEATED_SHARE = 0.5
-"""Of a passage's runs of words, what the passages before it have if it is left out."""
+"""Share of a passage's word n-grams in earlier passages above which it is left out."""
 _RUN = 5
-"""Words of a run."""
+"""Words of an n-gram."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenPassage:
-    """`context[first:last + 1]`, adjoining paragraphs of one section, and its marked units."""
+    """`context[first:last + 1]`, adjacent paragraphs of one section, and the marked units."""
 
     first: int
     last: int
@@ -41,11 +41,11 @@ class ChosenPassage:
 
 @dataclass(slots=True)
 class PassageSelector:
-    """Chooses paragraphs, best first, and grows each to a passage while there is room."""
+    """Chooses paragraphs, best first, and extends each to a passage within the word limit."""
 
     context: Sequence[ContextPassage]
     scores: Sequence[float]
-    """How well each paragraph answers, 0 or more."""
+    """Score of each paragraph, 0 or more."""
     grows: bool = True
     """Whether blocks and their lead-ins stay together."""
     _sizes: list[int] = field(init=False)
@@ -55,10 +55,9 @@ class PassageSelector:
         self._sizes = [len(one.passage.text.split()) for one in self.context]
 
     def take(self, at: int) -> bool:
-        """Show the paragraph at this index.
+        """Add the paragraph at this index to the passages.
 
-        False if there is no room for it, if what it announces is missing, or if it says again what
-        is shown.
+        False if there is no room, if the block it announces is missing, or if it repeats a passage.
         """
         if any(first <= at <= last for first, last in self._ranges):
             return True
@@ -90,7 +89,7 @@ class PassageSelector:
 
     @property
     def ranges(self) -> list[tuple[int, int]]:
-        """First and last position of each passage, in the order in which they were taken."""
+        """First and last position of each passage, in the order of addition."""
         return self._ranges
 
     def _size(self, ranges: Collection[tuple[int, int]]) -> int:
@@ -101,7 +100,7 @@ class PassageSelector:
         return all(self._follows(at) for at in range(begin + 1, end + 1))
 
     def _follows(self, at: int) -> bool:
-        """Whether both a paragraph and the one right before it are shown, in the same section."""
+        """Whether the paragraph follows the one before it in the book, in the same section."""
         if not 0 < at < len(self.context):
             return False
         one, other = self.context[at - 1].passage, self.context[at].passage
@@ -112,7 +111,7 @@ class PassageSelector:
         return one.heading_path == other.heading_path and adjoin(self.context, at - 1, at)
 
     def _whole(self, at: int) -> tuple[int, int]:
-        """The paragraph with what leads in to it and what it announces."""
+        """Return the range of the paragraph with its lead-in and the block it announces."""
         first = last = at
         if not self.grows:
             return first, last
@@ -125,9 +124,9 @@ class PassageSelector:
     def _longer(
         self, first: int, last: int, rest: Collection[tuple[int, int]], least: float
     ) -> int:
-        """The last position when a short passage goes on as far as there is room.
+        """Return the last position after a short passage is extended, within the word limit.
 
-        It stops before a paragraph with a score below `least`.
+        Paragraphs with a score below `least` are not added.
         """
         while self._size([(first, last)]) < SHORT_WORDS and self._follows(last + 1):
             _, further = self._whole(last + 1)
@@ -142,7 +141,7 @@ class PassageSelector:
         return last
 
     def _repeats(self, first: int, last: int) -> bool:
-        """Whether the passages taken so far have most of these paragraphs' text."""
+        """Whether earlier passages contain most of these paragraphs' text."""
         own = self._runs(first, last)
         shown = {run for one, other in self._ranges for run in self._runs(one, other)}
         return len(own & shown) > REPEATED_SHARE * len(own)

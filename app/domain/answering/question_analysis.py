@@ -19,17 +19,17 @@ EARLIER_TURN = 0.5
 
 @dataclass(frozen=True, slots=True)
 class QuestionFeatures:
-    """What passages are scored by; the question's text is not needed for that."""
+    """The features of a question by which passages are scored."""
 
     terms: Terms
     language: str
     """Language of the book: an ISO 639-1 code."""
     weights: Mapping[int, float]
-    """Term to its share of the question, by its rarity in the book; the shares add up to 1."""
+    """Term -> weight by its rarity in the book; the weights add up to 1."""
     definition: frozenset[int] = frozenset()
     """The terms of X in "what is X?", else empty."""
     definition_name: Name = ()
-    """The words of X as they are written."""
+    """The words of X as written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +39,18 @@ class QuestionAnalysis:
     words: frozenset[str] = frozenset()
     """The question's words as returned by `words`."""
     asked_in: str = ""
-    """Language of the question: the book's, unless more of its words belong to another language."""
+    """Detected language of the question; the book's unless another one has more of its words."""
     in_book_language: bool = True
     """Whether words of the book's language were recognised in it."""
     own_terms: frozenset[int] = frozenset()
     """The terms of the question itself, without earlier turns."""
     wordings: tuple[str, ...] = ()
-    """The texts that answerability is scored for: the question, with the turns before it, and
-    without the function words of a language that is not the book's."""
+    """Texts for which answerability is scored: the question with its earlier turns, and the same
+    without function words of another language."""
     readings: tuple[Reading, ...] = ()
-    """The wordings, encoded."""
+    """The wordings as terms and vectors."""
     vector: Vector = field(default_factory=lambda: array("f"))
-    """Of the question with the turns before it, without a selected text; see `Reading`."""
+    """Vector of the question with its earlier turns, without a selected text; see `Reading`."""
     compared: str = ""
     """The text of `vector`."""
 
@@ -62,7 +62,7 @@ def analyse(
     terms: Terms,
     upper_bounds: Mapping[int, float],
 ) -> QuestionAnalysis:
-    """`upper_bounds` has the BM25 upper bound of each term of `standalone`."""
+    """Analyse a question; `upper_bounds` has the BM25 upper bound of each term of `standalone`."""
     own = terms(question)
     said = tuple(words(question))
     asked_in = language_of_words(said, language)
@@ -93,15 +93,14 @@ def analyse(
 
 
 def single_letters(text: str) -> list[str]:
-    """The words of one letter: the "p" of "p value"."""
+    """Return the words of one letter, such as the "p" of "p value"."""
     return [word for word in words(text) if len(word) == 1 and word.isalpha()]
 
 
 def bare_question(question: str, asked_in: str, language: str) -> str:
-    """Remove the common words of the question's language, "machen" and "faire" among them.
+    """Remove the common words of a question that is in another language than the book.
 
-    Names and terms that languages share are left; a book in another language may have them. An
-    English question to an English book stays as it is: every book has function words such as "do".
+    Names and terms that both languages share remain.
     """
     if asked_in not in COMMON_WORDS or asked_in == "en" == language:
         return question

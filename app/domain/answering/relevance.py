@@ -1,6 +1,6 @@
-"""How well the paragraphs of the book and their units answer a question.
+"""Relevance of paragraphs and their units to a question.
 
-A passage is chosen by its paragraph:
+Passages are chosen by the score of their paragraph:
 
 score = the retrieval score / the best one + PARAGRAPH_COVERAGE * coverage
     + PARAGRAPH_DEFINITION * definition
@@ -9,13 +9,13 @@ score = the retrieval score / the best one + PARAGRAPH_COVERAGE * coverage
 Coverage is the weighted share of the question's terms in the paragraph or in the headings above it.
 The weights are a conditional logistic regression, gold paragraph against the others of its context,
 on the students' development half and the dev sets, leaving out one book at a time
-(`specs/001-textbook-rag/measurements/answers.md`). What is marked in it is chosen by its units:
+(`specs/decisions/0007-offline-answers.md`). The sentences to mark are chosen by the score of units:
 
 score = coverage + HIT * (the passage's retrieval score / the best one) + DEFINITION * definition
     + SIMILARITY * cosine of question and unit, by the local model
 
-Coverage is the weighted share of the question's terms: a term in the unit counts whole, in the
-unit before it or in the headings above it PREVIOUS or HEADING, elsewhere in the passage PASSAGE.
+Coverage is the weighted share of the question's terms. A term in the unit has factor 1, in the
+previous unit PREVIOUS, in the headings above HEADING, elsewhere in the passage PASSAGE.
 These weights were chosen on the dev sets by `scripts/bench/extraction.py`.
 """
 
@@ -58,17 +58,17 @@ class Relevance:
 
     @property
     def similarity_weight(self) -> float:
-        """What the cosine of a unit counts, less where the place of a term is known better."""
+        """Weight of a unit's cosine; lower for definition questions, where terms decide."""
         weight = SIMILARITY / 2 if self.question.definition else SIMILARITY
         return weight * (Rule.SIMILARITY in self.rules)
 
     def scores(
         self, units: Sequence[Unit], cosines: Sequence[float] = ()
     ) -> tuple[list[float], list[float]]:
-        """One score a unit, without its similarity, and one a paragraph of the context.
+        """Return the score of each unit, without similarity, and of each paragraph of the context.
 
-        That of a unit is 0 if it has nothing of the question. `cosines` are of the question and
-        each paragraph, -1 to 1, or () if they are not known.
+        A unit without any term of the question has score 0. `cosines` are of the question and each
+        paragraph, -1 to 1, or () if unknown.
         """
         terms = [self.question.terms(unit.text) for unit in units]
         headings = [self.question.terms(" ".join(one.passage.heading_path)) for one in self.context]
@@ -130,7 +130,7 @@ class Relevance:
         return [(Rule.RETRIEVAL in self.rules) * one.score / best for one in self.context]
 
     def _weight(self, terms: Set[int]) -> float:
-        """The share of the question that these terms are."""
+        """Return the weighted share of the question's terms that are among these."""
         return sum(weight for term, weight in self.question.weights.items() if term in terms)
 
     def _score(self, own: frozenset[int], around: tuple[Set[int], ...], definition: float) -> float:
@@ -142,7 +142,7 @@ class Relevance:
         return covered + DEFINITION * definition
 
     def definitions(self, units: Sequence[Unit], asked: frozenset[int], name: Name) -> list[float]:
-        """Score from 0 to 1.2 of how well each unit defines this term.
+        """Return for each unit how well it defines this term, 0 to 1.2.
 
         Of glossary entries only those with the best term match score count: hybrid and
         hybridization have one stem.

@@ -1,4 +1,4 @@
-"""A question with all that says how to answer it: conversation, page, scope, selected text."""
+"""A question with its conversation, page, scope and selected text."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from app.domain.retrieval.query import Hit, SearchFilter, Turn
 from app.domain.terms import words
 
 ON_PAGE = 1.1
-"""Factor on the score of a hit on the reader's page when no scope is asked for: enough to decide
-between near equals, too little to lift a weak hit over a clear one."""
+"""Factor on the score of hits on the reader's page if no scope is set: it decides between hits with
+nearly equal scores."""
 
 
 class Scope(StrEnum):

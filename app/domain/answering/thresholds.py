@@ -1,4 +1,4 @@
-"""Calibrates the thresholds of answerability: who is refused or left uncertain below each."""
+"""Calibration of the answerability thresholds."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from itertools import pairwise
 from app.domain.answering.refusal import RefusalPolicy
 
 REFUSED_TOLERATED = 0.02
-"""Of the questions that can be answered, how many a suggested refusal threshold may refuse."""
+"""Maximum share of answerable questions below a suggested refusal threshold."""
 BELOW_TOLERATED = 0.15
-"""The same below a suggested answer threshold: refused or uncertain."""
+"""Maximum share of answerable questions below a suggested answer threshold."""
 STEPS = 20
-"""The curve has a point every 1 / STEPS."""
+"""Number of steps of the curve from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,11 @@ class RefusalPoint:
 
     threshold: float
     precision: float
-    """Of the refused questions, those that cannot be answered; 0 when none is refused."""
+    """Share of the refused questions that are unanswerable; 0 if none is refused."""
     recall: float
-    """Of the questions that cannot be answered, those that are refused."""
+    """Share of the unanswerable questions that are refused."""
     answerable_refused: float
-    """Of the questions that can be answered, those that are refused."""
+    """Share of the answerable questions that are refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class RefusalCurve:
     answerable: int
     unanswerable: int
     auroc: float
-    """Chance that an answerable question scores above an unanswerable one, ties counted half."""
+    """Probability that an answerable question scores above an unanswerable one; ties count half."""
     current: RefusalPoint
     suggested: RefusalPoint
-    """The refusal threshold with the greatest recall among those that refuse at most
-    `REFUSED_TOLERATED` of what can be answered; half-way between the scores it parts."""
+    """The refusal threshold with the highest recall that refuses at most `REFUSED_TOLERATED` of the
+    answerable questions; half-way between two scores."""
     current_answer: RefusalPoint
     suggested_answer: RefusalPoint
     """The answer threshold by the same rule with `BELOW_TOLERATED`."""
@@ -52,22 +52,24 @@ class RefusalCurve:
 def refusal_curve(
     judged: Sequence[tuple[bool, float | None]], current: RefusalPolicy
 ) -> RefusalCurve | None:
-    """The curve over (answerable, score); None if answerable or unanswerable scores are missing."""
-    own = sorted(score for answerable, score in judged if answerable and score is not None)
-    foreign = sorted(score for answerable, score in judged if not answerable and score is not None)
-    if not own or not foreign:
+    """Return the curve of (answerable, score) pairs; None unless there are scores of both kinds."""
+    positives = sorted(score for answerable, score in judged if answerable and score is not None)
+    negatives = sorted(
+        score for answerable, score in judged if not answerable and score is not None
+    )
+    if not positives or not negatives:
         return None
 
     def at(threshold: float) -> RefusalPoint:
-        wrong, right = bisect_left(own, threshold), bisect_left(foreign, threshold)
+        wrong, right = bisect_left(positives, threshold), bisect_left(negatives, threshold)
         return RefusalPoint(
             threshold,
             precision=right / (right + wrong) if right + wrong else 0.0,
-            recall=right / len(foreign),
-            answerable_refused=wrong / len(own),
+            recall=right / len(negatives),
+            answerable_refused=wrong / len(positives),
         )
 
-    candidates = [*map(at, _between(sorted({*own, *foreign})))]
+    candidates = [*map(at, _between(sorted({*positives, *negatives})))]
 
     def suggested(tolerated: float) -> RefusalPoint:
         return max(
@@ -76,9 +78,9 @@ def refusal_curve(
         )
 
     return RefusalCurve(
-        answerable=len(own),
-        unanswerable=len(foreign),
-        auroc=_auroc(own, foreign),
+        answerable=len(positives),
+        unanswerable=len(negatives),
+        auroc=_auroc(positives, negatives),
         current=at(current.refusal_threshold),
         suggested=suggested(REFUSED_TOLERATED),
         current_answer=at(current.answer_threshold),
@@ -88,12 +90,12 @@ def refusal_curve(
 
 
 def _between(scores: Sequence[float]) -> list[float]:
-    """Nothing refused, then a threshold between each two scores, then above the last."""
+    """Return 0, the middle between each two scores, and 1."""
     return [0.0, *(round((low + high) / 2, 4) for low, high in pairwise(scores)), 1.0]
 
 
-def _auroc(own: Sequence[float], foreign: Sequence[float]) -> float:
-    """Mann and Whitney's U over all pairs; both sorted."""
-    below = sum(bisect_left(foreign, score) for score in own)
-    at_most = sum(bisect_right(foreign, score) for score in own)
-    return (below + at_most) / 2 / (len(own) * len(foreign))
+def _auroc(positives: Sequence[float], negatives: Sequence[float]) -> float:
+    """Return the Mann-Whitney U divided by the number of pairs; both sequences are sorted."""
+    below = sum(bisect_left(negatives, score) for score in positives)
+    at_most = sum(bisect_right(negatives, score) for score in positives)
+    return (below + at_most) / 2 / (len(positives) * len(negatives))

@@ -16,23 +16,23 @@ from app.domain.fast_dataclass import fast_dataclass
 from app.domain.retrieval.query import ContextPassage
 
 SplitSentences: TypeAlias = Callable[[str, str], Sequence[Span]]
-"""(text, ISO 639-1 code) to the half-open spans of its sentences."""
+"""(text, ISO 639-1 code) -> half-open spans of its sentences."""
 
 WHOLE = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.MATH, BlockKind.GLOSSARY_ENTRY})
 COLONS = (":", "\uff1a")
-"""What a unit ends with that introduces the next one."""
+"""Endings of a unit that introduces the next one."""
 BLOCKS = frozenset({BlockKind.LIST, *WHOLE})
 """Kinds that a sentence may introduce."""
 NEVER_QUOTED = frozenset({BlockKind.HEADING, BlockKind.EXERCISE, BlockKind.SOLUTION})
-"""Exercises state nothing, and solutions are only for those who have tried."""
+"""Exercises state nothing; solutions are shown only on request."""
 LEAST_TEXT = 0.6
-"""Share of a list's source, in characters, that is text: with less, most of it is link targets. All
-24 such lists in what is found for the students' development questions are lists of links."""
+"""Minimum share of text in a list's source, in characters; below it the list consists of links. All
+24 such lists among the hits of the students' development questions are lists of links."""
 MAX_UNIT_WORDS = 250
 """Longer listings and tables are not quoted: a citation of their neighbours leads to them."""
 LONG_SENTENCE_WORDS = 60
 _CACHED_PASSAGES = 4_096
-"""Many questions lead to the same passages."""
+"""Passages in the cache: many questions retrieve the same ones."""
 
 LONG_ENTRY_WORDS = 60
 """Glossary entries with more words are split into sentences."""
@@ -40,7 +40,7 @@ LONG_ENTRY_WORDS = 60
 _PROSE = re.compile(
     r"(?:\A|(?<=\n\n))\S(?:(?!\n\n).)*[.!?:\u3002\uff01\uff1f](?=\n\n|\s*\Z)", re.DOTALL
 )
-"""A paragraph of a glossary entry that ends as a sentence: no signature, no listing."""
+"""A paragraph of a glossary entry that ends like a sentence, unlike a signature or listing."""
 _TITLE_WORDS = 12
 _GAP = 80  # characters of mark-up between a sentence that introduces a block and the block
 _INCLUDE = re.compile(r"\s*\{\{#\w*include\b[^}]*\}\}\s*$")
@@ -92,7 +92,7 @@ def units(
 def _quotable(
     passage: Passage, split_sentences: SplitSentences, language: str
 ) -> Sequence[tuple[BlockKind, int, int]]:
-    """Kind, start and end of each unit of the passage; none if it may not be shown."""
+    """Return kind, start and end of each unit of the passage; empty if it may not be shown."""
     if not is_quotable(passage):
         return ()
     found = [
@@ -107,8 +107,10 @@ def _quotable(
 
 
 def is_quotable(passage: Passage) -> bool:
-    """Whether the paragraph may be shown: no heading, no task, no list of links or works, no
-    reference to another entry, no listing that is only named, no code with blanks to fill in.
+    """Whether the paragraph may be shown.
+
+    Not shown: headings, exercises, solutions, lists of links or works, entries that refer to
+    another one, listings of which only the name is known, code with blanks to fill in.
     """
     if passage.kind in NEVER_QUOTED or only_refers(passage) or is_bibliographic(passage):
         return False
@@ -120,7 +122,7 @@ def is_quotable(passage: Passage) -> bool:
 
 
 def has_blanks(code: str, language: str) -> bool:
-    """Whether the code is a task: the reader is to write what an assignment or a gap leaves out."""
+    """Whether the code is a task with blanks for the reader to fill in."""
     if language.lower() in _MAY_ASSIGN_NOTHING:
         return False
     if _GAP_TO_FILL.search(code):
@@ -152,7 +154,7 @@ def _is_article(passage: Passage) -> bool:
 
 
 def _is_empty(unit: Unit, passage: Passage) -> bool:
-    """Whether the unit has no content: the title of an admonition."""
+    """Whether the unit is only the title of an admonition."""
     titled = passage.kind is BlockKind.ADMONITION and unit.start == 0 < unit.end < len(passage.text)
     return titled and unit.size <= _TITLE_WORDS and unit.text[-1].isalnum()
 

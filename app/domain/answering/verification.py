@@ -1,17 +1,17 @@
-"""Checking that a paragraph really supports the claim that cites it, and finding the words that do.
+"""Verification of citations: whether the cited paragraph supports the claim, and by which quote.
 
-A claim is supported by a quote, a run of one to three sentences of the cited paragraph, when
+A claim is supported by a quote, one to three adjacent sentences of the cited paragraph, if
 
 1. every number of the claim is in the quote,
 2. every name of the claim is in the quote, in the headings above it or in the question, and
 3. more than `MIN_COVERAGE` of the claim's terms are in the quote (one in the headings counts half).
 
-The shortest such run becomes the citation's quote. Of an answer in another language than the book's
-only the first two can be asked.
+The shortest such quote is used for the citation. For an answer in another language than the book's
+only the first two conditions apply.
 
-Measured on clapnq-dev by `scripts/bench/verification.py`: of the human answers' sentences 96 % pass
-against the paragraph they were written from, and 1 % against others found for the question; of runs
-of six words 99 and 2 %, of three words 97 and 5 %.
+Measured on the human answers of clapnq-dev by `scripts/bench/verification.py`: 96 % of the
+sentences are supported by their own paragraph and 1 % by other paragraphs found for the question;
+of six-word excerpts 99 and 2 %, of three-word excerpts 97 and 5 %.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ class _Content:
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """Holds the paragraphs of one context and judges claims against them.
+    """Verifies claims against the paragraphs of one context.
 
-    The contents and runs of the texts it has seen are cached, so it lives as long as one answer.
+    It caches the contents of all texts, so it is used for one answer only.
     """
 
     paragraphs: Mapping[str, tuple[ContextPassage, ...]]
-    """Paragraph id to its pieces in the context, in reading order."""
+    """Paragraph id -> its pieces in the context, in reading order."""
     terms: Terms
     split_sentences: SplitSentences
     question_words: frozenset[str] = frozenset()
@@ -71,7 +71,7 @@ class Verifier:
     language: str = "en"
     """Language of the book: an ISO 639-1 code."""
     translated: bool = False
-    """True when the answer is not in the book's language."""
+    """True if the answer is not in the book's language."""
     _contents: dict[str, _Content] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
@@ -80,11 +80,12 @@ class Verifier:
     )
 
     def verify(self, claim: str, paragraph_id: str, sentence: str = "") -> Quote | None:
-        """Return the shortest, then closest, run of sentences that supports the claim, or None.
+        """Return the shortest quote that supports the claim, or None.
 
-        `sentence` is what surrounds the claim in the answer: it decides between equal runs.
+        `sentence` is the sentence of the answer with the claim; of quotes of equal length the one
+        most similar to it is chosen.
         """
-        # What the whole piece does not bear, no run of it does.
+        # If the whole piece does not support the claim, no part of it does.
         pieces = [
             piece
             for piece in self.paragraphs.get(paragraph_id, ())
@@ -138,7 +139,7 @@ class Verifier:
     def _closeness(self, quote: Quote, claim: str, sentence: str) -> tuple[float, int, int]:
         held = self.terms(quote.text)
         share = len(held & self.terms(claim)) + 0.5 * len(held & self.terms(sentence))
-        # Of equal quotes the shorter, then the earlier one.
+        # Among equal scores the shorter quote, then the earlier one.
         return (share, -len(held), -quote.start)
 
 
@@ -151,14 +152,14 @@ def _coverage(said: _Content, held: _Content, above: _Content) -> float:
 
 
 def by_paragraph(context: Sequence[ContextPassage]) -> dict[str, tuple[ContextPassage, ...]]:
-    """Paragraph id to its pieces, in reading order."""
+    """Return paragraph id -> its pieces, in reading order."""
     ordered = sorted(context, key=lambda one: (one.passage.paragraph_id, one.passage.start))
     grouped = groupby(ordered, key=lambda one: one.passage.paragraph_id)
     return {paragraph_id: tuple(pieces) for paragraph_id, pieces in grouped if paragraph_id}
 
 
 class CitationList:
-    """The citations of one answer as they are found: numbered by first use of a paragraph."""
+    """The citations of one answer, numbered by the first use of each paragraph."""
 
     def __init__(self, paragraphs: Mapping[str, tuple[ContextPassage, ...]]) -> None:
         self._paragraphs = paragraphs

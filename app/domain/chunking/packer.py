@@ -66,8 +66,9 @@ def pack(
 
 @dataclass(frozen=True, slots=True)
 class _Costs:
-    """What `pack` looks up for each item; equal in length. Arrays where a list would hold a number
-    object of its own for each item: a file of 50 MB has 250,000 items.
+    """Look-up tables of `pack`, indexed by item.
+
+    Arrays take less memory than lists: a file of 50 MB has 250,000 items.
     """
 
     limit: int

@@ -3,8 +3,8 @@
 "And why is it slower?" depends on the turns before it. Terms of the last turns are searched for
 too, with a lower weight. If the question depends on them (it has an anaphor or few terms), the
 previous question is put in front of it for the embedding; if that one depends on its predecessor,
-so is that, and so on. The beginning of the last answer is put between them: it has the topic in the
-book's words.
+that one is put in front as well, and so on. The beginning of the last answer is put between them,
+because it names the topic in the book's words.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _ANAPHOR_PATTERNS = {
 @dataclass(frozen=True, slots=True)
 class Standalone:
     question: str
-    """Text for reranking and for judging what was found."""
+    """Text for reranking and for scoring answerability."""
     embedded: str
     """Text for the embedding; if the question depends on the last answer, with its beginning."""
     lexical: str
