@@ -40,6 +40,7 @@ _WORD = re.compile(rf"{_LETTERS}(?:['\u2019]{_LETTERS}|(?<=\d)[.,](?=\d){_LETTER
 """A word as in Chromium's search: `size_of`, `don't`, `3.14` are one word, `docs.org` two."""
 _GLUED = re.compile(rf"^{RUN_GLUE}['\u2019]?{_LETTERS}|{_LETTERS}{RUN_GLUE}$")
 _UNSURE = re.compile(r"-{2,3}|(?<!\w):[a-z0-9_+-]+:(?!\w)")
+_WIDE_BLANK = re.compile(r"\s{2,}|[^\S ]")
 _PUNCTUATION = re.compile(rf"(?<!\d)[.,]|[.,](?!\d)|[^\w\s'\u2019.,{_MARKS}-]|-{{2,}}|\n")
 _USUAL_WORDS = (4, 5, 6, 8, 12)
 _FEW_WORDS = (3, 2, 1)
@@ -375,10 +376,14 @@ def clean_runs(block: Block) -> list[str]:
     """Return a block's clean runs.
 
     They are also split where the page may differ from the source: `--` becomes a dash, `:name:` an
-    emoji. Parts of a word that contains mark-up are dropped.
+    emoji, and a listing keeps wide blanks, where a text fragment has one space. Parts of a word
+    that contains mark-up are dropped.
     """
     runs: list[str] = []
-    for glued in block.runs.split(RUN_BOUNDARY):
+    kept = block.runs
+    if block.kind is BlockKind.CODE:
+        kept = _WIDE_BLANK.sub(RUN_BOUNDARY, kept)
+    for glued in kept.split(RUN_BOUNDARY):
         run = glued
         while RUN_GLUE in run:
             run = _GLUED.sub("", run, count=1) if _GLUED.search(run) else run.replace(RUN_GLUE, "")

@@ -6,7 +6,9 @@ import truth from './truth.cjs';
 
 const {SITE_TEST_SERVER: server, SITE_TEST_PLUGIN: plugin, SITE_TEST_IDS} = process.env;
 const [[preset, options]] = config.presets;
-const plugins = SITE_TEST_IDS ? [createRequire(import.meta.url)(`${plugin}/paragraph-ids`), truth] : [truth];
+const require = createRequire(import.meta.url);
+const ids = () => [require(`${plugin}/paragraph-ids`), {blocks: require.resolve('./blocks.jsonl')}];
+const plugins = SITE_TEST_IDS ? [ids(), truth] : [truth];
 
 export default {
   ...config,

@@ -2,10 +2,13 @@
 // gives it, `p-` and ten base-32 digits of the SHA-256 of its letters and digits, so that `#p-...` leads to it
 // without a script.
 //
-// It belongs among `beforeDefaultRemarkPlugins`: it needs the text as its author wrote it. Of a text that the page
-// repeats only the first block gets the id, since the numbers of the others depend on the whole book; what has an
-// id already keeps that one.
+// It belongs among `beforeDefaultRemarkPlugins`: it needs the text as its author wrote it. What has an id already
+// keeps that one. Of a text that is repeated, the second block is `p-...-2` and so on, counted through the whole book
+// by the program: its list of blocks says which number a page's block has (option `blocks`). Without the list
+// only the first block of each page gets an id.
 const {createHash} = require('crypto');
+const {readFileSync} = require('fs');
+const {dirname, relative, sep} = require('path');
 
 const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
 const UNREAD = new Set([
@@ -88,8 +91,23 @@ function blocks(parent, take, inner) {
   });
 }
 
-module.exports = function paragraphIds() {
-  return (root) => {
+/** Read the output of `textbook-rag blocks BOOK_DIR`: the ids of each text's blocks on a page, in order. */
+function listedIds(list) {
+  const ids = new Map();
+  for (const line of readFileSync(list, 'utf8').split('\n')) {
+    const {file, kind, paragraph_id: id} = line.startsWith('{') ? JSON.parse(line) : {};
+    if (!id || kind === 'heading') continue;
+    const key = `${file}#${id.replace(/^(p-.{10})-\d+$/, '$1')}`;
+    ids.set(key, [...(ids.get(key) ?? []), id]);
+  }
+  return ids;
+}
+
+/** Options: `blocks`, a file in the book's folder with the output of `textbook-rag blocks BOOK_DIR`. */
+module.exports = function paragraphIds({blocks: list} = {}) {
+  const listed = list ? listedIds(list) : new Map();
+  return (root, page) => {
+    const file = list && page.path ? relative(dirname(list), page.path).split(sep).join('/') : '';
     const places = new Map();
     const collect = (known) => (parent, index) => {
       const id = paragraphId(idText(parent.children[index]));
@@ -97,8 +115,11 @@ module.exports = function paragraphIds() {
     };
     blocks(root, collect(new Map()), () => {});
     blocks(root, () => {}, collect(new Map(places)));
-    for (const [id, [[parent, index]]] of places) {
-      parent.children[index] = identified(parent.children[index], id);
+    for (const [id, twins] of places) {
+      const ids = listed.get(`${file}#${id}`) ?? [id];
+      twins.slice(0, ids.length).forEach(([parent, index], twin) => {
+        parent.children[index] = identified(parent.children[index], ids[twin]);
+      });
     }
   };
 };
