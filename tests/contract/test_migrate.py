@@ -259,5 +259,5 @@ def test_the_command_needs_the_servers_address(
     unreachable = run("migrate", QDRANT_URL="http://127.0.0.1:9")
     assert (unreachable.code, unreachable.err.strip()) == (
         0,
-        "no books yet: textbook-rag ingest BOOK_DIR",
+        "no book is indexed yet: run `textbook-rag ingest BOOK_DIR` first",
     )
