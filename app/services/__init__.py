@@ -1,1 +1,1 @@
-"""Use cases. They import the domain only; what leaves the process comes in through `ports`."""
+"""Use cases. They import only the domain; everything outside the process is behind `ports`."""

@@ -1,4 +1,4 @@
-"""Answer a question from the book: consult, refuse or write, verify, link, suggest."""
+"""Answers a question from the book: consult, refuse or generate, verify, link, suggest."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ _logger = logging.getLogger(__name__)
 SEARCHES_AT_ONCE = 24
 """Limit on concurrent searches; further questions wait.
 
-Without it a burst of questions would first send all calls to the provider, which time out while the
-CPU searches.
+Without it, a burst of questions would start all provider calls first, and they would time out while
+the CPU is busy with searches.
 """
 READ_FIRST = 5
-"""Paragraphs to read before an exercise."""
+"""Number of paragraphs to read before an exercise."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerQuestion:
-    """The use case: the steps of an answer in their order, the same for every generator."""
+    """The use case: the steps of an answer, the same for all generators."""
 
     consult: ConsultBook
     chapters: ConsultChapters
     generator: Generator
     """Writes the answers: the extractive one, or a model (`written_by`)."""
     extractive: Generator
-    """Writes hints for an exercise: no model may solve it."""
+    """Writes hints for exercises, which a model must not solve."""
     split_sentences: SplitSentences
     links: LinkQuotes
     suggest: SuggestFollowUps
@@ -147,9 +147,9 @@ class AnswerQuestion:
                 yield await self._completed(linked, read)
 
     async def _consult(self, request: AskRequest) -> Consultation | Clarification:
-        """The context for the question, or the part of the book that it requests.
+        """Return the context for the question, or the part of the book that it requests.
 
-        What the reader's version or locale of the book does not answer, its default edition may.
+        If the reader's edition does not answer the question, the default edition is consulted.
         """
         books = await self.consult.places.editions_at(request.page_url, request.filter.books)
         own = replace(request, filter=replace(request.filter, books=books))
@@ -241,7 +241,7 @@ class AnswerQuestion:
         return WrittenAnswer(read, builder, generator.mode, degraded)
 
     def _to_read_first(self, read: Consultation) -> Iterator[AnswerEvent]:
-        """Answer an exercise with the paragraphs to read before it, and nothing else."""
+        """Answer an exercise only with the paragraphs to read before it."""
         text = read_first(read.analysis.asked_in)
         given = ExtractionInput(read.analysis.features, read.context, self.split_sentences)
         first = tuple(map(source_of, paragraphs_to_read(given)[:READ_FIRST]))
@@ -288,8 +288,8 @@ class AnswerQuestion:
 async def _events(
     generator: Generator, writing: WrittenAnswer
 ) -> AsyncGenerator[AnswerEvent, None]:
-    # A model takes seconds to begin: its reader sees the sources first. Quotations are there at
-    # once, so that their start says what becomes of them.
+    # A model takes seconds to its first token, so the sources are sent before. Quotations are
+    # available at once, so the start event waits for the first one.
     if writing.mode is AnswerMode.GENERATED:
         for first in writing.start():
             yield first

@@ -1,5 +1,5 @@
-"""What the generators of all providers share: a stream of events read in time and to its end, and
-what an HTTP status means.
+"""Shared by the generators of all providers: reading a stream with a timeout and to its end, and
+the errors for HTTP statuses.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class StreamReader(Protocol[Event_contra]):
         ...
 
     def close(self) -> Iterator[GeneratorEvent]:
-        """What is left at the end of the stream. ProviderUnavailable if the answer has none."""
+        """Return the remaining events. ProviderUnavailable if the stream ended too early."""
         ...
 
 
@@ -45,10 +45,9 @@ async def read_stream(
     errors: Callable[[], AbstractContextManager[None]],
     seconds: Callable[[], float],
 ) -> AsyncGenerator[GeneratorEvent, None]:
-    """Yield what `reader` makes of the events, and close them.
+    """Yield the events that `reader` converts, and close the stream.
 
-    `seconds` bounds the wait for the next event; `errors` raises this program's errors in place of
-    the provider's.
+    `seconds` limits the wait for the next event; `errors` translates the provider's errors.
     """
     async with aclosing(events):
         ended = False

@@ -23,10 +23,9 @@ from app.domain.retrieval.query import Hit, Vector
 from app.services.similarity import SimilarityEncoder
 
 SCORED_HITS = 8
-"""Hits that answerability is scored by, even if the answer is made from fewer."""
+"""Number of hits scored, even if the answer is made from fewer."""
 READ_CLOSELY = 3
-"""The paragraphs most similar to the question, compared with it sentence by sentence; more gain
-nothing."""
+"""Number of most similar paragraphs that are compared sentence by sentence; more gain nothing."""
 
 _ASKS_ITSELF = frozenset({BlockKind.HEADING, BlockKind.EXERCISE})
 
@@ -37,7 +36,7 @@ class AnswerabilityScorer:
     chunk_terms: Callable[[Chunk], ChunkTerms]
 
     async def evidence(self, reading: Reading, hits: Sequence[Hit]) -> Evidence:
-        """Features of the best hits of a search. Raises StorageError."""
+        """Return the features of the best hits of a search. Raises StorageError."""
         near = hits[:SCORED_HITS]
         title, similar = await self._similarities(reading.vector, [hit.chunk for hit in near])
         support: list[Support] = []
@@ -60,9 +59,11 @@ class AnswerabilityScorer:
     async def _similarities(
         self, question: Vector, chunks: Sequence[Chunk]
     ) -> tuple[float, list[tuple[float, float]]]:
-        """The greatest cosine of the question and a title; then for each chunk that of its most
-        similar paragraph, and of the most similar sentence if that is among the `READ_CLOSELY`
-        best paragraphs, else of the paragraph again. 0 where there is none.
+        """Return the highest cosine of a title, and for each chunk the cosines of its most similar
+        paragraph and sentence.
+
+        Sentences are compared in the `READ_CLOSELY` best paragraphs only; in others the sentence's
+        cosine is the paragraph's. 0 if there is no text.
         """
         language = chunks[0].language if chunks else ""
         titled = [
@@ -93,5 +94,5 @@ class AnswerabilityScorer:
 
 
 def _answering(chunk: Chunk) -> list[Passage]:
-    """The passages that can answer: no headings, no exercises."""
+    """Return the passages that can answer: all but headings and exercises."""
     return [one for one in chunk.passages if one.kind not in _ASKS_ITSELF]

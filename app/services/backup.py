@@ -20,7 +20,7 @@ from app.services.phases import Advance, Phases
 from app.services.ports import BookManifest, BookStore, IndexPoint, LedgerStore
 
 _ATTEMPTS = 5
-"""Times that a book is read which is replaced twice while it is read."""
+"""Attempts to read a book that is replaced while it is read."""
 
 
 class BackupWriter(Protocol):
@@ -60,10 +60,10 @@ class BackupReader(Protocol):
 
 
 class StateFiles(Protocol):
-    """The files of state that belong to no book."""
+    """The state files that do not belong to a book."""
 
     def present(self) -> Sequence[str]:
-        """Return the names of those that are there."""
+        """Return the names of existing files."""
         ...
 
     def copy(self, name: str, target: Path) -> None:
@@ -71,11 +71,11 @@ class StateFiles(Protocol):
         ...
 
     def place(self, name: str) -> Path:
-        """Return where to write a file for `put`."""
+        """Return the temporary path to write a file to before `put`."""
         ...
 
     def put(self, name: str, source: Path) -> bool:
-        """Move the file to its name; False, and no change, if there is one already."""
+        """Move the file to its final name; False, without a change, if a file exists there."""
         ...
 
 
@@ -93,12 +93,12 @@ class BackedUp:
     books: tuple[BookCount, ...]
     state: tuple[str, ...]
     faults: tuple[str, ...]
-    """What is damaged and therefore missing, or older than its current generation."""
+    """Damaged data that is missing, or taken from an older generation."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackUp:
-    """The use case. Readers and ingests go on; each book is one generation of it."""
+    """The use case. Readers and ingests are not blocked; each book is saved in one generation."""
 
     index: BookStore
     ledgers: LedgerStore
@@ -171,23 +171,23 @@ class BackUp:
 
 @dataclass(frozen=True, slots=True)
 class RestorePlan:
-    """What a restore does to each book of the backup."""
+    """The effect of a restore on each book of the backup."""
 
     new: tuple[BackedUpBook, ...]
     replaced: tuple[BackedUpBook, ...]
-    """The index has another generation of these."""
+    """Books of which the index has another generation."""
     same: tuple[BackedUpBook, ...]
-    """The index has this very generation."""
+    """Books of which the index has the same generation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
     books: tuple[BookCount, ...]
-    """Those that were written, with the generations that they have now."""
+    """The restored books with their new generations."""
     same: tuple[BookId, ...]
     state: tuple[str, ...]
     kept: tuple[str, ...]
-    """State files that were not restored, as there are such files."""
+    """State files that were not restored because they exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ class Restore:
     async def run(
         self, reader: BackupReader, plan: RestorePlan, state: Sequence[str], phases: Phases
     ) -> Restored:
-        """Restore the books, then these state files. An error notes what has been restored."""
+        """Restore the books, then these state files. An error has a note of what was restored."""
         books = sorted((*plan.new, *plan.replaced), key=lambda one: one.manifest.book)
         done: list[BookCount] = []
         with phases.phase(
@@ -259,7 +259,7 @@ class Restore:
         return BookCount(manifest.book, published.generation, published.chunks)
 
     def _state(self, reader: BackupReader, names: Sequence[str]) -> tuple[str, ...]:
-        """The names of the files that were not there."""
+        """Restore state files; return the names of those that did not exist."""
         restored = []
         present = self.files.present()
         for name in names:
@@ -272,5 +272,5 @@ class Restore:
 
 
 def _comparable(manifest: BookManifest) -> BookManifest:
-    """Without what the index sets."""
+    """Return the manifest without the fields that the index sets."""
     return replace(manifest, generation=0, size_bytes=0)

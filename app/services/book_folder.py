@@ -1,4 +1,4 @@
-"""Keeps all reading inside the book's folder, also for paths and links that lead out of it."""
+"""Restricts reading to files inside the book's folder, whatever paths and links say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which books a question is about, and which of them cannot be read."""
+"""The books that a question searches, and those of them that cannot be read."""
 
 from __future__ import annotations
 
@@ -33,16 +33,17 @@ async def books_asked(
 async def readers_editions(
     index: VectorIndex, books: Sequence[BookId], page_url: str
 ) -> tuple[BookId, ...]:
-    """Return of each of these books, or of all, the edition of the reader's page.
+    """Return the edition of the reader's page for each of these books, or for all.
 
-    It is the default edition if the page is of none. Without other editions, `books` is returned.
+    The default edition is used for books that the page is not of. Without other editions, `books`
+    is returned.
     """
     manifests = await index.books()
     others = [one.book.name for one in manifests if one.book != one.book.name]
     if not any(name in books or not books for name in others):
         return tuple(books)
     names = books or default_editions(one.book for one in manifests)
-    # The roots of all books together: a page is of one site.
+    # All roots are compared together, because a page belongs to one site.
     roots = [(one.book, one.base_url) for one in manifests if one.book.name in names]
     here = edition_at(page_url, roots) if page_url else None
     return tuple(here if here and here.name == book else book for book in names)

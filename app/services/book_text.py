@@ -20,7 +20,7 @@ _CACHED = 8
 
 @dataclass(slots=True)
 class DescribeBook:
-    """The use case. What it returns is kept until the book's next generation."""
+    """The use case. Results are cached until the book's next generation."""
 
     index: VectorIndex
     _contents: LRUCache[tuple[BookId, int], Contents] = field(
@@ -53,7 +53,7 @@ class DescribeBook:
         found = self._texts.get(key)
         if found is None:
             chunks = await self.index.matching(SearchFilter(books=(book,)))
-            # Takes a second for a large book, in which others are answered.
+            # In a thread: it takes a second for a large book.
             found = self._texts[key] = await asyncio.to_thread(full_text, manifest.title, chunks)
         return found
 

@@ -1,10 +1,9 @@
-"""Ceilings for the money that calls to providers cost, as wrappers over the ports.
+"""Spending limits for calls to providers, as wrappers over the ports.
 
-A call reserves its estimated price before it is made. Once the provider has reported what it bills,
-that replaces the estimate; a call that was cancelled keeps its estimate, since providers bill work
-that nobody reads. At a ceiling a call raises BudgetSpent, and the use cases do without it as they
-do in an outage. The wrappers stand inside the circuit breakers: a cached vector costs nothing, and
-a spent budget opens no circuit.
+A call reserves its estimated price before it is made; the provider's bill replaces the estimate. A
+cancelled call keeps its estimate, since providers bill unread work, too. A call above the limit
+raises BudgetSpent, and the use cases degrade as in an outage. The wrappers are inside the circuit
+breakers: a cached vector costs nothing, and a spent budget does not open a circuit.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ from app.services.recording import billed
 _log = logging.getLogger(__name__)
 
 WARNING_SHARE = 0.8
-"""Share of a ceiling from which on one warning a day is logged."""
+"""Share of a limit above which a warning is logged, once a day."""
 _BYTES_PER_TOKEN = 4
 _PROMPT_TOKENS = 500
-"""Of the instructions in a prompt."""
+"""Estimated tokens of the instructions in a prompt."""
 _TEXTS_PER_SEARCH = 100
-"""Documents that are billed as one search (https://cohere.com/pricing)."""
+"""Maximum documents billed as one search (https://cohere.com/pricing)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class SpendingStore(Protocol):
     """Money spent by day, kept over restarts and shared by processes. Raises StorageError."""
 
     async def spent(self, day: date) -> Spent:
-        """Return what was spent on this day and in its month so far."""
+        """Return the amounts spent on this day and in its month so far."""
         ...
 
     async def reserve(self, day: date, usd: float, limits: Spent) -> bool:
@@ -58,7 +57,7 @@ class SpendingStore(Protocol):
         ...
 
     async def add(self, day: date, usd: float) -> Spent:
-        """Add an amount, which may be negative; return what is spent then."""
+        """Add an amount, which may be negative; return the new totals."""
         ...
 
     async def first_notice(self, day: date, name: str) -> bool:
@@ -68,7 +67,7 @@ class SpendingStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Ceilings in US dollars for a day and a month, both of UTC; None: no ceiling."""
+    """Spending limits in US dollars per day and month, in UTC; None: no limit."""
 
     store: SpendingStore
     day: float | None
@@ -84,11 +83,11 @@ class Budget:
         )
 
     async def spent(self) -> Spent:
-        """What was spent today and this month. Raises StorageError."""
+        """Return the amounts spent today and this month. Raises StorageError."""
         return await self.store.spent(self.now().date())
 
     async def fault(self) -> str:
-        """The ceiling that is reached, or ""."""
+        """Return the limit that is reached, or ""."""
         if self.day is None and self.month is None:
             return ""
         try:
@@ -102,7 +101,7 @@ class Budget:
     async def reserve(self, usd: float) -> date:
         """Reserve the amount; return the day that it is charged to. Raises BudgetSpent.
 
-        If the amounts cannot be stored, a ceiling cannot be kept: then no call is made.
+        If the amounts cannot be stored, the limit cannot be enforced, so no call is allowed.
         """
         day = self.now().date()
         if not usd:
@@ -123,10 +122,7 @@ class Budget:
         return day
 
     async def charge(self, day: date, usd: float, units: Units = NOTHING) -> None:
-        """Add the amount to what was spent; log a warning above WARNING_SHARE, once a day.
-
-        `units` are what it pays for.
-        """
+        """Add the amount spent for `units`; log a warning above WARNING_SHARE, once a day."""
         billed(units, usd)
         try:
             fields = self._fields(await self.store.add(day, usd))
@@ -163,24 +159,24 @@ class Meter:
     budget: Budget
     price: Price
     bill: Bill = field(default_factory=Bill)
-    """What the adapter reports; the rest of the bill is charged after each call."""
+    """The bill that the adapter reports; its increase is charged after each call."""
     _charged: Units = NOTHING
 
     @asynccontextmanager
     async def call(self, estimate: Units) -> AsyncIterator[None]:
-        """Raise BudgetSpent if the estimate exceeds what is left; charge what the block bills."""
+        """Raise BudgetSpent if the estimate exceeds the limit; charge the bill of the block."""
         reserved = self.price.of(estimate)
         day = await self.budget.reserve(reserved)
         try:
             yield
         except ProviderError:
-            # A provider that fails or refuses bills what it says, which is mostly nothing.
+            # A call that fails or is refused is charged as billed, usually nothing.
             await self.settle(day, reserved)
             raise
         await self.settle(day, reserved)
 
     async def settle(self, day: date, reserved: float = 0.0) -> None:
-        """Charge what was billed since the last time, in place of the reserved amount."""
+        """Replace the reserved amount by what was billed since the last call."""
         due, self._charged = self.bill.total - self._charged, self.bill.total
         await self.budget.charge(day, self.price.of(due) - reserved, due)
 
@@ -253,13 +249,13 @@ class MeteredRewriter:
 
 @dataclass(frozen=True, slots=True)
 class MeteredGenerator:
-    """A `Generator` whose answers are charged: what their end reports, or else the estimate."""
+    """A `Generator` whose answers are charged: the usage at their end, or else the estimate."""
 
     generator: Generator
     budget: Budget
     price: Price
     max_tokens: int = 1_000
-    """Of an answer."""
+    """Maximum tokens of an answer."""
 
     @property
     def model(self) -> str:
@@ -295,5 +291,5 @@ class MeteredGenerator:
 
 
 def _to_read(*texts: str) -> Units:
-    """An estimate of the tokens of texts."""
+    """Estimate the tokens of texts."""
     return Units(sum(ceil(len(text.encode()) / _BYTES_PER_TOKEN) for text in texts))

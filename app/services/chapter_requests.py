@@ -1,6 +1,4 @@
-"""Answer requests for a part of the book: a chapter's summary, an exercise by its number, a
-quiz.
-"""
+"""Answers requests for a part of the book: a chapter's summary, an exercise by number, a quiz."""
 
 from __future__ import annotations
 
@@ -49,7 +47,7 @@ from app.services.retrieve import SearchResult
 
 QUIZ_QUESTIONS = 5
 FOLLOWED_UP = 8
-"""Chunks that follow-up questions are taken from."""
+"""Number of chunks that follow-up questions are taken from."""
 _CACHED_BOOKS = 50
 
 
@@ -78,7 +76,7 @@ class ConsultChapters:
     async def read(
         self, intent: Intent, request: AskRequest
     ) -> Consultation | Clarification | AskRequest | None:
-        """Return what answers the request: a context, a question back, or an ordinary request.
+        """Return a context, a clarification, or another request to answer instead.
 
         An exercise becomes a request with its own text. None if the request is an ordinary
         question.
@@ -151,7 +149,7 @@ class ConsultChapters:
         number = intent.exercise or 0
         for chapter in found:
             passages, _ = await self._text(chapter)
-            # "Exercise 4" of a book: the fourth of which chapter, only a label can tell.
+            # "Exercise 4" without a chapter is ambiguous without a label.
             within = (chapter.number or 0) if len(found) == 1 else None
             if exercise := exercise_numbered(passages, within, number):
                 return replace(
@@ -254,14 +252,14 @@ class ConsultChapters:
 
 
 def _about_topic(intent: Intent) -> str:
-    """The ordinary question for "summarise X" where no chapter is on X; "" for other requests."""
+    """Return the ordinary question for "summarise X" without a chapter on X; "" otherwise."""
     topic = intent.chapter.topic if intent.chapter else ""
     summary = intent.kind is IntentKind.SUMMARY
     return TERM_QUESTIONS[intent.language].format(topic) if topic and summary else ""
 
 
 def _at(page: PageLocation | None, here: Here, chapters: Sequence[Chapter]) -> list[Chapter]:
-    """The chapter with the reader's page, or the page alone; none if the page is unknown."""
+    """Return the chapter of the reader's page, or the page alone; empty if it is unknown."""
     if page is None:
         return []
     found = [one for one in chapters if page.file in one.files]

@@ -1,4 +1,4 @@
-"""Checks that the links into a book land on its built site."""
+"""Checks a book's deep links on its built site."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """A link that does not land, or a page that is missing with all its links."""
+    """A broken link, or a missing page with all links to it."""
 
     file: str
     url: str
@@ -55,7 +55,7 @@ class Checked:
 
 
 async def check_links(links: Iterable[Link], site: BuiltSite) -> Checked:
-    """Look at every page once. InputError if the site cannot be read."""
+    """Check the links, reading each page once. InputError if the site cannot be read."""
     by_page: dict[str, list[Link]] = {}
     for link in links:
         by_page.setdefault(urldefrag(link.url).url, []).append(link)

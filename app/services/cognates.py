@@ -1,7 +1,7 @@
 """Cognates: words of a book that resemble words of a question in another language.
 
-"inmunidad adaptativa" finds "adaptive immunity". The words are searched for besides the question;
-what is shown and how the question is judged does not change. Both languages need the Latin script.
+"inmunidad adaptativa" finds "adaptive immunity". The words are added to the search; the score of
+answerability and the answer do not change. Both languages must use the Latin script.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from app.services.ports import BookManifest
 from app.services.vocabulary import BookVocabulary, KnownWords, plain_words
 
 LEAST_SIMILARITY = 0.86
-"""Jaro-Winkler, which weighs the beginning of a word more. Spanish questions of xquad-es asked of
-xquad-en: hit@5 .82 with .82 and .86, .79 with .9, .58 without cognates."""
+"""Minimum Jaro-Winkler similarity, which gives the beginning of a word more weight. Questions of
+xquad-es on xquad-en: hit@5 .82 with .82 and .86, .79 with .9, .58 without cognates."""
 SHORTEST = 4
-"""Letters."""
+"""Minimum number of letters."""
 MOST = 16
-"""Words of a question that are compared with the words of the books."""
+"""Maximum number of words of a question that are compared."""
 MOST_BOOKS = 16
-"""Beyond that no cognates are looked for: the words of each book would have to be counted."""
+"""With more books cognates are skipped, because the words of each book must be counted."""
 
 FoldedWords: TypeAlias = Mapping[str, str]
-"""A word in lower case without accents to how the book most often writes it."""
+"""Word in lower case without accents -> its most frequent spelling in the book."""
 
 
 @dataclass(slots=True)
@@ -42,9 +42,9 @@ class FindCognates:
     )
 
     async def of(self, question: str, books: Sequence[BookManifest]) -> tuple[str, ...]:
-        """The cognates, as the books write them, each once; StorageError if the index fails.
+        """Return the distinct cognates as the books spell them. Raises StorageError.
 
-        Empty for a question in the language of the books, which is that of the first.
+        Empty for a question in the language of the first book.
         """
         language = guess_language(question, books[0].language)
         if language == books[0].language or len(books) > MOST_BOOKS:
@@ -64,16 +64,16 @@ class FindCognates:
 
 
 def folded(words: KnownWords) -> FoldedWords:
-    """The words of the Latin script; of those that differ in accents alone the most frequent."""
+    """Return words in Latin script; of those that differ only in accents the most frequent."""
     by_count = sorted(words.items(), key=lambda one: one[1][0])
     forms = {_fold(word): written for word, (_, written) in by_count}
     return {word: forms[word] for word in sorted(forms) if word.isascii() and len(word) >= SHORTEST}
 
 
 def cognates(question: str, language: str, known: FoldedWords) -> tuple[str, ...]:
-    """The most similar known word of each of the question's, but for its function words.
+    """Return the most similar known word for each word of the question, without function words.
 
-    Words that are known themselves have none: the search has them already.
+    Words that are known themselves are skipped: the search has them already.
     """
     spoken = LANGUAGES.get(language)
     common = {_fold(word) for word in spoken.common | spoken.stop_words} if spoken else set()

@@ -1,4 +1,4 @@
-"""Find the context of an answer, and score how likely it is that the context answers."""
+"""Finds the context of an answer and scores its answerability."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from app.services.vocabulary import BookVocabulary
 
 
 class Retriever(Protocol):
-    """What the answer path needs of `app.services.retrieve.Retrieve`."""
+    """The part of `app.services.retrieve.Retrieve` that answers need."""
 
     async def search(self, query: SearchQuery) -> SearchResult: ...
 
@@ -49,20 +49,19 @@ class Consultation:
 
     request: AskRequest
     scope: SearchFilter
-    """What may answer: the request's filter, narrowed by its scope."""
+    """The request's filter, narrowed by its scope."""
     found: SearchResult
     hits: Sequence[Hit]
-    """The hits that answerability is scored by and definitions are looked for in."""
+    """The hits used for answerability and definitions."""
     analysis: QuestionAnalysis
     exercise: str = ""
-    """Id of the exercise of the book that is asked, or ""."""
+    """Id of the exercise that the question repeats, or ""."""
     score: float = 0.0
-    """Answerability: how likely it is that the book answers, 0 to 1."""
+    """Answerability score, 0 to 1."""
     confidence: Confidence = Confidence.ANSWERED
-    """From the score, before anything is written; ANSWERED where the structure of the book
-    answers."""
+    """Confidence by the score; ANSWERED for requests answered from the book's structure."""
     context: Sequence[ContextPassage] = ()
-    """The paragraphs that an answer is made from, in reading order; none for a refusal."""
+    """The paragraphs for the answer, in reading order; empty for a refusal."""
     prepared: ExtractiveAnswer | None = None
     """Parts of the context that are the answer, such as the solution of an exercise."""
     verbatim: bool = False
@@ -94,8 +93,8 @@ class Consultation:
 class ConsultBook:
     """Locate the page, retrieve, analyse the question, score answerability, assemble the context.
 
-    The question is analysed after the search: in which book's language its terms are, and what it
-    means after the turns before it, is known then.
+    The question is analysed after the search, when the books' language and the standalone question
+    are known.
     """
 
     retrieve: Retriever
@@ -111,7 +110,7 @@ class ConsultBook:
         """Return the context for a question. Raises QuestionError and the errors of retrieval.
 
         Misspelled words are corrected before the search. Without a model, a question that would not
-        be answered is searched for once more, with its abbreviations written out.
+        be answered is searched once more with its abbreviations expanded.
         """
         with stage("page"):
             page, scope = await self.locate(request)
@@ -128,9 +127,9 @@ class ConsultBook:
         return read if refused else await self._with_context(read, page)
 
     def _confidence(self, read: Consultation) -> Confidence:
-        """The confidence for the score; an exercise of the book is never refused.
+        """Return the confidence for the score; an exercise of the book is never refused.
 
-        A model reads questions in any language; quotations need one in the language of the book.
+        A model understands any language; an extractive answer needs the language of the book.
         """
         if read.exercise:
             return Confidence.ANSWERED
@@ -145,7 +144,7 @@ class ConsultBook:
         return better and other.score > read.score
 
     async def locate(self, request: AskRequest) -> tuple[PageLocation | None, SearchFilter]:
-        """The page that the reader is on, None if it is unknown, and the filter for the scope."""
+        """Return the reader's page, None if unknown, and the filter for the scope."""
         if request.scope is Scope.SELECTION and request.selection is None:
             message = "scope selection needs a selection: send one, or leave out the scope"
             raise QuestionError(message)
@@ -195,11 +194,10 @@ class ConsultBook:
         )
 
     async def _spelled_out(self, read: Consultation) -> Consultation:
-        """Return `read` with the score of the question with abbreviations written out, if that is
-        higher.
+        """Return `read` with the score of the question with expanded abbreviations, if higher.
 
-        The context stays that of the original question, since the book uses the short form after
-        its first definition.
+        The context is still that of the original question, since the book uses the short form after
+        the definition.
         """
         question, texts = read.request.question, [hit.chunk.text_content for hit in read.hits]
         short = [one for one in short_words(question) if read.analysis.features.terms(one)]
@@ -229,7 +227,7 @@ class ConsultBook:
         return replace(read, context=context, prepared=prepared)
 
     async def _with_selection(self, read: Consultation, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """The hits with the selected paragraph in front; that alone in scope "selection"."""
+        """Return the hits with the selected paragraph first; only that one in scope "selection"."""
         selection = read.request.selection
         if selection is None:
             return hits

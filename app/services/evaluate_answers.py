@@ -205,7 +205,7 @@ class EvaluateHelpful:
 
     async def _measured(self, question: Question, book: BookId | None) -> Helpfulness:
         request = ask_request(question, book)
-        # Searched apart from the answer, which does not tell its hits.
+        # A separate search, because the answer does not contain its hits.
         found = (await self.answer.consult.read(request)).found
         ranking = [Retrieved(hit.chunk.file, hit.chunk.spans) for hit in found.hits]
         answer = await self.answer.answer(request)

@@ -1,4 +1,4 @@
-"""The second stage of a search without a reranker: the best candidates are rescored by features."""
+"""Second stage of a search without a reranker: reranks the best candidates by features."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from app.services.similarity import SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
 
 DEPTH = 30
-"""Candidates that are rescored; 20 do nearly as well, 50 no better."""
+"""Number of candidates reranked; with 20 results are slightly worse, with 50 not better."""
 
 MOST_TERMS = 64
-"""Terms of a long question that count: the rest is code or setting, and each costs a search."""
+"""Maximum number of terms used of a long question, because each one costs a search."""
 
 _CACHED_CHUNKS = 5_000
 """Chunks whose terms are cached, about 30 MB."""
@@ -28,10 +28,10 @@ _CACHED_CHUNKS = 5_000
 @dataclass(slots=True)
 class FeatureReranker:
     bounds: TermUpperBounds
-    """Terms, and their weights: a rare term says more about what is asked."""
+    """Terms and their weights by rarity."""
     weights: RescoringWeights = field(default_factory=RescoringWeights)
     vectors: SimilarityEncoder | None = None
-    """None: headings are compared by their words alone."""
+    """None: headings are compared only by their terms."""
     _known: LRUCache[tuple[str, str, str], ChunkTerms] = field(
         default_factory=lambda: LRUCache(_CACHED_CHUNKS), init=False, compare=False, repr=False
     )
@@ -39,9 +39,9 @@ class FeatureReranker:
     async def order(
         self, query: SearchQuery, hits: Sequence[Hit], standalone: str
     ) -> tuple[Hit, ...]:
-        """The first `DEPTH` hits in their new order, then the others below them, in theirs.
+        """Return the first `DEPTH` hits reranked, followed by the others in their order.
 
-        `standalone` is the question with the earlier ones that it depends on.
+        `standalone` is the question with the earlier questions it depends on.
         """
         near, far = hits[:DEPTH], hits[DEPTH:]
         if not near:
@@ -63,7 +63,7 @@ class FeatureReranker:
         return rescore(hits, terms, asked, self.weights, page_url, similar)
 
     async def _similar(self, question: str, hits: Sequence[Hit]) -> list[float]:
-        """The cosine of the question and each hit's heading path; empty without a model."""
+        """Return the cosine of the question and each hit's heading path; empty without a model."""
         if self.vectors is None:
             return []
         paths = [(hit.chunk.language, " ".join(hit.chunk.heading_path)) for hit in hits]

@@ -1,6 +1,6 @@
-"""Suggest what to ask next: terms and sections near what was found.
+"""Suggests follow-up questions about terms and sections near the hits.
 
-Only questions that the index shows the book can answer are suggested.
+A question is suggested only if a search shows that the book answers it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from app.services.term_upper_bounds import TermUpperBounds
 
 _LONGEST = 80  # characters of a term or heading
 _SAME = 0.6
-"""Share of a subject's terms that count it as one already asked about."""
+"""Share of a subject's terms above which it counts as already asked about."""
 _TELLING_HEADING = 2
-"""Fewest terms of a heading: "Summary" and "Exercises" name no subject."""
+"""Minimum number of terms of a heading: "Summary" and "Exercises" name no subject."""
 _MEANS = {
     "en": 'What does "{}" mean?',
     "es": "¿Qué significa «{}»?",
@@ -83,9 +83,10 @@ class Suggestion:
 def suggestions(
     asked: frozenset[int], hits: Sequence[Hit], terms: Terms, language: str
 ) -> Iterator[Suggestion]:
-    """Questions about terms defined in the hits and about their sections, nearest first.
+    """Return distinct questions about terms defined in the hits and about their sections.
 
-    None about the terms that were asked, none twice. Worded in `language`, with the book's terms.
+    The nearest come first; the terms of the question are left out. They are worded in `language`,
+    with the book's terms.
     """
     spoken = language if language in _MEANS else "en"
     seen = [asked]
@@ -107,7 +108,7 @@ def _is_said(about: frozenset[int], seen: Iterable[frozenset[int]]) -> bool:
 
 
 def _subjects(chunk: Chunk, terms: Terms) -> Iterator[tuple[str, dict[str, str], Passage | None]]:
-    """Subject, the wording of the question, and the passage that marks the subject as a term."""
+    """Yield subject, wording of the question, and the passage that marks the subject as a term."""
     for passage in chunk.passages:
         if passage.kind not in _ASK_THEMSELVES:
             marked = (" ".join(term.split()).strip(_ENDINGS) for term in passage.terms)

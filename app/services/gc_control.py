@@ -1,4 +1,4 @@
-"""Control of Python's garbage collector where it costs time and finds nothing."""
+"""Disables Python's garbage collector where it costs time and finds nothing."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from contextlib import contextmanager
 def paused_gc() -> Iterator[None]:
     """Disable the collector inside the block or decorated function.
 
-    Reading a book creates many long-lived objects and no cycles; scanning them again and again
-    takes a tenth of the time.
+    Reading a book creates many long-lived objects and no cycles; scanning them repeatedly takes a
+    tenth of the time.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -27,8 +27,7 @@ def paused_gc() -> Iterator[None]:
 def frozen_heap() -> Iterator[None]:
     """Exclude objects that already exist from collection inside the block.
 
-    A server keeps its modules and models to the end; scanning them takes a tenth of the time of a
-    search.
+    A server never frees its modules and models; scanning them takes a tenth of a search's time.
     """
     gc.freeze()
     try:

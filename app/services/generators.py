@@ -1,4 +1,4 @@
-"""What writes an answer: the port `Generator`, its extractive implementation, and the fallback.
+"""The port `Generator`, its extractive implementation, and the fallback.
 
 Adapters implement the port for Cohere and for servers of the OpenAI protocol.
 """
@@ -29,8 +29,8 @@ from app.services.similarity import SimilarityEncoder
 class GeneratedText:
     text: str
     citations_in_place: bool = False
-    """Whether citations follow their sentence at once, so that uncited sentences can be attributed
-    while the answer is written. Otherwise citations may come until the end."""
+    """Whether citations directly follow their sentence, so that uncited sentences can be attributed
+    during the stream. Otherwise citations may come until the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +90,10 @@ class GenerationRequest:
     """The paragraphs in reading order."""
     analysis: QuestionAnalysis
     selected: str = ""
-    """Text that the reader asks about, and so has read."""
+    """Text that the reader has selected."""
     prepared: ExtractiveAnswer | None = None
-    """Parts of the context chosen before: the solution of an exercise, a chapter's summary. They
-    are the answer without a model."""
+    """An answer made of parts of the context, such as the solution of an exercise or a chapter's
+    summary. It is used without a model."""
     answerability: float = 1.0
     """Answerability score, 0 to 1."""
 
@@ -103,16 +103,16 @@ class Generator(Protocol):
 
     @property
     def model(self) -> str:
-        """Its name; "" when no model writes."""
+        """Name of the model; "" without one."""
         ...
 
     @property
     def mode(self) -> AnswerMode: ...
 
     def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
-        """Text and citations in any order, or quotations, then exactly one GeneratedEnd.
+        """Yield text and citations in any order, or quotations, then exactly one GeneratedEnd.
 
-        Its `finish_reason` is NO_ANSWER, and there is no text, when the context has no answer.
+        If the context has no answer, there is no text and `finish_reason` is NO_ANSWER.
         Raises ProviderError.
         """
         ...
@@ -122,19 +122,18 @@ class Similarity(Protocol):
     async def similarities(
         self, asked: Vector, texts: Sequence[str], language: str
     ) -> Mapping[str, float]:
-        """Text to its cosine with the question of this vector."""
+        """Return text -> its cosine with the question of this vector."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveGenerator:
-    """Quotes what answers best; NO_ANSWER when nothing touches the question."""
+    """Quotes the best passages; NO_ANSWER if no passage matches the question."""
 
     split_sentences: SplitSentences
     similarity: Similarity
     paragraph_similarity: SimilarityEncoder | None = None
-    """A model that reads words in their context, for the choice of paragraphs; None: `similarity`
-    compares them."""
+    """A contextual model to choose paragraphs with; None: `similarity` is used."""
 
     @property
     def model(self) -> str:
@@ -188,7 +187,7 @@ class ExtractiveGenerator:
 
 
 def _with_headings(passage: Passage) -> str:
-    """The paragraph as a model reads it, which without its headings may not name its subject."""
+    """Return the paragraph with its headings, which may name its subject."""
     return f"{' > '.join(passage.heading_path)}. {passage.text}"
 
 
@@ -197,11 +196,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FallbackGenerator:
-    """Writes with `first`, or with `second` once `first` has failed without a word.
+    """Uses `first`, or `second` if `first` fails before any text.
 
-    The failure is raised where `second` has no answer either, and below the refusal threshold; a
-    spent budget never is, since it lasts: then the answer is that of `second` alone.
-    `second` also quotes where `first` finds no answer although the score says that there is one.
+    The failure is raised if `second` has no answer either, or below the refusal threshold. A spent
+    budget is never raised. `second` is also used if `first` finds no answer despite a score above
+    the answer threshold.
     """
 
     first: Generator
@@ -247,7 +246,7 @@ class FallbackGenerator:
     async def _quoted(
         self, request: GenerationRequest, given_up: GeneratedEnd | ProviderError
     ) -> AsyncGenerator[GeneratorEvent, None]:
-        """What `second` writes; if that is nothing, the end of `first` or its failure."""
+        """Yield the events of `second`; if it has no answer, the end of `first` or its failure."""
         written = False
         async with aclosing(self.second.generate(request)) as events:
             async for event in events:

@@ -1,4 +1,4 @@
-"""Ingests that a server runs: one at a time, their state and progress for whoever asks."""
+"""Ingests run by a server, one at a time, with their state and progress."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class IngestJobs:
         return self._states[book]
 
     def state(self, book: BookId) -> JobState | None:
-        """Of the book's last job since the server started; None if there was none."""
+        """Return the state of the book's last job of this server; None if there is none."""
         return self._states.get(book)
 
     async def follow(self, book: BookId) -> AsyncGenerator[JobState, None]:

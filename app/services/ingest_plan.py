@@ -236,7 +236,7 @@ def _holders(chunks: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
 
 
 def fingerprint(chunks: Iterable[Chunk], *settings: object) -> str:
-    """Hash of everything that decides what is stored: equal fingerprints mean nothing to do.
+    """Return a hash of everything that determines the stored data.
 
     `settings` are the model, the encoder and whatever else determines vectors.
     """

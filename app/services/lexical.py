@@ -1,8 +1,8 @@
 """Sparse vectors of chunks and questions: BM25 terms, and a term for each definition.
 
-A thing that the author defines in a chunk, or gives a heading of its own, adds a term to the
-chunk's vector; a question for just that thing has the same term. So the places that define a word
-are found however often the book uses it.
+A term that a chunk defines, or that is a heading in it, adds a definition term to the chunk's
+vector; a question for this term has the same definition term. So the definition of a word is found
+however often the book uses the word.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FINGERPRINT = "definitions-5"
 """Changed whenever the vector of a chunk would change."""
 
 _DEFINITION = 1.0
-"""Weight of a definition in chunk and question; its rarity makes it count as a rare word does."""
+"""Weight of a definition term; its high inverse document frequency does the rest."""
 
 
 def chunk_vector(chunk: Chunk, sparse: SparseEncoder) -> SparseVector:

@@ -1,4 +1,4 @@
-"""Looks up where the reader is in a book, from the address of a page or a paragraph id."""
+"""Looks up the reader's location in a book, by page URL or paragraph id."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class PageLocator:
     index: VectorIndex
 
     async def editions_at(self, page_url: str, books: Sequence[BookId]) -> tuple[BookId, ...]:
-        """Return of each of these books the version and locale that the reader's page is of."""
+        """Return for each of these books the edition of the reader's page."""
         return await readers_editions(self.index, books, page_url)
 
     async def page(self, url: str, books: Sequence[BookId] = ()) -> PageLocation | None:
         """Return the location of a page given by URL or path, in these books or in all."""
         key = page_key(url)
         manifests = await self._manifests(books)
-        # Of two books with such a path, the one whose site the address is of.
+        # If two books have such a path, the one whose site has the URL.
         for manifest in sorted(manifests, key=lambda one: not url.startswith(one.base_url)):
             on_page = SearchFilter(books=(manifest.book,), pages=(key,))
             if chunks := await self.index.matching(on_page):
@@ -40,15 +40,15 @@ class PageLocator:
         return None
 
     async def chapter_end(self, place: PageLocation) -> int | None:
-        """The last position of the chapter at this place; None if it ends with the book.
+        """Return the last position of the page's chapter; None if it ends with the book.
 
-        Titles may repeat: the chapter ends before the first later page of another chapter.
+        The chapter ends before the first later page of another chapter, since titles may repeat.
         """
         following = await self.index.next_chapter(place.book, place.chapter, place.position)
         return None if following is None else following - 1
 
     async def chunks_of(self, paragraph_id: str, books: Sequence[BookId] = ()) -> list[Chunk]:
-        """Return the chunks that hold a paragraph; empty when no book has it."""
+        """Return the chunks that contain a paragraph; empty if no book has it."""
         for manifest in await self._manifests(books):
             wanted = SearchFilter(books=(manifest.book,), paragraph_ids=(paragraph_id,))
             if chunks := await self.index.matching(wanted):
@@ -56,9 +56,7 @@ class PageLocator:
         return []
 
     async def solution_of(self, exercise_id: str, books: Sequence[BookId] = ()) -> list[Chunk]:
-        """Return chunks with the solution that stands with an exercise, else that has its label,
-        and nothing else.
-        """
+        """Return chunks with only the exercise's solution, found by position, else by label."""
         exercise = await self.chunks_of(exercise_id, books)
         if not exercise:
             return []

@@ -1,4 +1,4 @@
-"""Suggests what a reader of a page can ask: its terms, its sections, its exercises."""
+"""Suggests questions on a page: about its terms, its sections, its exercises."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SuggestForPage:
     """Text and language -> ids of the text's terms."""
 
     async def on_page(self, page: str, book: BookId | None = None) -> PageSuggestions | None:
-        """Return what can be asked on a page, given by URL or path; None if no book has it.
+        """Return suggestions for a page, given by URL or path; None if no book has it.
 
         BookNotFound if `book` is not indexed.
         """

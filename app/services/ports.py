@@ -1,6 +1,6 @@
-"""Protocols for what leaves the process; the use cases own them, the adapters implement them.
+"""Protocols of everything outside the process, implemented by the adapters.
 
-Every method may raise the errors of `app.domain.errors` and no others.
+Every method raises only errors of `app.domain.errors`.
 """
 
 from __future__ import annotations

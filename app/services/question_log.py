@@ -1,4 +1,4 @@
-"""The owner's log of questions: opt-in, without personal data, never in the way of an answer."""
+"""The owner's question log: opt-in, without personal data, written in the background."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from app.services.recording import Recording, current
 _log = logging.getLogger(__name__)
 
 MOST_WAITING = 1_000
-"""Answers that wait to be written; while there are more, new ones are not logged."""
+"""Maximum number of answers waiting to be written; further ones are not logged."""
 CLEANED_EVERY = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """Which answers; fields that are None or empty select all."""
+    """A selection of answers; fields that are None or empty select all."""
 
     book: str | None = None
     since: datetime | None = None
@@ -50,11 +50,11 @@ class QuestionStore(Protocol):
     async def add(self, answers: Sequence[LoggedAnswer]) -> None: ...
 
     async def find(self, selected: Selected) -> list[LoggedAnswer]:
-        """Return them in the order in which they were asked."""
+        """Return the answers in the order of their questions."""
         ...
 
     async def give(self, feedback: Feedback) -> None:
-        """Store feedback on a logged answer; it replaces earlier feedback on the same target."""
+        """Store feedback on a logged answer; it replaces earlier feedback of the same kind."""
         ...
 
     async def delete(self, selected: Selected) -> int:
@@ -64,12 +64,12 @@ class QuestionStore(Protocol):
 
 @dataclass(slots=True)
 class QuestionLog:
-    """Writes answers in a task of its own, so that no reader waits for the store."""
+    """Writes answers in a background task, so that no reader waits for the store."""
 
     store: QuestionStore
     index: BookStore
     keep_days: int
-    """0: until somebody deletes them."""
+    """Days until answers are deleted; 0: never."""
     now: Callable[[], datetime]
     """UTC."""
     new_id: Callable[[], str]
@@ -96,8 +96,10 @@ class QuestionLog:
                 await events.aclose()
 
     async def give(self, feedback: Feedback, books: Sequence[str] = ()) -> None:
-        """Store what a reader says. AnswerNotFound unless the answer is logged and of one of these
-        books (empty: of any); InputError for a paragraph that the answer does not have.
+        """Store a reader's feedback.
+
+        AnswerNotFound unless the answer is logged and of one of these books (empty: of any).
+        InputError for a paragraph that the answer does not have.
         """
         await self.written()
         found = await self.store.find(Selected(ids=(feedback.answer_id,)))
@@ -114,11 +116,11 @@ class QuestionLog:
         await self.store.give(feedback)
 
     async def written(self) -> None:
-        """Wait until the answers so far are stored, or known not to be."""
+        """Wait until all answers so far are stored, or have failed to be."""
         await self._waiting.join()
 
     async def write(self) -> None:
-        """Store answers as they come and delete old ones, until cancelled."""
+        """Store new answers and delete old ones, until cancelled."""
         while True:
             batch = [await self._waiting.get()]
             while not self._waiting.empty():

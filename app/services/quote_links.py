@@ -1,6 +1,4 @@
-"""Adds a text fragment to the link of a citation: the quoted words, if they are unique on the
-page.
-"""
+"""Points the link of a citation at the quoted words, by a text fragment."""
 
 from __future__ import annotations
 
@@ -28,8 +26,8 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class LinkQuotes:
-    """The use case. A cited page is read from the index once; if that fails, the link stays as it
-    was.
+    """The use case. Cited pages are read from the index and cached; on a failure the link is
+    unchanged.
     """
 
     index: VectorIndex
@@ -67,9 +65,7 @@ class LinkQuotes:
         return page
 
     async def _blocks(self, manifest: BookManifest, file: str) -> Sequence[str]:
-        """The distinct texts of a page and its headings: a browser goes to the first that has the
-        words.
-        """
+        """Return the distinct texts of a page and its headings; words must be unique in them."""
         chunks = await self.index.matching(SearchFilter(books=(manifest.book,), files=(file,)))
         passages = [p for chunk in chunks for p in chunk.passages]
         paths = (

@@ -1,8 +1,7 @@
-"""What one request cost: time by stage, units, money, failed steps.
+"""Records the cost of a request: time by stage, billed units, price, failed steps.
 
-The entry that receives a request opens a `Recording`; the steps below it add to the one of their
-context, and do nothing without one. It is passed by a context variable, since most steps would only
-hand it on.
+The entry point of a request opens a `Recording`; later steps add to the current one, if any. It is
+passed in a context variable, because most steps do not use it.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class Span:
 
 @dataclass(slots=True)
 class Recording:
-    """It is complete when the answer's last event is yielded, or its error is raised."""
+    """The record of one request; complete after the answer's last event or error."""
 
     request_id: str = ""
     began: float = field(default_factory=perf_counter)
@@ -66,8 +65,8 @@ class Recording:
     """Time until the first text of the answer."""
     answer: Answer | None = None
     units: Units = NOTHING
-    """Billed by providers. Concurrent requests share a model's bill, so a unit may be counted for
-    another one of them."""
+    """Billed by providers. Concurrent requests share a model's bill, so units may be assigned to
+    the wrong one of them."""
     usd: float = 0.0
     failures: list[Failure] = field(default_factory=list)
     caches: Counter[tuple[str, bool]] = field(default_factory=Counter)
@@ -88,11 +87,11 @@ class Recording:
 
     @property
     def failure(self) -> Failure | None:
-        """What ended the request; None if it was answered or refused."""
+        """The failure that ended the request; None if it was answered or refused."""
         return next((one for one in self.failures if one.step == REQUEST), None)
 
     def fields(self) -> dict[str, object]:
-        """What was measured so far, for the log."""
+        """The measurements so far, for the log."""
         causes = [asdict(one) for one in dict.fromkeys(self.failures) if one.step != REQUEST]
         fields: dict[str, object] = {"ms": self.ms, "stages": self.stages}
         if self.first_text_ms is not None:
@@ -119,7 +118,7 @@ def current() -> Recording | None:
 
 @contextmanager
 def recording(request_id: str = "") -> Iterator[Recording]:
-    """Record what runs inside the block, tasks that it starts included."""
+    """Record the block, including tasks that it starts."""
     record = Recording(request_id)
     token = _current.set(record)
     try:
@@ -131,8 +130,8 @@ def recording(request_id: str = "") -> Iterator[Recording]:
 class stage:  # noqa: N801 - used like a function, in `with`
     """Add the duration of the block to a stage of the current recording.
 
-    Within another stage the block counts for that one. The block must not yield to a consumer,
-    whose time would count.
+    Inside another stage, the block counts as part of that stage. The block must not yield to a
+    consumer, because the consumer's time would be included.
     """
 
     __slots__ = ("_began", "_name", "_record")

@@ -1,4 +1,4 @@
-"""Make the owner's report of a book from the question log."""
+"""Makes the owner's report on a book from the question log."""
 
 from __future__ import annotations
 

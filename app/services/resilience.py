@@ -1,9 +1,9 @@
 """Time limits and circuit breakers for calls to providers, as wrappers over the ports.
 
-They keep a slow or dead provider from costing every reader its timeout. A circuit breaker counts
-how calls end (Nygard 2018, "Release It!", chapter 5). After a few failures in a row the circuit is
-open: calls fail at once, so search uses BM25 alone and answers are extractive. Later one call is
-let through as a trial; if it succeeds, the circuit is closed again.
+With a circuit breaker (Nygard 2018, "Release It!", chapter 5), readers do not wait for the timeout
+of a provider that is down. After a few consecutive failures the circuit opens: calls fail at once,
+so search uses only BM25 and answers are extractive. Later one call is let through as a trial; if it
+succeeds, the circuit closes.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class CircuitBreaker:
 
     @property
     def fault(self) -> str:
-        """What the last call failed with, or "" if it did not fail."""
+        """The failure of the last call, or "" if it succeeded."""
         return self._failure.reason if self._failure else ""
 
     @contextmanager
@@ -253,7 +253,7 @@ class GuardedGenerator:
                 while event is not None and not isinstance(event, GeneratedEnd):
                     yield event
                     event = await anext(events, None)
-        # Outside, since who gets the end asks for no more, and that would look like leaving.
+        # Outside the block: a consumer stops after the end event, which would look like a cancel.
         if event is not None:
             yield event
 

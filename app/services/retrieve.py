@@ -1,4 +1,4 @@
-"""Find the chunks that answer: embed, search both ways, fuse, fetch, look closer, rerank."""
+"""Retrieves chunks: embed, dense and BM25 search, fuse, fetch, rerank."""
 
 from __future__ import annotations
 
@@ -49,26 +49,26 @@ from app.services.recording import stage
 from app.services.resilience import in_time
 
 CANDIDATES = 50
-"""Chunks taken from each list, and given to the reranker."""
+"""Number of chunks taken from each list, and passed to the reranker."""
 
 COMPLETED_HITS = 3
-"""Hits whose parts of a list, a table or the like are made whole in the context."""
+"""Number of best hits whose incomplete lists, tables and similar blocks are completed."""
 
 _CACHED_SCORES = 10_000
-"""Follow-up questions are about the terms and headings of the books, the same again and again."""
+"""Scores in the cache: follow-up questions repeat, since they are about terms and headings."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """`degraded` names what failed and was done without: "rewrite", "embedding", "rerank",
-    "budget" for any of them, and damaged books, as `degraded_books` names them.
+    """`degraded` lists steps that failed: "rewrite", "embedding", "rerank", "budget" for any of
+    them, and damaged books as in `degraded_books`.
     """
 
     hits: tuple[Hit, ...]
     question: str
-    """The query searched for: the question, rewritten to stand alone if there is a history."""
+    """The query: the question, made standalone if there is a history."""
     degraded: tuple[str, ...] = ()
 
 
@@ -82,18 +82,18 @@ class Retrieve:
     reranker: Reranker | None
     count_tokens: Callable[[str], int]
     rewriter: QuestionRewriter | None = None
-    """Rewrites a follow-up question to stand alone; None: a rule does (`standalone`)."""
+    """Rewrites a follow-up as a standalone question; None: a rule does (`standalone`)."""
     feature_reranker: FeatureReranker | None = None
-    """None: the fused order stands. Only a hybrid search has a second stage."""
+    """None: the fused order is kept. Only a hybrid search has a second stage."""
     cognates: FindCognates | None = None
-    """None: a question in another language than the book's is searched for as it is."""
+    """None: a question in another language than the book's is searched unchanged."""
     fusion: Fusion = Fusion.WEIGHTED
     dense_weight: float = DENSE_WEIGHT
     rerank_seconds: float = 3.0
     _best: LRUCache[Hashable, float] = field(
         default_factory=lambda: LRUCache(_CACHED_SCORES), init=False, compare=False, repr=False
     )
-    """Of `best_by_words`, by question, filter and generations."""
+    """Scores of `best_by_words`, by question, filter and generations."""
 
     async def search(self, query: SearchQuery) -> SearchResult:
         """Return up to `query.k` hits, best first.
@@ -125,9 +125,9 @@ class Retrieve:
         return SearchResult(hits[: query.k], asked.question, degraded)
 
     async def best_by_words(self, question: str, filter: SearchFilter) -> float:
-        """Return the best BM25 score of a chunk; 0 when none has a word of the question.
+        """Return the best BM25 score of a chunk; 0 if none has a term of the question.
 
-        No provider is asked and no chunk is read; scores are cached. Raises BookNotFound,
+        It calls no provider and reads no chunk; scores are cached. Raises BookNotFound,
         IndexMismatch, StorageError.
         """
         books = await self._in_scope(filter)
@@ -141,9 +141,10 @@ class Retrieve:
         return score
 
     async def context(self, hits: Sequence[Hit], token_budget: int) -> tuple[ContextPassage, ...]:
-        """Return the hits' paragraphs, each once, within the budget; StorageError.
+        """Return the hits' paragraphs, each once, within the budget. Raises StorageError.
 
-        A list, a table or the like that the best hits have a part of comes whole if it fits.
+        Lists, tables and similar blocks of which the best hits have a part are completed if they
+        fit.
         """
         best = sorted(hits, key=lambda hit: -hit.score)[:COMPLETED_HITS]
         parts = [(part, hit) for hit in best for part in edge_passages(hit.chunk)]
@@ -253,7 +254,7 @@ class Retrieve:
         return terms if terms.indices else None
 
     def _reranker_for(self, query: SearchQuery) -> Reranker | None:
-        """None also in sparse mode, which asks no provider."""
+        """None also in sparse mode, which calls no provider."""
         return self.reranker if query.rerank and query.mode is not SearchMode.SPARSE else None
 
     async def _look_closer(
@@ -263,7 +264,7 @@ class Retrieve:
         fused: Sequence[Fused],
         reranker: Reranker | None,
     ) -> tuple[Hit, ...]:
-        """Fetch what is needed for k hits, and order it by the second stage."""
+        """Fetch the chunks needed for k hits, reranked by the second stage."""
         feature_reranker = self.feature_reranker if query.mode is SearchMode.HYBRID else None
         wanted = max(query.k, CANDIDATES if reranker else DEPTH if feature_reranker else 0)
         with stage("fetch"):

@@ -1,7 +1,7 @@
-"""How fast a model server reads its prompts, and what follows for the next one.
+"""Estimates how fast a model server reads prompts, and limits the length of the next prompt.
 
-A small machine reads tens of tokens a second, a large one thousands: the same context is there at
-once or runs into the time limit. So the time to the first token of each answer is measured, and
+A small machine reads tens of tokens a second, a large one thousands, so a context that one reads at
+once makes the other time out. The time to the first token of each answer is measured:
 
     seconds a token = EWMA of (seconds to the first token / prompt tokens read)
     prompt tokens   = first_token_seconds / seconds a token, at first
@@ -9,7 +9,7 @@ once or runs into the time limit. So the time to the first token of each answer 
     time limit      = SLACK * prompt tokens * seconds a token,
                       from `least_limit` to `most_limit`; `most_limit` before the first measurement
 
-The waiting of a busy server counts as reading, so that its prompts become shorter.
+Queueing on a busy server counts as reading, so that its prompts become shorter.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from dataclasses import dataclass, field
 _log = logging.getLogger(__name__)
 
 ASSUMED_TOKENS_PER_SECOND = 75.0
-"""Before the first measurement: a third of what a model of 135 million parameters reads on two busy
-cores."""
+"""Assumed before the first measurement: a third of the speed of a model with 135 million parameters
+on two busy cores."""
 MIN_MEASURED = 100
-"""Tokens of a prompt, of which fewer tell the latency and not the speed: the rest was cached."""
+"""Minimum tokens read for a measurement; with fewer (the rest is cached) latency dominates."""
 WEIGHT = 0.5
-"""Of a measurement in the EWMA: a server that loads its model for the first call recovers in two or
-three."""
+"""Weight of a measurement in the EWMA: a first call that loads the model is outweighed after two or
+three more."""
 SLACK = 3.0
 LESS_TO_READ = "RAG_OPENAI_FIRST_TOKEN_SECONDS, RAG_CONTEXT_TOKENS, RAG_OPENAI_PROMPT=short"
 
@@ -36,7 +36,7 @@ class ServerSpeed:
     """The estimate for one server; times in seconds, tokens by this program's count."""
 
     first_token_seconds: float = 20.0
-    """Time to the first token that prompts are cut for."""
+    """Target time to the first token."""
     least_limit: float = 60.0
     most_limit: float = 120.0
     _seconds_per_token: float | None = field(default=None, init=False)
@@ -60,7 +60,7 @@ class ServerSpeed:
         return min(max(wanted, self.least_limit), self.most_limit)
 
     def measured(self, tokens: int, seconds: float) -> None:
-        """Note that the first token came `seconds` after a prompt of which `tokens` were read."""
+        """Record that the first token came `seconds` after a prompt of which `tokens` were read."""
         if tokens < MIN_MEASURED:
             return
         pace = max(seconds, 1e-6) / tokens
@@ -68,12 +68,12 @@ class ServerSpeed:
         self._seconds_per_token = pace if last is None else WEIGHT * pace + (1 - WEIGHT) * last
 
     def timed_out(self, tokens: int, seconds: float) -> None:
-        """Note that no token came within `seconds`: the server is at least as slow as that."""
+        """Record that no token came within `seconds`: a lower bound of the time."""
         if seconds > tokens * self._pace:
             self.measured(tokens, seconds)
 
     def shortened(self, kept: int, whole: int) -> None:
-        """Note that `kept` of the context's `whole` tokens are sent; log it when that begins."""
+        """Log, when it begins, that only `kept` of the context's `whole` tokens are sent."""
         slow = kept < whole and self._seconds_per_token is not None
         if slow and not self._slow:
             fields = {

@@ -1,9 +1,8 @@
-"""Similarity of texts in meaning, by the local model, in any language.
+"""Semantic similarity of texts in any language, by the local model.
 
-The model was trained on English. Two texts in another language have a cosine of about 0.6 whatever
-they say. So the function words of another language are left out, and the component that a vector
-shares with them is removed, after "All-but-the-top" (Mu and Viswanath, ICLR 2018), which removes
-from all vectors their common directions.
+The model was trained on English. Unrelated texts in another language have a cosine of about 0.6. So
+the function words of other languages are left out, and the direction of these function words is
+removed from each vector, as in "All-but-the-top" (Mu and Viswanath, ICLR 2018).
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from app.services.ports import Embedder
 MODEL_LANGUAGE = "en"
 """The language that the model was trained on, as an ISO 639-1 code."""
 OTHER_LANGUAGE_LENGTH = 0.9
-"""Length of a question's vector in another language, which scales its cosines. With it answerable
-and out-of-domain questions of xquad-es score as those of xquad-en do."""
+"""Length of the vector of a question in another language, which scales its cosines. With it,
+questions of xquad-es score like those of xquad-en."""
 UNKNOWN_LANGUAGE_LENGTH = 0.57
-"""The same in a language whose function words are not known, so that BM25 decides: Spanish without
-its list refuses nearly as it does with it."""
+"""The same for languages without a list of function words, where BM25 decides: Spanish without its
+list has nearly the same refusals as with it."""
 
 BY_CHARACTERS = frozenset({"zh", "ja", "ko", "th", "lo", "km", "my"})
-"""Languages indexed by character bigrams. BM25 says less there: similarity is not scaled down."""
+"""Languages indexed by character bigrams. BM25 is weaker there, so similarity is not scaled."""
 
 _CACHED_TEXTS = 16_000
 """Texts whose vectors are cached, about 25 MB."""
@@ -38,21 +37,21 @@ _CACHED_TEXTS = 16_000
 
 @dataclass(slots=True)
 class SimilarityEncoder:
-    """Vectors whose inner product is the similarity of a question and a text, -1 to 1."""
+    """Encodes questions and texts as vectors whose inner product is their similarity, -1 to 1."""
 
     embedder: Callable[[], Awaitable[Embedder]]
-    """Loads the local model with the first question. It is used even if another model searches:
-    cosines of two models do not compare."""
+    """Loads the local model at the first question. It is used even if another model searches, since
+    cosines of two models are not comparable."""
     common_words: Mapping[str, Collection[str]]
-    """The function words of each language that is known, in lower case."""
+    """Function words by language, in lower case."""
     inner_products: Callable[[Vector, Sequence[Vector]], list[float]]
-    """Of the first vector with each of the others."""
+    """Returns the inner products of the first vector with each of the others."""
     _known: LRUCache[tuple[str, str], Vector] = field(
         default_factory=lambda: LRUCache(_CACHED_TEXTS), init=False, compare=False, repr=False
     )
     """By language and text."""
     _shared: dict[str, Vector] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """The common direction of a language's texts, of length 1; one for each of `common_words`."""
+    """Language -> unit vector of the common direction of its texts."""
 
     async def question(self, text: str, language: str) -> Vector:
         embedder = await self.embedder()
@@ -68,7 +67,7 @@ class SimilarityEncoder:
         return _without(await self._direction(language), vector, length=OTHER_LANGUAGE_LENGTH)
 
     async def texts(self, texts: Sequence[str], language: str) -> list[Vector]:
-        """One vector a text, in order; vectors are cached."""
+        """Return one vector for each text, in order; vectors are cached."""
         found = {
             text: vector
             for text in dict.fromkeys(texts)
@@ -83,7 +82,7 @@ class SimilarityEncoder:
     async def similarities(
         self, asked: Vector, texts: Sequence[str], language: str
     ) -> dict[str, float]:
-        """Text to its cosine with the question of this vector, -1 to 1."""
+        """Return text -> its cosine with the question of this vector, -1 to 1."""
         vectors = await self.texts(texts, language)
         return dict(zip(texts, self.inner_products(asked, vectors), strict=True))
 
@@ -108,7 +107,7 @@ class SimilarityEncoder:
 
 
 def _without(direction: Vector, vector: Vector, length: float = 1.0) -> Vector:
-    """The vector's component orthogonal to the direction, scaled to this length; zeros if none."""
+    """Return the component orthogonal to the direction, scaled to this length; zeros if none."""
     along = sum(map(mul, direction, vector))
     rest = [value - along * part for value, part in zip(vector, direction, strict=True)]
     return _scaled(rest, length / (hypot(*rest) or 1.0))

@@ -1,7 +1,6 @@
-"""Upper bound of what each term of a question can add to a BM25 score, read from the index.
+"""Upper bounds of BM25 scores: the highest score of each term alone, read from the index.
 
-A search for one term alone gives its best score in any chunk: high for a rare term, low for one
-that is everywhere, none for one that is not in the book.
+The bound is high for a rare term, low for a frequent one, and 0 for a term that is not in the book.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from app.domain.book_id import BookId
 from app.services.ports import BookManifest, SparseEncoder, VectorIndex
 
 _CACHED_TERMS = 50_000
-"""A few MB."""
+"""Terms in the cache, a few MB."""
 _CACHED_TEXTS = 8_000
-"""Sentences and paragraphs whose terms are cached, about 10 MB: many questions lead to the same."""
+"""Texts whose terms are cached, about 10 MB: many questions retrieve the same paragraphs."""
 _UNKNOWN_WEIGHT = 1.3
 """BM25 weight of a term that is in no chunk: the weight of a term in one or two chunks. Of 1.0,
 1.3, 1.6 and 2.1 it separated answerable and out-of-domain questions of the dev sets best."""
@@ -38,20 +37,20 @@ class TermUpperBounds:
         self._terms = lru_cache(_CACHED_TEXTS)(self._encoded)
 
     def terms(self, text: str, language: str) -> frozenset[int]:
-        """The ids of the text's terms, as a search for it would use them; cached."""
+        """Return the ids of the text's terms as in a search; cached."""
         return self._terms(text, language)
 
     def _encoded(self, text: str, language: str) -> frozenset[int]:
         return frozenset(self.sparse.encode_query(text, language).indices)
 
     def ordered_terms(self, text: str, language: str) -> list[int]:
-        """The ids of the text's terms as they come, repeats kept."""
+        """Return the ids of the text's terms in order, with repeats."""
         return self.sparse.terms(text, language)
 
     async def of(self, terms: Collection[int], books: Sequence[BookId] = ()) -> dict[int, float]:
-        """Each term's upper bound in these books, or in all; StorageError if the index fails.
+        """Return each term's upper bound in these books, or in all. Raises StorageError.
 
-        A term that is in no book gets that of the rarest possible term.
+        A term that is in no book gets the bound of the rarest possible term.
         """
         manifests = await self._manifests(books)
         unknown = _UNKNOWN_WEIGHT * log(1 + (sum(one.chunks for one in manifests) + 0.5) / 0.5)
@@ -59,7 +58,7 @@ class TermUpperBounds:
         return {term: scores[term] or unknown for term in terms}
 
     async def missing(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> set[int]:
-        """The terms that no chunk of these books, or of any, has; StorageError if it fails."""
+        """Return the terms that are in no chunk of these books, or of any. Raises StorageError."""
         scores = await self._best_scores(terms, await self._manifests(books))
         return {term for term in terms if not scores[term]}
 
@@ -69,7 +68,7 @@ class TermUpperBounds:
     async def _best_scores(
         self, terms: Collection[int], manifests: Sequence[BookManifest]
     ) -> Mapping[int, float]:
-        """Each term's best score in any chunk of these books, 0 if none has it; cached."""
+        """Return each term's best score in a chunk of these books, 0 if none has it; cached."""
         scope = "/".join(f"{one.book}@{one.book_version}.{one.generation}" for one in manifests)
         scores = {
             term: score for term in terms if (score := self._known.get((scope, term))) is not None

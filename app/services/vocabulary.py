@@ -1,4 +1,4 @@
-"""The words of each book, by which misspelled words of a question are corrected."""
+"""Spelling correction: misspelled words of a question are replaced by words of the book."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from app.services.ports import BookManifest, VectorIndex
 from app.services.term_upper_bounds import TermUpperBounds
 
 SHORTEST = 5
-"""Letters; a shorter word is within one edit of too many others."""
+"""Minimum number of letters; a shorter word is within one edit of too many others."""
 MOST = 16
-"""Words of a question that are looked at: each may be compared with every word of a book."""
+"""Maximum number of words checked, because each may be compared with every word of a book."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 def correctable(text: str) -> list[str]:
-    """The words that may be misspelled, each once, in order.
+    """Return the distinct words that may be misspelled, in order.
 
-    Names are left out: words with a capital at the beginning, though not "createAsyncThnk".
+    Names with an initial capital are left out, unlike "createAsyncThnk".
     """
     found = dict.fromkeys(word for word in _WORD.findall(text) if len(word) >= SHORTEST)
     return [word for word in found if word[0].islower() or text.startswith(word)][:MOST]
 
 
 def plain_words(text: str) -> list[str]:
-    """The words of the text as they are written, repeats kept."""
+    """Return the words of the text as written, with repeats."""
     return _WORD.findall(text)
 
 
 def replaced(question: str, words: Mapping[str, str]) -> str:
-    """The question with each of these words replaced by the other, wherever it is a whole word."""
+    """Return the question with whole words replaced."""
     return _WORD.sub(lambda match: words.get(match[0], match[0]), question)
 
 
@@ -49,13 +49,12 @@ LEAST_SIMILARITY = 0.84
 """1 - edits / length of the longer word: one letter in seven is wrong, missing, added or swapped
 with its neighbour."""
 NAME_SIMILARITY = 0.9
-"""The same for a word with capitals, since names are alike that mean different things: useState and
-UsState."""
+"""The same for words with capitals, because different names are similar: useState and UsState."""
 ONE_TOKEN = 1
-"""A word of one BPE token is common in its language, and so taken to be spelled correctly."""
+"""Words that are one BPE token are treated as correctly spelled."""
 
 KnownWords: TypeAlias = Mapping[str, tuple[int, str]]
-"""A word in lower case to how often the book has it, and how it most often writes it."""
+"""Word in lower case -> (frequency in the book, most frequent spelling)."""
 
 _CACHED_BOOKS = 16
 """Books whose words are cached, about 3 MB each."""
@@ -65,7 +64,7 @@ _BATCH = 256
 
 @dataclass(slots=True)
 class BookVocabulary:
-    """The words of a book are counted when a question first has one that the book lacks."""
+    """Corrects questions. A book's words are counted at the first question with an unknown word."""
 
     index: VectorIndex
     bounds: TermUpperBounds
@@ -78,10 +77,10 @@ class BookVocabulary:
     )
 
     async def corrected(self, question: str, books: Sequence[BookId] = ()) -> str:
-        """The question with its misspelled words as these books, or all, write them.
+        """Return the question with misspelled words replaced by words of these books, or of all.
 
-        StorageError if the index fails. A question in another language than the books' stays as
-        it is, since nearly all of its words are unknown to them; one too short to tell does not.
+        A question in another language than the books' is unchanged, unless it is too short to
+        detect that. Raises StorageError.
         """
         manifests = [one for one in await self.index.books() if not books or one.book in books]
         if not manifests:
@@ -95,7 +94,7 @@ class BookVocabulary:
         return replaced(question, {word: other for word, other in right.items() if other})
 
     async def _unknown(self, question: str, language: str, books: Sequence[BookId]) -> list[str]:
-        """The words with a term that the books do not have, common ones left out."""
+        """Return the words whose term is not in the books, without common words."""
         rare = [
             word
             for word in correctable(question)
@@ -107,7 +106,7 @@ class BookVocabulary:
         return [word for word, own in terms.items() if own & missing]
 
     async def words(self, manifest: BookManifest) -> KnownWords:
-        """The words of the book, counted once; StorageError if the index fails."""
+        """Return the words of the book; cached. Raises StorageError."""
         key = (manifest.book, manifest.book_version, manifest.generation)
         async with self._counting:
             if key not in self._known:
@@ -133,7 +132,7 @@ def _folded(counts: Counter[str]) -> KnownWords:
 
 
 def _together(vocabularies: Sequence[KnownWords]) -> KnownWords:
-    """Of a word that several have, the most frequent form."""
+    """Merge the words of several books; the most frequent spelling wins."""
     if len(vocabularies) == 1:
         return vocabularies[0]
     known: dict[str, tuple[int, str]] = {}
@@ -144,9 +143,9 @@ def _together(vocabularies: Sequence[KnownWords]) -> KnownWords:
 
 
 def closest(word: str, known: KnownWords) -> str:
-    """The most similar of the known words, of several the most frequent; "" if none is similar.
+    """Return the most similar known word, of equally similar ones the most frequent; "" if none.
 
-    The first sound stays, so that "unsorted" is not taken for "sorted"; "ph" sounds as "f".
+    The first sound must be equal, so that "unsorted" is not corrected to "sorted"; "ph" equals "f".
     """
     wanted = word.lower()
     near = process.extract(

@@ -1,4 +1,4 @@
-"""An answer while a generator writes it, and a refusal, as the events that a reader sees."""
+"""Converts a generator's events, or a refusal, to the events of an answer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from app.services.generators import (
 from app.services.recording import failed_step
 
 NEAREST_SECTIONS = 3
-"""Links that a refusal gives."""
+"""Number of sections listed in a refusal."""
 
 
 @dataclass(slots=True)
@@ -47,12 +47,12 @@ class WrittenAnswer:
     read: Consultation
     builder: CitedAnswerBuilder
     mode: AnswerMode
-    """Of the generator that writes now."""
+    """Mode of the current generator."""
     degraded: tuple[str, ...]
     started: bool = False
-    """Whether the reader has the first event. A reader without it may still get a refusal alone."""
+    """Whether the first event was sent; before it, a refusal can replace the answer."""
     usage: Usage | None = None
-    """What has been used, if not by the generator whose events are taken."""
+    """Usage of an earlier generator."""
     unsupported: bool = False
     """Whether the answer ended without text because the book supports too little of it."""
 
@@ -62,7 +62,7 @@ class WrittenAnswer:
             yield Started(self.mode, sources(self.read.context), self.read.confidence)
 
     def take(self, event: GeneratorEvent) -> Iterator[AnswerEvent]:
-        """Raises ProviderUnavailable at the end of an empty answer that says nothing of why."""
+        """Yield events; ProviderUnavailable at the end of an empty answer without a reason."""
         if isinstance(event, GeneratedEnd):
             yield from self._end(event)
             return
@@ -92,7 +92,7 @@ class WrittenAnswer:
             yield TextDelta(builder.end_quotes(event.after))
 
     def _notice(self) -> str:
-        """The paragraph above the quotations of a hint or of an uncertain answer; else ""."""
+        """Return the notice above the quotations of a hint or an uncertain answer; else ""."""
         analysis = self.read.analysis
         if self.read.exercise and self.read.request.solutions is Solutions.HINT:
             return hint_notice(analysis.asked_in) + "\n\n"
@@ -122,7 +122,7 @@ class WrittenAnswer:
     def _answer(self, end: GeneratedEnd, usage: Usage) -> Answer:
         builder = self.builder
         statements = builder.statements()
-        # A model that has read the passages and cites them knows better than the score.
+        # The model's citations are stronger evidence than the score.
         sure = self.mode is AnswerMode.GENERATED and builder.citations
         return Answer(
             answer=builder.text,
