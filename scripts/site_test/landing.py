@@ -2,8 +2,9 @@
 
     python scripts/site_test/landing.py SITE_FOLDER BOOK_FOLDER --book ID [--count 400]
 
-SITE_FOLDER is a build with `truth.cjs` among its remark plugins and the widget's tag, whose server
-has the book. Prints a table by kind of block and the misses.
+SITE_FOLDER is a build with the widget's tag, whose server has the book. The right block is known by
+the source lines that `truth.cjs` puts on elements, where the generator has remark plugins, else
+(`--by text`) by the block's whole text. Prints a table by kind of block and the misses.
 """
 
 from __future__ import annotations
@@ -25,52 +26,16 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, Page, async_playwright
 
+from app.domain.identity import norm
+from scripts.site_test import judge
 from tests.browsing import ARGUMENTS, CHROMIUM
 from tests.static_site import static_site
 
 _LEFT_OUT = {"heading", "math", "figure"}
 """Kinds without a text to quote."""
 _MIN_LETTERS = 12
-
-_JUDGE = """
-async ([first, last, kind, cited]) => {
-  const inside = [...document.querySelectorAll('[data-src]')].filter((each) => {
-    const [from, to] = each.dataset.src.split('-').map(Number);
-    return from >= first && to <= last || from <= first && to >= last;
-  });
-  const whole = inside.filter((each) => {
-    const [from, to] = each.dataset.src.split('-').map(Number);
-    return from <= first && to >= last;
-  });
-  // The smallest element of the whole block, or what it is made of.
-  let right = whole.length
-    ? [whole.reduce((a, b) => (a.contains(b) ? b : a))]
-    : inside;
-  // An admonition's title has no source lines of its own.
-  if (kind === 'admonition') right = right.map((each) => each.closest('.theme-admonition') ?? each);
-  const marked = [...document.querySelectorAll(cited)];
-  const boxes = (marked.length ? marked : right).map((each) => each.getBoundingClientRect());
-  const top = Math.min(...boxes.map((box) => box.top));
-  const bottom = Math.max(...boxes.map((box) => box.bottom));
-  const box = boxes[0];
-  let seen = Boolean(box) && bottom > 0 && top < innerHeight && box.height > 0;
-  if (seen) {
-    // A point of the block that neither the header nor the panel covers.
-    const points = boxes.flatMap((each) => [0.1, 0.3, 0.5, 0.7, 0.9].map((share) =>
-      [each.left + Math.min(each.width / 2, 60), each.top + each.height * share]));
-    const elements = marked.length ? marked : right;
-    seen = points.some(([x, y]) => {
-      const hit = document.elementFromPoint(x, y);
-      return hit && elements.some((each) =>
-        each.contains(hit) || hit.contains(each) && hit.closest('main'));
-    });
-  }
-  const fits = (each) => right.some((block) => block.contains(each)
-    || each.contains(block) && each.textContent.length < 3 * block.textContent.length + 40);
-  const good = marked.length > 0 && marked.every(fits);
-  return { marked: marked.length, right: right.length, fits: good, seen };
-}
-"""
+_LIST_NUMBER = re.compile(r"^\s*\d{1,3}[.)]\s", re.MULTILINE)
+"""Browsers draw these; they are no text of the page."""
 
 
 class Way(StrEnum):
@@ -81,6 +46,13 @@ class Way(StrEnum):
     """The paragraph's id as the anchor, without the widget, on a site built with the ids."""
 
 
+class By(StrEnum):
+    """What tells the right block."""
+
+    LINES = "lines"
+    TEXT = "text"
+
+
 @dataclass(frozen=True)
 class Case:
     """A citation of a block, and the source lines of the block on its page."""
@@ -88,6 +60,10 @@ class Case:
     kind: str
     file: str
     lines: tuple[int, int]
+    text: str
+    """Letters and digits of the block."""
+    nth: int
+    """How often this text is on the page before."""
     target: dict[str, str]
     local: str
     """Its address on the site that is tested."""
@@ -139,7 +115,11 @@ def cases(folder: Path, options: argparse.Namespace, site: str) -> list[Case]:
     urls = links(book)
     by_kind: dict[str, list[Case]] = {}
     texts: dict[str, str] = {}
+    read: dict[str, str] = {}
     for block in blocks(folder):
+        text = norm(_LIST_NUMBER.sub("", block["text"]))
+        before = read.get(block["file"], "")
+        read[block["file"]] = before + text
         if block["kind"] in _LEFT_OUT or sum(map(str.isalnum, block["text"])) < _MIN_LETTERS:
             continue
         file = block["file"]
@@ -163,7 +143,7 @@ def cases(folder: Path, options: argparse.Namespace, site: str) -> list[Case]:
         fragment = f"#{parts.fragment}" if parts.fragment else ""
         local = f"{site}{parts.path}?cite={block['paragraph_id']}{fragment}"
         by_kind.setdefault(block["kind"], []).append(
-            Case(block["kind"], file, (first, last), target, local)
+            Case(block["kind"], file, (first, last), text, before.count(text), target, local)
         )
     # Every kind gets its share, and at least what there is of a rare one.
     chosen: list[Case] = []
@@ -174,7 +154,7 @@ def cases(folder: Path, options: argparse.Namespace, site: str) -> list[Case]:
     return chosen
 
 
-async def land(page: Page, case: Case, way: Way) -> dict[str, Any]:
+async def land(page: Page, case: Case, way: Way, by: By) -> dict[str, Any]:
     await page.goto("about:blank")
     if way is Way.WIDGET:
         kept = json.dumps(json.dumps([case.target]))
@@ -192,11 +172,12 @@ async def land(page: Page, case: Case, way: Way) -> dict[str, Any]:
     else:
         await page.wait_for_timeout(1_500)
     cited = ":target" if way is Way.IDS else "[data-textbook-rag-cited]"
-    judged: dict[str, Any] = await page.evaluate(_JUDGE, [*case.lines, case.kind, cited])
-    return judged
+    if by is By.LINES:
+        return await judge.by_lines(page, case.lines, case.kind, cited)
+    return await judge.by_text(page, case.text, case.nth, cited)
 
 
-async def measure(browser: Browser, all_cases: Sequence[Case], way: Way) -> None:
+async def measure(browser: Browser, all_cases: Sequence[Case], way: Way, by: By) -> None:
     queue = list(enumerate(all_cases))
     results: list[dict[str, Any] | None] = [None] * len(all_cases)
 
@@ -208,14 +189,14 @@ async def measure(browser: Browser, all_cases: Sequence[Case], way: Way) -> None
             await page.route("**/widget.js*", lambda route: route.abort())
         while queue:
             index, case = queue.pop()
-            results[index] = await land(page, case, way)
+            results[index] = await land(page, case, way, by)
 
     await asyncio.gather(work(), work())
     landed, total, wrong = Counter[str](), Counter[str](), 0
     for case, result in zip(all_cases, results, strict=True):
         assert result is not None
         if not result.get("right", 1):
-            print(f"  not judged: {case.file}:{case.lines} has no element of its own, an include")
+            print(f"  not judged: {case.file}:{case.lines} has no element of its own")
             continue
         good = result["seen"] and (result["fits"] or way is Way.LINK)
         total[case.kind] += 1
@@ -255,13 +236,14 @@ async def main() -> None:
         default=0.0,
         help="share of the words that an author has changed since",
     )
+    parser.add_argument("--by", type=By, choices=By, default=By.LINES)
     options = parser.parse_args()
     with static_site(options.site) as address:
         chosen = cases(options.folder, options, address)
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
             for way in options.ways:
-                await measure(browser, chosen, way)
+                await measure(browser, chosen, way, options.by)
             await browser.close()
 
 

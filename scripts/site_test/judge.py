@@ -1,0 +1,91 @@
+"""Judge where a followed citation has led: the marked blocks are the right ones, and in sight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.async_api import Page
+
+_VERDICT = """
+(right, cited, fits) => {
+  const marked = [...document.querySelectorAll(cited)];
+  const boxes = (marked.length ? marked : right).map((each) => each.getBoundingClientRect());
+  const top = Math.min(...boxes.map((box) => box.top));
+  const bottom = Math.max(...boxes.map((box) => box.bottom));
+  const box = boxes[0];
+  let seen = Boolean(box) && bottom > 0 && top < innerHeight && box.height > 0;
+  if (seen) {
+    // A point of the block that neither the header nor the panel covers.
+    const points = boxes.flatMap((each) => [0.1, 0.3, 0.5, 0.7, 0.9].map((share) =>
+      [each.left + Math.min(each.width / 2, 60), each.top + each.height * share]));
+    const elements = marked.length ? marked : right;
+    seen = points.some(([x, y]) => {
+      const hit = document.elementFromPoint(x, y);
+      return hit && elements.some((each) =>
+        each.contains(hit) || hit.contains(each) && hit.closest('main'));
+    });
+  }
+  const good = marked.length > 0 && marked.every(fits);
+  return { marked: marked.length, right: right.length, fits: good, seen };
+}
+"""
+
+_BY_LINES = """
+async ([first, last, kind, cited]) => {
+  const inside = [...document.querySelectorAll('[data-src]')].filter((each) => {
+    const [from, to] = each.dataset.src.split('-').map(Number);
+    return from >= first && to <= last || from <= first && to >= last;
+  });
+  const whole = inside.filter((each) => {
+    const [from, to] = each.dataset.src.split('-').map(Number);
+    return from <= first && to >= last;
+  });
+  // The smallest element of the whole block, or what it is made of.
+  let right = whole.length
+    ? [whole.reduce((a, b) => (a.contains(b) ? b : a))]
+    : inside;
+  // An admonition's title has no source lines of its own.
+  if (kind === 'admonition') right = right.map((each) => each.closest('.theme-admonition') ?? each);
+  const fits = (each) => right.some((block) => block.contains(each)
+    || each.contains(block) && each.textContent.length < 3 * block.textContent.length + 40);
+  return (VERDICT)(right, cited, fits);
+}
+""".replace("VERDICT", _VERDICT)
+
+_BY_TEXT = """
+async ([text, nth, cited]) => {
+  const root = document.querySelector('article') ?? document.querySelector('main');
+  const unread = 'script, style, nav, button, .headerlink, .boring, .footnote-ref, textbook-rag';
+  const blocks = 'p, li, pre, td, th, dt, dd, summary, h1, h2, h3, h4, h5, h6, caption, div';
+  const letters = (string) =>
+    string.normalize('NFKC').toLowerCase().replace(/[^\\p{L}\\p{N}]+/gu, '');
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const nodes = [];
+  let all = '';
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    const own = node.parentElement.closest(unread) ? '' : letters(node.data);
+    if (own) nodes.push([node.parentElement.closest(blocks), all.length, own.length]);
+    all += own;
+  }
+  let at = all.indexOf(text);
+  for (let left = nth; left > 0 && at >= 0; left--) at = all.indexOf(text, at + text.length);
+  const ours = nodes.filter(([, from, size]) => from < at + text.length && from + size > at);
+  const right = at < 0 ? [] : [...new Set(ours.map(([block]) => block))];
+  const fits = (each) => right.some((block) => block.contains(each)
+    || each.contains(block) && letters(each.textContent).length < 3 * text.length + 40);
+  return (VERDICT)(right, cited, fits);
+}
+""".replace("VERDICT", _VERDICT)
+
+
+async def by_lines(page: Page, lines: tuple[int, int], kind: str, cited: str) -> dict[str, Any]:
+    """Judge by the source lines that `truth.cjs` has put on the page's elements."""
+    judged: dict[str, Any] = await page.evaluate(_BY_LINES, [*lines, kind, cited])
+    return judged
+
+
+async def by_text(page: Page, text: str, nth: int, cited: str) -> dict[str, Any]:
+    """Judge by the block's letters and digits, where they are on the page for the `nth` time."""
+    judged: dict[str, Any] = await page.evaluate(_BY_TEXT, [text, nth, cited])
+    return judged

@@ -1,0 +1,245 @@
+"""Write a book's source tree for another site generator.
+
+    python scripts/site_test/sources.py GENERATOR BOOK_FOLDER OUT --server URL --book ID --site URL
+
+GENERATOR is `mdbook`, `mkdocs` or `plain`. BOOK_FOLDER is the sample book, whose Docusaurus syntax
+is rewritten, or a book with a `SUMMARY.md`, which is copied. OUT gets the sources with the
+generator's configuration and the widget; of `plain`, the HTML pages too, in `OUT/site`: their
+Markdown is rendered by Python-Markdown, which this command needs then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import importlib
+import json
+import re
+import shutil
+import textwrap
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+_HOOK = ROOT / "app/widget/mkdocs-textbook-rag/textbook_rag.py"
+_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n+", re.DOTALL)
+_IMPORT = re.compile(r"^import (\w+) from '(.*)';\n+", re.MULTILINE)
+_ADMONITION = re.compile(
+    r"^(?P<fence>:{3,})(?P<kind>\w+)\[(?P<title>.*)\]\n(?P<body>.*?)^(?P=fence)$",
+    re.MULTILINE | re.DOTALL,
+)
+_TABS = re.compile(r"^</?Tabs>\n+", re.MULTILINE)
+_TAB = re.compile(
+    r'^<TabItem value="\w+" label="(?P<title>\w+)".*?>\n(?P<body>.*?)^</TabItem>$',
+    re.MULTILINE | re.DOTALL,
+)
+_DETAILS = re.compile(
+    r"^<details>\n<summary>(?P<title>[^\n]*)</summary>\n(?P<body>.*?)^</details>$",
+    re.MULTILINE | re.DOTALL,
+)
+_FENCE = re.compile(r"^(?P<fence>```\w+)(?P<title> title=\S+)?(?: \{(?P<lines>[\d,-]+)\})?$", re.M)
+_EXTENSIONS = (
+    "admonition",
+    "attr_list",
+    "def_list",
+    "footnotes",
+    "md_in_html",
+    "pymdownx.arithmatex",
+    "pymdownx.details",
+    "pymdownx.highlight",
+    "pymdownx.superfences",
+    "pymdownx.tabbed",
+    "tables",
+    "toc",
+)
+_PLAIN = ("attr_list", "def_list", "fenced_code", "footnotes", "md_in_html", "tables", "toc")
+_OPTIONS = {
+    "pymdownx.arithmatex": {"generic": True},
+    "pymdownx.tabbed": {"alternate_style": True},
+}
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title}</title><script src="{server}/widget.js" data-book="{book}" data-base-url="{site}"
+ defer></script></head>
+<body><nav><a href="/">Contents</a></nav><main>{body}</main></body></html>
+"""
+
+
+def _indented(head: str, body: str) -> str:
+    return f"{head}\n\n{textwrap.indent(body.strip(), '    ')}\n"
+
+
+def _admonition(found: re.Match[str]) -> str:
+    return _indented(f'!!! {found["kind"]} "{found["title"]}"', found["body"])
+
+
+def _quoted(title: str, body: str) -> str:
+    return textwrap.indent(f"**{title}**\n\n{body.strip()}\n", "> ", lambda _: True)
+
+
+def for_python_markdown(text: str) -> str:
+    """Admonitions, tabs and details of Docusaurus as Python-Markdown has them."""
+    text = _nested(_ADMONITION, text, _admonition)
+    text = _TAB.sub(lambda m: _indented(f'=== "{m["title"]}"', m["body"]), text)
+    text = _FENCE.sub(_highlighted, text)
+    return _DETAILS.sub(lambda m: _indented(f'??? note "{m["title"]}"', m["body"]), text)
+
+
+def _highlighted(fence: re.Match[str]) -> str:
+    lines = (fence["lines"] or "").replace(",", " ")
+    return fence["fence"] + (fence["title"] or "") + (f' hl_lines="{lines}"' if lines else "")
+
+
+def for_mdbook(text: str) -> str:
+    """Admonitions as quotes; the content of tabs one after the other."""
+    text = _nested(_ADMONITION, text, lambda m: _quoted(m["title"], m["body"]))
+    return _TAB.sub(lambda m: m["body"], text)
+
+
+def _nested(pattern: re.Pattern[str], text: str, become: Callable[[re.Match[str]], str]) -> str:
+    """Replace the outer blocks, and those inside of them."""
+    while pattern.search(text):
+        text = pattern.sub(become, text)
+    return text
+
+
+def sample_pages(folder: Path) -> dict[str, str]:
+    """Return the sample book's pages in reading order, still with admonitions, tabs and details."""
+    docs = folder / "docs"
+    files = [path for path in docs.rglob("*.md*") if not path.name.startswith("_")]
+    pages: dict[str, str] = {}
+    for path in sorted(files, key=lambda path: (path.parent, path.stem != "index", path)):
+        text = _FRONT_MATTER.sub("", path.read_text(encoding="utf-8"))
+        for name, source in _IMPORT.findall(text):
+            included = path.parent / source
+            if included.is_file():
+                text = text.replace(f"<{name} />", included.read_text(encoding="utf-8"))
+        text = _TABS.sub("", _IMPORT.sub("", text)).replace(".mdx", ".md")
+        pages[path.relative_to(docs).with_suffix(".md").as_posix()] = text
+    return pages
+
+
+def write_pages(pages: dict[str, str], out: Path) -> None:
+    for name, text in pages.items():
+        path = out / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def write_summary(pages: dict[str, str], path: Path) -> None:
+    titles = {name: _title(text) for name, text in pages.items()}
+    lines = [f"- [{title}]({name})" for name, title in titles.items()]
+    path.write_text("# Summary\n\n" + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _title(text: str) -> str:
+    found = re.search(r"^# (.*?)(?: \{#.*\})?$", text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def mdbook(options: argparse.Namespace) -> None:
+    """A book of mdBook: without the preprocessors of a book that has its own."""
+    out: Path = options.out
+    if (options.folder / "src").is_dir():
+        shutil.copytree(options.folder / "src", out / "src")
+    else:
+        pages = {name: for_mdbook(text) for name, text in sample_pages(options.folder).items()}
+        write_pages(pages, out / "src")
+        write_summary(pages, out / "src/SUMMARY.md")
+    (out / "book.toml").write_text(
+        f'[book]\ntitle = "{options.book}"\n\n[output.html]\nadditional-js = ["textbook-rag.js"]\n'
+        "smart-punctuation = true\n",
+        encoding="utf-8",
+    )
+    query = f"?book={options.book}&base-url={options.site}"
+    (out / "textbook-rag.js").write_text(
+        'document.head.append(Object.assign(document.createElement("script"), '
+        f'{{src: "{options.server}/widget.js{query}"}}));\n',
+        encoding="utf-8",
+    )
+
+
+def mkdocs(options: argparse.Namespace) -> None:
+    """A site of MkDocs Material with instant navigation."""
+    out: Path = options.out
+    if (options.folder / "contents").is_dir():
+        shutil.copytree(options.folder / "contents", out / "docs")
+    else:
+        pages = sample_pages(options.folder)
+        write_pages({name: for_python_markdown(text) for name, text in pages.items()}, out / "docs")
+    shutil.copy(_HOOK, out)
+    config = {
+        "site_name": options.book,
+        "site_url": f"{options.site}/",
+        "theme": {
+            "name": "material",
+            "font": False,
+            "features": ["navigation.instant", "navigation.top"],
+            "palette": [
+                {"scheme": "default", "toggle": {"icon": "material/weather-sunny", "name": "Dark"}},
+                {"scheme": "slate", "toggle": {"icon": "material/weather-night", "name": "Light"}},
+            ],
+        },
+        "markdown_extensions": [{name: _OPTIONS.get(name, {})} for name in _EXTENSIONS],
+        "hooks": ["textbook_rag.py"],
+        "extra": {"textbook_rag": {"server": options.server, "book": options.book}},
+    }
+    # JSON is YAML.
+    (out / "mkdocs.yml").write_text(json.dumps(config, indent=2), encoding="utf-8")
+
+
+def plain(options: argparse.Namespace) -> None:
+    """Pages of HTML, and the Markdown that they are made of."""
+    # In the environment of MkDocs, not in that of the tests.
+    markdown = importlib.import_module("markdown")
+
+    out: Path = options.out
+    if (options.folder / "SUMMARY.md").is_file():
+        shutil.copytree(options.folder, out, dirs_exist_ok=True)
+        pages = {path.relative_to(out).as_posix(): path for path in out.rglob("*.md")}
+        texts = {name: path.read_text(encoding="utf-8") for name, path in pages.items()}
+    else:
+        texts = {name: for_plain(text) for name, text in sample_pages(options.folder).items()}
+        write_pages(texts, out)
+        write_summary(texts, out / "SUMMARY.md")
+    for name, text in texts.items():
+        body = markdown.markdown(_FRONT_MATTER.sub("", text), extensions=[*_PLAIN])
+        page = out / "site" / Path(name).with_suffix(".html")
+        page.parent.mkdir(parents=True, exist_ok=True)
+        body = re.sub(r'(href="[^":]*)\.md', r"\1.html", body)
+        # A repeated title's id as most generators number it.
+        body = re.sub(r'(<h\d id="[^"]*)_(\d+)"', r'\1-\2"', body)
+        named = {"server": options.server, "book": options.book, "site": options.site}
+        page.write_text(
+            _PAGE.format(title=html.escape(_title(text)), body=body, **named), encoding="utf-8"
+        )
+
+
+def for_plain(text: str) -> str:
+    """Admonitions as quotes; details with Markdown in them."""
+    return _FENCE.sub(r"\g<fence>", for_mdbook(text)).replace("<details>", '<details markdown="1">')
+
+
+_WRITERS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "mdbook": mdbook,
+    "mkdocs": mkdocs,
+    "plain": plain,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("generator", choices=_WRITERS)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--server", required=True)
+    parser.add_argument("--book", required=True)
+    parser.add_argument("--site", required=True, help="address that the book is ingested for")
+    options = parser.parse_args(arguments)
+    shutil.rmtree(options.out, ignore_errors=True)
+    options.out.mkdir(parents=True)
+    _WRITERS[options.generator](options)
+
+
+if __name__ == "__main__":
+    main()
