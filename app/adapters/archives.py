@@ -19,7 +19,7 @@ MAX_FILES = 20_000
 MAX_NAME_CHARS = 400
 _BLOCK = 2**20
 _MAX_TAR_HEADER = 2**20
-"""Of a long name or of pax fields, which tarfile reads into memory whole."""
+"""Maximum bytes of a long name or of pax fields, which tarfile reads into memory."""
 _MAX_PADDING = 2**24
 """Bytes after the last file of a tar archive."""
 _TAR_HEADERS = frozenset(
@@ -49,12 +49,13 @@ class _BoundedHeader(tarfile.TarInfo):
 
 
 def unpack(archive: Path, folder: Path, max_bytes: int) -> Path:
-    """Unpack into the empty folder; return the book's folder: the only one at the top, if the
-    archive holds nothing else, or `folder`.
+    """Unpack into the empty `folder`; return the book's folder.
 
-    InputError if the file is no archive, if it holds a link, a device or a name that leads outside,
-    twice the same name, more than MAX_FILES files, or more than `max_bytes` when unpacked, whatever
-    its headers say. StorageError if the disk fails.
+    That is the top-level folder of the archive if it has nothing else at the top, or `folder`.
+
+    InputError if the file is no archive, if it has a link, a device, a path outside, a repeated
+    name, more than MAX_FILES files, or more than `max_bytes` when unpacked. StorageError if the
+    disk fails.
     """
     left, count = max_bytes, 0
     try:
@@ -114,7 +115,7 @@ def _of_tar(archive: Path) -> Generator[_Member, None, None]:
             if not (info.isreg() or info.isdir()) or info.issparse():
                 raise _refused(f"{info.name[:80]!r} is a link or a device")
             yield _Member(info.name, info.isreg(), file.extractfile(info))
-        # The checksum of a compressed archive stands at its end.
+        # The checksum of a compressed archive is at its end.
         for _ in range(_MAX_PADDING // _BLOCK):
             if file.fileobj is None or not file.fileobj.read(_BLOCK):
                 return

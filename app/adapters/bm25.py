@@ -177,7 +177,7 @@ def _parts(pieces: Sequence[str]) -> list[str]:
     parts = list(chain.from_iterable(map(_camel_parts, pieces)))
     if len(parts) < 2:
         return []
-    # Single letters of camel case say nothing: the p of pH, the s of RNAs.
+    # Single letters of camel case are left out: the p of pH, the s of RNAs.
     return parts if len(pieces) > 1 else [part for part in parts if len(part) > 1]
 
 
@@ -258,7 +258,7 @@ class Bm25Encoder:
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever vectors would change: an index with another fingerprint is stale."""
+        """A value that changes with the vectors; an index with another fingerprint is stale."""
         return f"bm25-3/{self._k1}/{self._b}/{self._average_length}"
 
     def encode_document(self, text: str, language: str) -> SparseVector:

@@ -10,10 +10,11 @@ from app.domain.retrieval.query import Vector
 
 
 def cluster(vectors: Sequence[Vector], least: float) -> list[int]:
-    """Return the number of each vector's cluster, from 0 in order of their first vectors.
+    """Return the cluster number of each vector, from 0 by first occurrence.
 
-    Each vector, in order, joins the cluster whose mean is nearest if their cosine is `least` or
-    more, else it begins one (leader clustering; Hartigan 1975, chapter 3). O(vectors x clusters).
+    Each vector, in order, joins the cluster with the nearest mean if their cosine is at least
+    `least`; otherwise it starts a new one (leader clustering; Hartigan 1975, chapter 3). Takes
+    O(vectors x clusters).
     """
     if not vectors:
         return []

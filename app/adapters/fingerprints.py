@@ -1,6 +1,6 @@
-"""What tells that an ingest would change nothing: hashes of the book's folder and of this program.
+"""Hashes of a book's folder and of this program, to detect that an ingest would change nothing.
 
-`FileLastRunStore` keeps those of each book's last ingest.
+`FileLastRunStore` stores those of each book's last ingest.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def folder_fingerprint(folder: Path, state: Path) -> str:
 
 
 def _is_of(book: Path, name: str) -> bool:
-    """False for a link out of the book: its target is never read, so only its name is hashed."""
+    """Whether the file is inside the book; of a link to the outside only the name is hashed."""
     try:
         file_inside(book, name)
     except BookError:

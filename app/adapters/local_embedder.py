@@ -1,4 +1,4 @@
-"""The default embedder: static token vectors that the `wordllama` wheel carries, no download.
+"""The default embedder: static token vectors from the `wordllama` wheel, without a download.
 
 A text's vector is the mean of its tokens' vectors, scaled to length 1. The wheel's files are read
 by path; the package itself is not imported, since its import configures the root logger and its
@@ -35,7 +35,7 @@ _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 _SHA256 = "4d243a4b2daee65802d68699e288b9347fd45097303dc232205a660a82b5171e"
 _BATCH = 2_048
 _QUESTIONS = 256
-"""Vectors that are cached: an answer compares its question with several lists of texts."""
+"""Vectors in the cache: an answer compares its question with several lists of texts."""
 
 
 class LocalEmbedder:

@@ -1,10 +1,10 @@
-"""A local token-level model: all-MiniLM-L6-v2 as int8 ONNX, which two wheels carry, no download.
+"""A local token-level model: all-MiniLM-L6-v2 as int8 ONNX from two wheels, without a download.
 
 It embeds texts alone, and texts within their document, which is late chunking (Günther et al.,
 "Late Chunking: Contextual Chunk Embeddings Using Long-Context Embedding Models", 2024,
 arXiv:2409.04701): the document goes through the model window by window, and a text's vector is the
-mean of its tokens' vectors, each of which knows what stands around it. Windows share tokens; a
-token's vector comes from the window whose edge is farther from it.
+mean of its tokens' contextual vectors. Windows overlap; a token's vector comes from the window
+whose edge is farther from it.
 """
 
 from __future__ import annotations

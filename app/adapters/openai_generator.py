@@ -1,7 +1,7 @@
-"""Grounded answers by any server that speaks OpenAI's chat completions: Ollama, vLLM, llama.cpp.
+"""Grounded answers by any server of OpenAI's chat completions: Ollama, vLLM, llama.cpp.
 
-Such models have no citations of their own: the paragraphs go in numbered, and the numbers that the
-model writes come back as citations.
+The protocol has no citations: the paragraphs are numbered in the prompt, and the numbers that the
+model writes are parsed as citations.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _LONGEST_LINE = 1_048_576
 _CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
 _CHECK_SECONDS = 2.0
 CHARACTERS_PER_TOKEN = 4
-"""Of the rest of a prompt; the context's tokens are counted."""
+"""Estimate for the rest of a prompt; only the context's tokens are counted."""
 _NAME = "the model server"
 
 
@@ -91,11 +91,11 @@ class OpenAIGenerator:
     timeout_seconds: float = 60.0
     max_tokens: int = 1_000
     short_prompt: bool = False
-    """For small models."""
+    """Use the prompt for small models."""
     speed: ServerSpeed = field(default_factory=ServerSpeed)
-    """Of the server: how much of the context it is given depends on it."""
+    """Measured speed of the server, which limits the context."""
     min_context_tokens: int = 400
-    """That the slowest server is given."""
+    """Token budget of the context for the slowest server."""
     clock: Callable[[], float] = time.monotonic
     """In seconds."""
     rewrites: Bill = field(default_factory=Bill, compare=False)
@@ -126,8 +126,9 @@ class OpenAIGenerator:
                 self.speed.measured(round(tokens * answer.uncached), answer.began_at - sent)
 
     async def check(self) -> None:
-        """Ask for the list of models. ProviderError if the server does not answer with it, or
-        ConfigError if its address cannot be one.
+        """Request the list of models.
+
+        ProviderError if the server does not send it, ConfigError if its address is invalid.
         """
         with _server_errors(_CHECK_SECONDS):
             async with asyncio.timeout(_CHECK_SECONDS):
@@ -180,7 +181,7 @@ class OpenAIGenerator:
     def _prompt(
         self, request: GenerationRequest
     ) -> tuple[Sequence[ContextPassage], Sequence[Message], int]:
-        """Return as much of the context as the server reads in time, the messages, their tokens."""
+        """Return the context that the server can read in time, the messages, their tokens."""
         rest = sum(len(one.content) for one in self._messages(request, ())) // CHARACTERS_PER_TOKEN
         whole = sum(one.tokens for one in request.context)
         budget = max(self.speed.prompt_tokens - rest, self.min_context_tokens)

@@ -26,9 +26,9 @@ def require_plots() -> None:
 def bar_charts(
     path: Path, title: str, names: Sequence[str], measures: Mapping[str, Sequence[float]]
 ) -> None:
-    """Draw one small chart a measure, a bar a name. The same figures give the same bytes.
+    """Draw one chart per measure with one bar per name. The same figures give the same bytes.
 
-    ConfigError when matplotlib is not installed, InputError when `path` cannot be written.
+    ConfigError if matplotlib is not installed, InputError if `path` cannot be written.
     """
     columns = min(4, len(measures))
     rows = -(-len(measures) // columns)
@@ -53,7 +53,10 @@ def curves(
     lines: Mapping[str, Curve],
     marks: Mapping[str, float] | None = None,
 ) -> None:
-    """Draw named curves of shares, 0 to 1, with named verticals. Bytes and errors as above."""
+    """Draw named curves of shares, 0 to 1, with named vertical lines.
+
+    Bytes and errors as in `bar_charts`.
+    """
     with _drawn(path, 7.4, 3.2) as figure:
         axes = figure.add_subplot()
         for name, points in lines.items():

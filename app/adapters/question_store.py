@@ -30,7 +30,7 @@ from app.services.question_log import Selected
 CONNECT_SECONDS = 5
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _CREATION_LOCK = 7_236_114_905
-"""Any number that no other program locks."""
+"""An arbitrary number for PostgreSQL's advisory lock."""
 
 T = TypeVar("T")
 Row: TypeAlias = Mapping[str, Any]
@@ -155,7 +155,7 @@ class SqlQuestionStore:
         return deleted
 
     def _empty_wal(self) -> None:
-        """Remove deleted texts from the write-ahead log, as far as other processes let it."""
+        """Remove deleted texts from the write-ahead log, unless other processes are using it."""
         try:
             with self._engine.connect() as connection:
                 connection.exec_driver_sql("pragma wal_checkpoint(truncate)")

@@ -53,7 +53,7 @@ def _pieces(text: str, language: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _segments(text: str, language: str) -> Iterator[str]:
-    """The library's pieces; a long text goes in windows, each from the start of a piece."""
+    """Yield the library's pieces; a long text is split in windows that start at a piece."""
     at = 0
     unfinished = ""
     while at < len(text):

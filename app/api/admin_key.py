@@ -1,4 +1,4 @@
-"""Access for the owner: a secret key, always, from this machine, too."""
+"""Access for the owner: always by a secret key, also from this machine."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def _download(text: str, kind: str, name: str) -> Response:
 
 
 async def _report(key: SiteKey, rag: Application, book: BookId | None, days: int) -> OwnerReport:
-    """Of the book, else of the first one that the key allows."""
+    """Return the report on the book, else on the first one that the key allows."""
     reports = _reports(rag)
     chosen = allowed(key, book) if book else next(iter(await _books(key, rag)), None)
     if chosen is None:

@@ -147,7 +147,7 @@ class AnswerRun:
                 raise
             self.task.uncancel()
             self._fail(self._stopped_by)
-        except Exception as error:  # noqa: BLE001 - told to whoever reads
+        except Exception as error:  # noqa: BLE001 - sent to the readers
             self._fail(error)
         finally:
             if isinstance(events, AsyncGenerator):

@@ -1,6 +1,6 @@
 """A question of a request, answered by the use case within the limits of the server.
 
-The routes and the doors of other protocols share it.
+Shared by the routes and by the other protocols.
 """
 
 from __future__ import annotations

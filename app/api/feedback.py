@@ -1,4 +1,4 @@
-"""What readers say of an answer: `POST /v1/feedback`."""
+"""Readers' feedback on an answer: `POST /v1/feedback`."""
 
 from __future__ import annotations
 

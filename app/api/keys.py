@@ -1,4 +1,4 @@
-"""Who may use the API: the key of each request to `/v1/`, its origin and its books."""
+"""Access to the API: the key of each request to `/v1/`, its origin and its books."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ BEARER = HTTPBearer(
 class KeyRequired:
     """Middleware that refuses requests to the API without a valid key.
 
-    Without any key, requests of the same machine are answered: those that no proxy forwarded. With
-    `open` nobody needs a key. A key of this program's form that is sent must be valid.
+    If the server has no keys, only requests of the same machine that no proxy forwarded are
+    answered. With `open`, no key is needed. A key in this program's form must be valid in any case.
     """
 
     def __init__(self, app: ASGIApp, keys: SqliteSiteKeys, *, open_to_all: bool) -> None:
@@ -194,7 +194,7 @@ class SiteOrigins(CORSMiddleware):
 
 
 def require_keys(settings: Settings, keys: SqliteSiteKeys) -> None:
-    """ConfigError if others than this machine could ask, and nothing says that they may."""
+    """ConfigError if other machines could ask without keys, unless the server is set to open."""
     if settings.open or keys.all():
         return
     if settings.trusted_proxies:

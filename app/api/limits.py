@@ -1,4 +1,4 @@
-"""Limits for each client: who counts as one, how fast it may ask, how much at a time."""
+"""Limits for each client: its address, its request rate, its concurrent requests."""
 
 from __future__ import annotations
 
@@ -121,9 +121,9 @@ def daily(questions: int, clock: Callable[[], float] = time.monotonic) -> RateLi
 class RateLimit:
     """A token bucket for each client and kind of request.
 
-    Kinds are limited separately: a client without questions left can still follow citations, and
-    readers do not lock out a health check from the same address. An IPv6 address draws from two
-    buckets, its subscriber's and its site's.
+    Kinds are limited separately: a client that is out of questions can still follow citations, and
+    readers do not block a health check from the same address. An IPv6 address uses two buckets, its
+    subscriber's and its site's.
 
     The `limits` package was tried: its memory storage scans all keys at each request (18 ms at
     60,000 keys) and has no limit on their number (decision 0001).
@@ -213,7 +213,7 @@ RETRY_SECONDS = 1.0
 
 
 LONGEST_WAIT = 1.5
-"""Seconds of CPU time that may be ahead of a request; beyond that it is refused at once."""
+"""Maximum seconds of CPU time queued before a request; above it the request is refused."""
 LEAST_SLOTS = 8
 _LONGEST_SAMPLE = 0.2
 """Seconds of a request in the average."""
@@ -225,12 +225,10 @@ _SAMPLE_EVERY = 0.02
 
 @dataclass(slots=True)
 class Pace:
-    """How much CPU time a request takes, as a moving average over those that ended.
+    """CPU time of a request, as a moving average over finished requests.
 
-    The first one is left out, as it loads models.
-
-    Python uses one core, so requests that run at once wait for each other's CPU time, though not
-    for each other's calls to a provider.
+    The first one is left out, since it loads models. Python uses one core, so concurrent requests
+    wait for each other's CPU time, though not for each other's provider calls.
     """
 
     cpu: Callable[[], float] = time.process_time
@@ -244,7 +242,7 @@ class Pace:
     _since_mark: int = field(default=0, init=False)
     """Requests that ended since the mark."""
     _not_sampled: int = field(default=0, init=False)
-    """Requests that ended between two samples: the next one stands for them too."""
+    """Requests that ended between two samples; the next sample is weighted by them."""
     _mark: float | None = field(default=None, init=False)
     """The CPU time when the running sample began; None: no sample is running."""
     _due: float = field(default=-math.inf, init=False)
@@ -252,7 +250,7 @@ class Pace:
 
     @property
     def slots(self) -> int:
-        """As many requests as LONGEST_WAIT has room for, at least LEAST_SLOTS."""
+        """Number of requests that fit LONGEST_WAIT, at least LEAST_SLOTS."""
         return max(LEAST_SLOTS, int(LONGEST_WAIT / self.each)) if self.each else sys.maxsize
 
     def begin(self) -> None:

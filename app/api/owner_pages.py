@@ -168,7 +168,7 @@ def report_csv(report: OwnerReport) -> str:
 
 
 def _cell(value: object) -> object:
-    """A text that a spreadsheet does not take for a formula."""
+    """Escape a text that a spreadsheet would evaluate as a formula."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
@@ -192,6 +192,6 @@ def _issue(gap: QuestionCluster) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Readers' text as code: no mention, link, image or HTML comes of it."""
+    """Return readers' text as code, so that it contains no mention, link, image or HTML."""
     line = " ".join(text.split()).replace("`", "'")
     return f"`{line}`" if line else ""

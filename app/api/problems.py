@@ -50,7 +50,7 @@ _MISCONFIGURED = "The server is not set up correctly. Its operator finds the rea
 
 
 class InvalidField(BaseModel):
-    """One place of the request that is not as it must be; the value itself is not repeated."""
+    """An invalid field of the request; its value is not repeated."""
 
     field: Annotated[str, Field(examples=["body.history.0.role"])]
     message: str

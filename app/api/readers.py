@@ -1,4 +1,4 @@
-"""Pseudonyms of readers for the question log: they count readers and name none."""
+"""Pseudonyms of readers for the question log, which count readers without naming them."""
 
 from __future__ import annotations
 

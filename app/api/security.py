@@ -82,7 +82,7 @@ class SecurityHeaders:
 class RequestHead:
     """Refuses a request with a large head, ambiguous body length or wrong host.
 
-    With two length headers a proxy may see another end of the body (RFC 9112, 6.1).
+    With two length headers, a proxy may see a different end of the body (RFC 9112, 6.1).
     """
 
     def __init__(self, app: ASGIApp, hosts: list[str]) -> None:

@@ -71,13 +71,13 @@ async def ingest_in_process(settings: Settings, order: Order, report: Report) ->
         child.stdin.write(pickle.dumps((settings, order)))
         child.stdin.close()
         async for line in child.stdout:
-            told = json.loads(line)
-            if "phase" in told:
-                report(told["phase"], told["done"], told["total"], told["unit"])
-            elif "error" in told:
-                raise _error(told)
+            sent = json.loads(line)
+            if "phase" in sent:
+                report(sent["phase"], sent["done"], sent["total"], sent["unit"])
+            elif "error" in sent:
+                raise _error(sent)
             else:
-                return IngestReport(**told["report"])
+                return IngestReport(**sent["report"])
         message = f"the ingest's process ended with status {await child.wait()} and no result"
         raise StorageError(message)
     finally:

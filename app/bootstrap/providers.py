@@ -63,7 +63,7 @@ OwnEmbedder: TypeAlias = CohereEmbedder | LocalEmbedder | MiniLmEmbedder
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """A model for two tasks: writing answers, and rewriting questions to stand alone."""
+    """A model for two tasks: writing answers, and rewriting follow-ups as standalone questions."""
 
     generator: Generator
     rewriter: QuestionRewriter

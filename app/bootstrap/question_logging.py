@@ -1,4 +1,4 @@
-"""Open the owner's log of questions, for a server and for commands."""
+"""Opens the owner's question log, for a server and for commands."""
 
 from __future__ import annotations
 

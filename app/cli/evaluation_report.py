@@ -1,4 +1,4 @@
-"""A measurement as a Markdown report, with plots as SVG beside it."""
+"""Writes a measurement as a Markdown report with SVG plots."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
         books = " ".join(key.books) or "all books"
         print(f"{key.id}  {key.kind.name.lower():11}  {where}  {books}  {key.label}".rstrip())
     if not keys:
-        remark("no keys: the API answers this machine only, unless `serve` is told --open")
+        remark("no keys: the API answers only this machine, unless `serve` has --open")
 
 
 async def revoke(arguments: argparse.Namespace, settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""The commands and options for whoever runs a server and owns its books."""
+"""The commands and options for the owner of a server and its books."""
 
 from __future__ import annotations
 

@@ -143,8 +143,8 @@ def _is_label(term: str, passage: Passage, language: str) -> bool:
     if language == "de" or passage.kind is BlockKind.GLOSSARY_ENTRY:
         return False
     at = passage.text.find(term)
-    told = _AFTER_LABEL.match(passage.text, at + len(term)) if at >= 0 else None
-    return bool(told and told[1][0].isupper() and told[1].lower() not in _BEGIN_DEFINITIONS)
+    match = _AFTER_LABEL.match(passage.text, at + len(term)) if at >= 0 else None
+    return bool(match and match[1][0].isupper() and match[1].lower() not in _BEGIN_DEFINITIONS)
 
 
 FOLLOW_UPS = 3

@@ -87,9 +87,9 @@ class IngestJobs:
         def report(phase: str, done: int, total: int, unit: str) -> None:
             state = self._states[book]
             self._states[book] = replace(state, phase=phase, done=done, total=total, unit=unit)
-            told = asyncio.ensure_future(self._tell())
-            pending.add(told)
-            told.add_done_callback(pending.discard)
+            notified = asyncio.ensure_future(self._notify())
+            pending.add(notified)
+            notified.add_done_callback(pending.discard)
 
         ended: dict[str, object] = {"state": "failed"}
         try:
@@ -106,8 +106,8 @@ class IngestJobs:
             last()
             state = self._states[book]
             self._states[book] = replace(state, ended_at=self.now(), **ended)  # type: ignore[arg-type]
-            await self._tell()
+            await self._notify()
 
-    async def _tell(self) -> None:
+    async def _notify(self) -> None:
         async with self._changed:
             self._changed.notify_all()

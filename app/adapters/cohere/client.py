@@ -1,4 +1,4 @@
-"""Open the SDK's client, call it with retries, translate its failures to this program's errors."""
+"""Opens the SDK's client, calls it with retries, and translates its failures to our errors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _PER_MONTH = re.compile(r"/\s*month|per month|monthly", re.I)
 
 
 class TextsRefused(ProviderRejected):
-    """The refusal is about the size or content of the texts sent: fewer of them may pass."""
+    """Refused because of the size or content of the texts; a smaller batch may be accepted."""
 
 
 @asynccontextmanager
@@ -80,15 +80,13 @@ async def open_client(
 
 
 def request_options(timeout_seconds: float) -> RequestOptions:
-    """Options of every call: this program retries, as the SDK's retries are neither paced nor
-    counted.
-    """
+    """Return the options of every call, without the SDK's retries, which no limiter counts."""
     return {"timeout": timeout_seconds, "max_retries": 0}
 
 
 @contextmanager
 def provider_errors(action: str) -> Iterator[None]:
-    """Raise this program's errors in place of the SDK's and the transport's.
+    """Translate errors of the SDK and the transport to this program's errors.
 
     `action` completes "Cohere could not ...": "embed", "rerank", "answer".
     """
@@ -148,9 +146,7 @@ def _message_of(body: Any) -> str:  # noqa: ANN401 - whatever JSON the provider 
 
 
 def _wait_named_by(said: str, headers: Mapping[str, str] | None) -> float | None:
-    """Seconds to wait; the monthly limit of a trial key ends with the month, whatever the header
-    says.
-    """
+    """Return the seconds to wait; for the monthly limit of a trial key, until the month ends."""
     if not _PER_MONTH.search(said):
         return retry_after(headers)
     now = datetime.now(UTC)
@@ -195,18 +191,18 @@ class Patience:
     first_backoff: float
     longest_backoff: float
     longest_retry_after: float
-    """A longer Retry-After is not waited for: the error is raised with it."""
+    """A longer Retry-After is not waited for; the error is raised."""
     longest_queue: float | None = None
     """Longest wait for the limiter; None for no limit."""
 
 
 INGEST = Patience(10, first_backoff=1.0, longest_backoff=60.0, longest_retry_after=300.0)
-"""No reader waits, and a lost batch ends the run: two minutes of back-off on average."""
+"""For ingests, where no reader waits and a failed batch ends the run: two minutes on average."""
 
 READER = Patience(
     2, first_backoff=0.2, longest_backoff=1.0, longest_retry_after=1.0, longest_queue=1.0
 )
-"""A reader waits, and the answer can do without this call."""
+"""For calls with a waiting reader, without which an answer is still possible."""
 
 
 class Calls:

@@ -1,4 +1,4 @@
-"""Embeddings by Cohere: batches within its limits, every text or an error that names it."""
+"""Embeddings by Cohere, in batches within its limits."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class CohereEmbedder:
         return [vectors[position] for position in range(len(texts))]
 
     async def embed_query(self, text: str) -> Vector:
-        """Fails within seconds if Cohere does not answer: a reader is waiting."""
+        """Return the vector of a question. It fails within seconds, since a reader is waiting."""
         return (await self._call([text], self._count_tokens(text), "search_query", READER))[0]
 
     async def embed_batches(
@@ -287,7 +287,7 @@ def _first_position(outcome: _Outcome) -> int:
 
 
 def _even_share(most: int, per_minute: int | None) -> int:
-    """The largest batch of at most `most` of which a whole number fills a minute's allowance.
+    """Return the largest batch size up to `most` that divides a minute's allowance evenly.
 
     20 batches of 96 use 1,920 of 2,000 inputs; 21 of 95 use 1,995.
     """

@@ -1,4 +1,4 @@
-"""Keep within Cohere's rates: calls, inputs and tokens a minute, calls a month."""
+"""Rate limits of Cohere: calls, inputs and tokens per minute, calls per month."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SLACK = 1.5
 
 @dataclass(frozen=True, slots=True)
 class RateLimits:
-    """What a key may send to one endpoint; None means no limit."""
+    """Limits of a key for one endpoint; None means no limit."""
 
     calls_per_minute: int | None = None
     inputs_per_minute: int | None = None
@@ -60,7 +60,7 @@ class CallLedger(Protocol):
 
 
 class FileCallLedger:
-    """A file a month that grows by a byte a call: atomic between processes, safe in a crash."""
+    """One file per month that grows by a byte per call; atomic across processes and crashes."""
 
     def __init__(
         self, folder: Path, today: Callable[[], date] = lambda: datetime.now(UTC).date()
@@ -111,10 +111,10 @@ class Slot:
 
 
 class RateLimiter:
-    """A sliding-window rate limiter: in no 60 seconds more than the limits allow.
+    """A rate limiter with a sliding window of 60 seconds.
 
-    Callers are served in order. Each gets the earliest time at which its call fits, and sleeps
-    until then, so nobody holds a lock while waiting.
+    Callers are served in order. Each one gets the earliest time at which its call fits, and sleeps
+    until then without holding a lock.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class RateLimiter:
         return slot
 
     def pause(self, seconds: float) -> None:
-        """Send nothing for this time: the provider has refused a call, so all callers wait."""
+        """Send no calls for this time, since the provider has refused one."""
         now = self._clock()
         until = now + seconds
         delay = until - max(now, self._resume_at)

@@ -1,4 +1,4 @@
-"""Convert Cohere's chat events to this program's: text, citations with offsets, one end."""
+"""Converts Cohere's chat events to those of the port: text, citations with offsets, one end."""
 
 from __future__ import annotations
 

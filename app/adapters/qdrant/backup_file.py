@@ -84,7 +84,7 @@ class BackupWriter:
     """Writes `<path>.new`, which `finish` renames; `discard` deletes it."""
 
     def __init__(self, path: Path) -> None:
-        """Create the file, for its owner's eyes only. InputError if that is not possible."""
+        """Create the file, readable by its owner only. InputError if that fails."""
         self._path = path
         self._new = path.with_name(path.name + ".new")
         self._pages = 0
@@ -159,7 +159,7 @@ class BackupReader:
     """A complete backup: `open` has compared every byte with the digest."""
 
     def __init__(self, path: Path, archive: zipfile.ZipFile, contents: Contents) -> None:
-        """Of an archive that was checked."""
+        """`archive` has been checked."""
         self._path = path
         self._zip = archive
         self.contents = contents

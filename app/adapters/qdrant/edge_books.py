@@ -1,4 +1,4 @@
-"""The generations of the embedded index that this process has open, and the unreadable books."""
+"""The generations of the embedded index that this process has open, and unreadable books."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class OpenBook:
 
 @dataclass(frozen=True, slots=True)
 class _Aside:
-    """A book that cannot be read; tried again after a switch of `current`, or after a while."""
+    """An unreadable book; it is tried again after a switch of `current`, or after a while."""
 
     stamp: _Stamp
     reason: str
@@ -80,10 +80,10 @@ class _Aside:
 
 
 class OpenBooks:
-    """Opens a book at its first use, and again after a switch. Thread-safe.
+    """Opens books at their first use, and again after a switch. Thread-safe.
 
-    A generation is opened if its files are as they were published, else the previous one in its
-    place. If neither can be opened, the book is set aside.
+    A generation is opened if its files are unchanged since publication; else the previous one is.
+    If neither can be opened, the book is marked as unreadable.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -98,7 +98,7 @@ class OpenBooks:
         self._cut: list[Generation] = []
 
     def get(self, folder: BookFolder) -> OpenBook:
-        """The book as readers see it now.
+        """Return the book as readers see it now.
 
         While one thread opens a new generation, the others use the old one. BookNotFound if it is
         not published, StorageError if neither the current nor the previous generation can be
@@ -118,14 +118,14 @@ class OpenBooks:
             self._opening.release()
 
     def cached(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk] | None:
-        """These chunks of a book that needs no check now, if all are in memory; nothing is read."""
+        """Return these chunks if all are in memory and the book needs no check; nothing is read."""
         known = self._books.get(book)
         if known is None or self._clock() - known.checked >= _RECHECK_SECONDS:
             return None
         return known.generation.cached(chunk_ids)
 
     def manifest(self, folder: BookFolder) -> BookManifest:
-        """Manifest of the generation that answers; it does not open a book."""
+        """Return the manifest of the generation in use; no book is opened."""
         if folder.book in self._books:
             return self.get(folder).generation.manifest
         self._refuse_aside(folder)
@@ -140,7 +140,7 @@ class OpenBooks:
         return first_readable(folder)
 
     def damaged(self) -> dict[BookId, Damage]:
-        """Damaged books as far as known; nothing is read."""
+        """Return the damaged books known so far; nothing is read."""
         open_books = list(self._books.items())
         found = {book: one.damage for book, one in open_books if one.damage}
         return found | {book: Damage(aside.reason) for book, aside in list(self._aside.items())}
@@ -163,10 +163,9 @@ class OpenBooks:
             self._look(folder)
 
     def failed(self, generation: Generation, error: StorageError) -> None:
-        """After a failure of the engine: open the generation again, and so check it, a little
-        later.
+        """Schedule a check and reopening of the generation after a failure of the engine.
 
-        One that cannot be checked is left alone for longer.
+        A generation without checksums waits longer.
         """
         folder, number = generation.folder, generation.manifest.generation
         with self._opening:
@@ -179,7 +178,7 @@ class OpenBooks:
             self._set_aside(folder, known.stamp, error, seconds)
 
     def look_again(self, book: BookId) -> None:
-        """After a switch in this process: the next `get` and `listed` read anew."""
+        """Make the next `get` and `listed` read again, after a switch in this process."""
         self.switches += 1
         self._forget_list()
         self._aside.pop(book, None)
@@ -207,7 +206,7 @@ class OpenBooks:
         return opened
 
     def _opened_anew(self, folder: BookFolder, before: OpenBook | None, stamp: _Stamp) -> OpenBook:
-        """Open the published generation; if it cannot be read, go on with the one open before."""
+        """Open the published generation; if it cannot be read, keep the one open before."""
         book = folder.book
         try:
             opened = self._open(folder, before)
@@ -265,7 +264,7 @@ class OpenBooks:
         return bool(opened.generation.wrong_sizes())
 
     def _let_go(self, opened: OpenBook) -> None:
-        """Stop using a generation. A truncated one stays open: closing writes beyond its end."""
+        """Stop using a generation. A truncated one stays open: closing writes past its end."""
         self._books.pop(opened.generation.folder.book, None)
         if opened.generation.is_cut():
             self._cut.append(opened.generation)

@@ -19,7 +19,7 @@ from app.domain.errors import BookNotFound, IndexUnreadable, StorageError
 from app.services.ports import BookManifest
 
 _CACHED_CHUNKS = 2_000
-"""Of an open book, about 15 MB."""
+"""Chunks cached for an open book, about 15 MB."""
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class Generation:
             return {name: chunk for name in chunk_ids if (chunk := self._known.get(name))}
 
     def retrieve(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
-        """Those of the chunks that are in this generation, by id, cached."""
+        """Return the chunks that are in this generation, by id; cached."""
         found = self._cached(chunk_ids)
         missing = [name for name in chunk_ids if name not in found]
         if missing:
@@ -99,7 +99,7 @@ def first_readable(folder: BookFolder) -> BookManifest:
 
 
 def load(folder: BookFolder, number: int) -> Generation:
-    """Open a generation whose files and number of chunks are as they were published."""
+    """Open a generation if its files and number of chunks are as published."""
     path = folder.generation(number)
     with storage_errors(path):
         manifest = folder.check(number)

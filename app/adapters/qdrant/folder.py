@@ -77,7 +77,7 @@ class BookFolder:
         return status.st_mtime_ns, status.st_ino, status.st_size
 
     def is_published(self) -> bool:
-        """True also if that cannot be read: reading the book raises the reason."""
+        """True also for an unreadable `current`; reading the book raises the reason."""
         try:
             return self.stamp() is not None
         except OSError:
@@ -105,7 +105,7 @@ class BookFolder:
         return self.path / f"{number:06d}{_BUILDING}"
 
     def next_number(self) -> int:
-        """One more than any generation here, so that no name is used twice."""
+        """Return a number above all generations here, so that no name is used twice."""
         taken = [number for entry in self._entries() if (number := _number(entry.name))]
         return max(taken, default=0) + 1
 
@@ -162,10 +162,9 @@ class BookFolder:
         return 0
 
     def beside(self, number: int) -> int:
-        """The generation to keep beside this one: the newest sound one, or 0.
+        """Return the previous generation to keep with this one: the newest sound one, or 0.
 
-        A newer one stays though it is damaged, until the next ingest: else its number would be used
-        again, for another.
+        A newer damaged one is kept until the next ingest, so that its number is not used again.
         """
         for other in self.complete():
             if other > number:

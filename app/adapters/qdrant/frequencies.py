@@ -1,4 +1,4 @@
-"""In how many chunks each BM25 term occurs, and the inverse document frequency from it."""
+"""Document frequencies of BM25 terms, and the inverse document frequency."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def idf(documents: int, containing: int) -> float:
 
 
 def containing_of(documents: int, inverse: float) -> int:
-    """The document frequency that gives this inverse: the other way round."""
+    """Return the document frequency for this inverse document frequency."""
     return max(0, round((documents + 1.0) / math.exp(inverse) - 0.5))
 
 

@@ -58,11 +58,11 @@ Send = Callable[[AsyncQdrantClient], Awaitable[object]]
 
 
 class NoNodeReady(ConnectionError):
-    """No node of the cluster says that it is ready."""
+    """No node of the cluster is ready."""
 
 
 class _Failed:
-    """The failure of a node, which another may not have."""
+    """The failure of one node; another node may succeed."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error

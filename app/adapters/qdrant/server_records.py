@@ -1,4 +1,4 @@
-"""What a server holds about books: a record each, and the document frequencies of generations.
+"""Records of books on a server, and the document frequencies of their generations.
 
 Both are points without vectors in the collection `<prefix>~books`. A record is replaced only if it
 still has the revision that was read, which the server checks in the same step. So of two writers
@@ -53,7 +53,7 @@ class BookRecord:
     """Milliseconds since the epoch, by the clock of who wrote the record."""
 
     def says_what(self, other: BookRecord) -> bool:
-        """Whether both say the same of the book, whichever write left them."""
+        """Whether both have the same content, apart from revision and time."""
         return replace(self, revision="", changed=0) == replace(other, revision="", changed=0)
 
     @property
@@ -88,7 +88,7 @@ class Records:
         return records
 
     async def count(self) -> int:
-        """How many records there are, those that no book id names included."""
+        """Return the number of records, including those with an invalid book id."""
         if not await self._exists():
             return 0
         with server_errors(self.address):
@@ -113,7 +113,7 @@ class Records:
         return revisions
 
     async def replace(self, old: BookRecord, new: BookRecord) -> BookRecord | None:
-        """Write `new` in the place of `old`; None if another process wrote the record meanwhile.
+        """Replace `old` by `new`; None if another process wrote the record meanwhile.
 
         Writes are ordered by the highest replica that is alive: `STRONG` would refuse them all
         while the highest one is lost.

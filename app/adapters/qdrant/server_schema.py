@@ -1,4 +1,4 @@
-"""The collections of one prefix on a server: made when they are first needed, and their indexes.
+"""The collections of one prefix on a server, created when first needed, and their indexes.
 
 `<prefix>~books` holds records (`server_records`), `<prefix>~<dimension>` the points of all books
 with vectors of this dimension. A book id has no `~`, so no name is that of another collection.

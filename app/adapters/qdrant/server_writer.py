@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 class BookStorage:
-    """What writers and removals change: a book's record, its points, its frequencies."""
+    """Writes and deletes of a book's record, points and frequencies."""
 
     def __init__(self, client: AsyncQdrantClient, schema: Schema, records: Records) -> None:
         """No request is sent yet."""

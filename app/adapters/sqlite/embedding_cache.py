@@ -1,4 +1,4 @@
-"""Cache of vectors that were paid for: one SQLite file, shared by all books and generations."""
+"""Cache of vectors: one SQLite file, shared by all books and generations."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SqliteEmbeddingCache:
     async def put(
         self, model: str, dimension: int, texts: Sequence[str], vectors: Sequence[Vector]
     ) -> None:
-        """Store them durably in one transaction; of equal keys the last counts."""
+        """Store the vectors durably in one transaction; of equal keys the last one wins."""
         await asyncio.to_thread(self._put, model, dimension, texts, vectors)
 
     async def missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:

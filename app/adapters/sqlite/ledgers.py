@@ -1,4 +1,4 @@
-"""Ledgers of paragraph ids: one SQLite file a book."""
+"""Ledgers of paragraph ids: one SQLite file per book."""
 
 from __future__ import annotations
 
@@ -158,9 +158,7 @@ def _by_id(connection: sqlite3.Connection, paragraph_id: str) -> Entry | None:
 
 
 def _nearest(connection: sqlite3.Connection, gone: Entry) -> Entry | None:
-    """The nearest live entry before or after: in its section, page, a section of this name,
-    anywhere.
-    """
+    """Return the nearest live entry: in the section, page, a section of this name, or anywhere."""
     here = {"file": gone.paragraph.file, "path": _path_text(gone), "order": gone.order}
     for place in _PLACES:
         found = [

@@ -80,7 +80,7 @@ class SqliteSpending:
                     connection.execute("BEGIN IMMEDIATE")
                     return work(connection)
             except (sqlite3.Error, OSError) as error:
-                # The next call opens the file anew: it may have been mended or moved.
+                # The next call opens the file again: it may have been repaired or moved.
                 if self._connection is not None:
                     with suppress(sqlite3.Error):
                         self._connection.close()

@@ -1,4 +1,4 @@
-"""The SQLite files of RAG_HOME that belong to no book: consistent copies, and putting them back."""
+"""The SQLite files of RAG_HOME that belong to no book: consistent copies, and their restoration."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SqliteStateFiles:
             raise StorageError(message) from error
 
     def place(self, name: str) -> Path:
-        """Where to write a file that `put` is to move to its name. InputError, StorageError."""
+        """Return the temporary path for `put`. Raises InputError, StorageError."""
         if name not in NAMES:
             message = f"{name!r} is no file of RAG_HOME that a backup may hold"
             raise InputError(message)
@@ -46,7 +46,7 @@ class SqliteStateFiles:
         return self._home / f"{name}.{os.getpid()}.new"
 
     def put(self, name: str, source: Path) -> bool:
-        """Move the file to its name; False, and no change, if there is one already."""
+        """Move the file to its final name; False, without a change, if a file exists there."""
         target = self._home / name
         try:
             if not target.exists():

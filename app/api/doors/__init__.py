@@ -1,1 +1,1 @@
-"""The API in the protocols of others: each door translates, and asks the same use cases."""
+"""The API in other protocols: each module ("door") translates requests and answers."""

@@ -47,7 +47,7 @@ class UiMessage(BaseModel):
 
 
 class UiRequest(ReadingContext):
-    """What `DefaultChatTransport` sends; fields of its option `body` stand beside `messages`."""
+    """The body of `DefaultChatTransport`; fields of its option `body` are beside `messages`."""
 
     messages: Annotated[
         list[UiMessage],

@@ -1,6 +1,6 @@
-"""The tools that agents use a book with: search, ask, read a paragraph, list the chapters.
+"""The tools for agents: search, ask, read a paragraph, list the chapters.
 
-Each takes its arguments as JSON and returns text for a model, and the same as JSON for programs.
+Each one takes JSON arguments and returns text for a model, and the same data as JSON.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_PASSAGES = 20
 
 
 class Admission(Protocol):
-    """Who calls, what that caller may ask, and what it costs."""
+    """The caller, its permissions and its quota."""
 
     @property
     def reader(self) -> str | None:
@@ -129,7 +129,7 @@ class ChapterResult(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToolResult:
     """What a tool returns."""
 
     text: str
@@ -142,10 +142,10 @@ class Tool:
     description: str
     arguments: type[BaseModel]
     result: type[BaseModel]
-    call: Callable[[Application, Admission, Any], Awaitable[Told]]
+    call: Callable[[Application, Admission, Any], Awaitable[ToolResult]]
 
 
-async def _search(rag: Application, admission: Admission, given: SearchArguments) -> Told:
+async def _search(rag: Application, admission: Admission, given: SearchArguments) -> ToolResult:
     _check_length(given.question, rag)
     query = SearchQuery(
         question=given.question,
@@ -166,7 +166,9 @@ async def _search(rag: Application, admission: Admission, given: SearchArguments
         for hit in found.hits
     ]
     shown = [_passage_text(number, one) for number, one in enumerate(passages, 1)]
-    return Told("\n\n".join(shown) or "No passage was found.", SearchResult(passages=passages))
+    return ToolResult(
+        "\n\n".join(shown) or "No passage was found.", SearchResult(passages=passages)
+    )
 
 
 def _passage_text(number: int, one: FoundPassage) -> str:
@@ -174,7 +176,7 @@ def _passage_text(number: int, one: FoundPassage) -> str:
     return f"[{number}] {_path(one.heading_path)}\n{one.url}\nparagraphs: {ids}\n\n{one.text}"
 
 
-async def _ask(rag: Application, admission: Admission, given: AskArguments) -> Told:
+async def _ask(rag: Application, admission: Admission, given: AskArguments) -> ToolResult:
     ask = AskRequest(
         question=given.question,
         filter=SearchFilter(books=admission.books(given.book)),
@@ -206,10 +208,10 @@ async def _ask(rag: Application, admission: Admission, given: AskArguments) -> T
         follow_ups=list(answer.follow_ups),
     )
     sources = {f"[{one.index}] {one.title} (paragraph {one.paragraph_id})" for one in citations}
-    return Told("\n\n".join([written, "\n".join(sorted(sources))]).rstrip(), result)
+    return ToolResult("\n\n".join([written, "\n".join(sorted(sources))]).rstrip(), result)
 
 
-async def _read(rag: Application, admission: Admission, given: ReadArguments) -> Told:
+async def _read(rag: Application, admission: Admission, given: ReadArguments) -> ToolResult:
     found = await rag.paragraphs.read(given.paragraph_id, admission.books(given.book))
     if found is None:
         message = f"no book that may be asked has a paragraph {given.paragraph_id!r}"
@@ -222,10 +224,10 @@ async def _read(rag: Application, admission: Admission, given: ReadArguments) ->
         text=found.text,
     )
     text = found.text or "This paragraph left the book. The address is that of the nearest section."
-    return Told(f"{_path(result.heading_path)}\n{found.url}\n\n{text}".lstrip(), result)
+    return ToolResult(f"{_path(result.heading_path)}\n{found.url}\n\n{text}".lstrip(), result)
 
 
-async def _chapters(rag: Application, admission: Admission, given: ChapterArguments) -> Told:
+async def _chapters(rag: Application, admission: Admission, given: ChapterArguments) -> ToolResult:
     book = await _only(rag, admission.books(given.book))
     contents = await rag.describe.contents(book)
     chapters = [
@@ -235,7 +237,7 @@ async def _chapters(rag: Application, admission: Admission, given: ChapterArgume
         for name, pages in contents.chapters
     ]
     result = ChapterResult(book=book, title=contents.title, chapters=chapters)
-    return Told(short_text(contents), result)
+    return ToolResult(short_text(contents), result)
 
 
 async def _only(rag: Application, books: Sequence[BookId]) -> BookId:

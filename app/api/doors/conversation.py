@@ -1,4 +1,4 @@
-"""A conversation in another protocol's messages, as the question of `POST /v1/chat`."""
+"""Converts a conversation of another protocol to the question of `POST /v1/chat`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer's text with its citations as Markdown links, for clients that show nothing else."""
+"""An answer's text with its citations as Markdown links, for clients that show only text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Text that follows on the pieces before, and the links in it."""
+    """The next piece of text, and the links in it."""
 
     text: str
     links: tuple[Link, ...] = ()
@@ -33,16 +33,16 @@ class Piece:
 class LinkedText:
     """Writes the link of a citation, `[1](url)`, after its claim.
 
-    A citation that comes after further words of a stream stands at the end of their paragraph. The
-    link of a claim in a code block stands below the block, where it is a link.
+    If a citation comes after further words of the stream, its link is at the end of their
+    paragraph. The link of a claim in a code block is below the block.
     """
 
     def __init__(self) -> None:
         self.text = ""
-        """All that was returned."""
+        """The text returned so far."""
         self._answer = ""
         self._blank = ""
-        """Blanks at the end of the answer so far; a link may still stand before them."""
+        """Blanks at the end of the answer so far; a link may still be inserted before them."""
         self._waiting: list[Citation] = []
 
     def write(self, text: str) -> Piece:
@@ -110,7 +110,7 @@ def _pieces(writer: LinkedText, answer: Answer) -> Iterator[Piece]:
 
 
 def without_links(text: str) -> str:
-    """Return an answer of a conversation as it was before `linked`."""
+    """Remove the links of `linked` from an answer of a conversation."""
     return _LINK.sub("", text)
 
 

@@ -1,7 +1,6 @@
 """The Model Context Protocol (https://modelcontextprotocol.io): the tools over HTTP and stdio.
 
-Needs the extra `mcp`. Over HTTP each request stands alone: there are no sessions, and no streams
-that the server opens.
+Needs the extra `mcp`. Over HTTP there are no sessions and no streams opened by the server.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ Caller: TypeAlias = Callable[[Context], tuple[Application, Admission, str]]
 
 
 class Owner:
-    """The admission of whoever started the process: everything, at no cost, unlogged."""
+    """The admission of the user who started the process: no limits, not logged."""
 
     reader: str | None = None
 
@@ -143,14 +142,14 @@ async def _called(
         faults = [f"{one.field}: {one.message}" for one in invalid_fields(error.errors())]
         return _failed("; ".join(faults))
     try:
-        told = await tool.call(rag, admission, arguments)
-    except Exception as error:  # noqa: BLE001 - told to the caller without its details
+        result = await tool.call(rag, admission, arguments)
+    except Exception as error:  # noqa: BLE001 - reported to the caller without details
         report(error, log_id)
         failure = error_event(error)
         return _failed(f"{failure.message} ({failure.code})")
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=told.text)],
-        structured_content=told.result.model_dump(mode="json"),
+        content=[types.TextContent(type="text", text=result.text)],
+        structured_content=result.result.model_dump(mode="json"),
     )
 
 

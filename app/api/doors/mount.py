@@ -1,4 +1,4 @@
-"""Where the application gets its doors."""
+"""Adds the routes of the other protocols to the application."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ MCP_PATH = "/v1/mcp"
 
 
 def doors(app: FastAPI, settings: Settings) -> None:
-    """Add the routes of all doors; to be called after `security.install`.
+    """Add the routes of all protocols; called after `security.install`.
 
-    That of the Model Context Protocol is added if its package is installed.
+    The Model Context Protocol is added if its package is installed.
     """
     app.include_router(openai.router)
     app.include_router(ai_sdk.router)
