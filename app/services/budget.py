@@ -108,7 +108,7 @@ class Budget:
             return day
         try:
             admitted = await self.store.reserve(day, usd, self.limits)
-            if not admitted and await self.store.first_notice(day, "spent"):
+            if not admitted and await self._first_notice(day, "spent"):
                 _log.error("budget.spent", extra=self._fields(await self.store.spent(day)))
         except StorageError as error:
             _log.error("budget.not_counted", extra={"reason": str(error)})
@@ -130,10 +130,14 @@ class Budget:
                 limit is not None and fields[f"spent_{name}"] >= WARNING_SHARE * limit
                 for name, limit in (("day", self.day), ("month", self.month))
             )
-            if near and await self.store.first_notice(day, "near"):
+            if near and await self._first_notice(day, "near"):
                 _log.warning("budget.near", extra=fields)
         except StorageError as error:
             _log.error("budget.not_counted", extra={"reason": str(error)})
+
+    async def _first_notice(self, day: date, kind: str) -> bool:
+        """Once a day for each pair of limits: a limit that was raised can be reached again."""
+        return await self.store.first_notice(day, f"{kind} {self.day} {self.month}")
 
     def _fields(self, spent: Spent) -> dict[str, float]:
         fields = {"spent_day": round(spent.day, 6), "spent_month": round(spent.month, 6)}

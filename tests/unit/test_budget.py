@@ -117,6 +117,10 @@ def test_one_line_a_day_from_80_percent_on(
     events = [(record.message, record.levelname) for record in caplog.records]
     assert events == [("budget.near", "WARNING"), ("budget.spent", "ERROR")]
     assert vars(caplog.records[0])["spent_day"] == pytest.approx(8.0)
+    # A limit that the owner raises can be reached again on the same day.
+    for _ in range(12):
+        asyncio.run(calls(metered(BillingReranker(), budget(tmp_path, 20.0)), 1))
+    assert [record.message for record in caplog.records] == 2 * ["budget.near", "budget.spent"]
 
 
 @pytest.mark.parametrize("day", [1.0, None])
