@@ -80,6 +80,6 @@ class FeedbackRequest(_Request):
 async def feedback(body: FeedbackRequest, request: Request, rag: Rag) -> None:
     """Store it with the answer in the owner's question log."""
     if rag.question_log is None:
-        message = "the server keeps no answers, and so takes no feedback (RAG_QUESTION_LOG)"
+        message = "this server takes no feedback: its owner can set RAG_QUESTION_LOG=true"
         raise AnswerNotFound(message)
     await rag.question_log.give(body.to_feedback(), books_for(request, None))

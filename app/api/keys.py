@@ -22,10 +22,13 @@ from app.settings import Settings
 
 API_PREFIX = "/v1/"
 WITHOUT_KEY = ("/v1/docs", "/v1/openapi.json")
-"""Paths below the prefix that describe the API and tell nothing of a book."""
+"""Paths below the prefix that describe the API, without any data of books."""
 _FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"})
 _PREFIXES = tuple(f"{kind}_" for kind in KeyKind)
 LONGEST_KEY = 200
+_UNKNOWN_KEY = (
+    "the server does not know this key, or it was revoked: make one with `textbook-rag keys add`"
+)
 
 BEARER = HTTPBearer(
     scheme_name="SiteKey",
@@ -87,7 +90,7 @@ class KeyRequired:
         if scheme.lower() == "bearer" and len(key) <= LONGEST_KEY:
             found = find_key(key.strip(), known)
         if found is None:
-            return 401, "key_unknown", "the server does not know this key, or it was revoked"
+            return 401, "key_unknown", _UNKNOWN_KEY
         if not found.allows_origin(origin_of(request.headers)):
             return 403, "origin_not_allowed", "the key is not valid for the page's origin"
         request.state.site_key = found
@@ -106,7 +109,7 @@ def operator_refusal(request: Request) -> tuple[int, str, str] | None:
     if scheme.lower() == "bearer" and len(sent) <= LONGEST_KEY:
         found = find_key(sent.strip(), keys.all())
     if found is None:
-        return 401, "key_unknown", "the server does not know this key, or it was revoked"
+        return 401, "key_unknown", _UNKNOWN_KEY
     if found.kind is not KeyKind.SECRET:
         return 403, "secret_key_required", "a publishable key is for readers' questions only"
     return None

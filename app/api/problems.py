@@ -221,17 +221,35 @@ async def _on_invalid_request(request: Request, error: Exception) -> Response:
     return problem_response(422, "invalid_request", detail, request_id(request), errors=errors)
 
 
+_NO_OBJECT = frozenset({"model_attributes_type", "model_type", "dict_type"})
+"""pydantic's error types of a body that is no object, or was sent as another content type."""
+
+
 def invalid_fields(found: Sequence[Mapping[str, Any]]) -> list[InvalidField]:
-    """Convert the errors of pydantic, without the invalid values."""
-    return [_invalid_field(item) for item in found]
+    """Convert the errors of pydantic, without the invalid values; equal ones once.
+
+    FastAPI reports an invalid body once for each dependency that takes it.
+    """
+    converted = [_invalid_field(item) for item in found]
+    return list({(one.field, one.message): one for one in converted}.values())
 
 
 def _invalid_field(error: Mapping[str, Any]) -> InvalidField:
     if error["type"] == "json_invalid":
         return InvalidField(field="body", message=f"invalid JSON ({error['ctx']['error']})")
     field = ".".join(str(part) for part in error["loc"])
+    if field == "body" and error["type"] in _NO_OBJECT:
+        message = "not a JSON object: send one with `Content-Type: application/json`"
+        return InvalidField(field=field, message=message)
     # pydantic adds this prefix to messages of our validators.
     return InvalidField(field=field, message=str(error["msg"]).removeprefix("Value error, "))
+
+
+_WHAT_TO_DO = {
+    "Not Found": "there is nothing at this address: see /v1/docs for the API",
+    "Method Not Allowed": "this address does not take the method: see the header `Allow`",
+}
+"""Details in place of the framework's, which only repeat the title."""
 
 
 async def _on_http_error(request: Request, error: Exception) -> Response:
@@ -243,7 +261,7 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
     return problem_response(
         error.status_code,
         code,
-        str(error.detail),
+        _WHAT_TO_DO.get(str(error.detail)) or str(error.detail),
         request_id(request),
         retry_after=None if wait is None else float(wait),
         headers=headers,

@@ -277,6 +277,17 @@ def test_a_wrong_address_is_a_problem(
     assert_problem(client.request(method, path), status, code)
 
 
+def test_a_fault_of_the_body_is_named_once_with_what_to_do(client: httpx.Client) -> None:
+    problem = client.post("/v1/chat", json={"boook": "owls"}).json()
+    assert [one["field"] for one in problem["errors"]] == ["body.question", "body.boook"]
+    plain = client.post("/v1/chat", content="hi", headers={"Content-Type": "text/plain"}).json()
+    assert plain["detail"].endswith("send one with `Content-Type: application/json`")
+    assert "see /v1/docs" in client.get("/nowhere").json()["detail"]
+    wrong = client.put("/v1/chat")
+    assert "header `Allow`" in wrong.json()["detail"]
+    assert wrong.headers["Allow"] == "POST"
+
+
 # --- errors -------------------------------------------------------------------------------------
 
 _SECRET = "cohere at 10.0.0.7 said: bad key abc123"

@@ -237,10 +237,10 @@ async def _asked(body: CompletionRequest, request: Request, rag: Rag) -> ChatReq
     Raises BookNotFound, BookNotAllowed, InputError and RequestValidationError.
     """
     if (body.n or 1) > 1:
-        message = "n: a book gives one answer"
+        message = "n: a book gives one answer; send 1"
         raise InputError(message)
     if body.response_format and body.response_format.type != "text":
-        message = "response_format: the book's answer is text"
+        message = "response_format: the book's answer is text; leave it out"
         raise InputError(message)
     book = (await _readable(body.model, request, rag)).book
     read = [(one.role, one.read()) for one in body.messages if one.role in _TURNS]
