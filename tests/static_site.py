@@ -11,9 +11,16 @@ from threading import Thread
 
 
 @contextmanager
-def static_site(folder: Path, port: int = 0) -> Iterator[str]:
+def static_site(folder: Path, port: int = 0, policy: str = "") -> Iterator[str]:
+    """Yield the address; `policy` is the pages' Content-Security-Policy."""
+
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None: ...
+
+        def end_headers(self) -> None:
+            if policy:
+                self.send_header("Content-Security-Policy", policy)
+            super().end_headers()
 
         def translate_path(self, path: str) -> str:
             found = super().translate_path(path)

@@ -1,32 +1,30 @@
-"""Use the widget as readers do: `python scripts/site_test/journeys.py SITE SERVER PICTURES`.
+"""Use the widget as readers do.
 
-SITE is the sample book's site, built with the plugin for SERVER. Each journey checks what
-the reader must find and leaves pictures in the folder PICTURES, for people to look at.
+    python scripts/site_test/journeys.py SITE SERVER PICTURES [--generator NAME] [--only NAME ...]
+
+SITE is the sample book's site, built by this generator with the widget of SERVER, whose data folder
+is `RAG_HOME`. Each journey checks what the reader must find and leaves pictures in the folder
+PICTURES, for people to look at.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shutil
-import subprocess
 import sys
-import time
-import urllib.request
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
+from scripts.site_test.reader import SITES, Reader, Server, Slowly, reading, site_for
 from tests.browsing import ARGUMENTS, CHROMIUM, CITED
 from tests.openai_double import OpenAIDouble, quote_sources
 from tests.static_site import static_site
 
-_PORT = int(os.environ.get("SITE_TEST_JOURNEYS_PORT", "8794"))
-_PIECE_SECONDS = 0.3
 _DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
 _PHONE: dict[str, Any] = {
     "viewport": {"width": 390, "height": 780},
@@ -34,58 +32,17 @@ _PHONE: dict[str, Any] = {
     "has_touch": True,
     "device_scale_factor": 2,
 }
-_RANKING = "/docs/ranking-bm25"
-
-
-@dataclass
-class Reader:
-    """A reader with a browser of their own on the book's site."""
-
-    context: BrowserContext
-    page: Page
-    site: str
-    pictures: Path
-    name: str
-    shots: int = 0
-
-    def open(self, path: str = _RANKING) -> None:
-        self.page.goto(self.site + path)
-        self.page.locator("textbook-rag .tbr-launch").wait_for()
-        self.page.wait_for_load_state("networkidle")
-
-    def ask(self, question: str) -> None:
-        field = self.page.locator("textbook-rag textarea")
-        if not field.is_visible():
-            self.page.keyboard.press("Control+i")
-        field.fill(question)
-        field.press("Enter")
-        self.page.locator(".tbr-question", has_text=question).last.wait_for()
-        self.finished()
-
-    def finished(self) -> None:
-        expect(self.page.locator(".tbr-pending")).to_have_count(0, timeout=60_000)
-        self.page.locator(".tbr-actions").last.wait_for()
-
-    def landed(self) -> None:
-        expect(self.page.locator(CITED).first).to_be_in_viewport(timeout=15_000)
-
-    def shot(self, what: str) -> None:
-        self.page.wait_for_timeout(500)  # the picture shows the end of every animation
-        self.shots += 1
-        name = f"{self.name}-{self.shots}-{what}.png".replace(" ", "-")
-        self.page.screenshot(path=self.pictures / name)
-
 
 # --- on a desktop -------------------------------------------------------------------------------
 
 
 def ask_click_back_follow_up(reader: Reader) -> None:
     page = reader.page
-    reader.open("/docs/why-search")
+    reader.open(reader.site.why)
     reader.ask("How is BM25 computed?")
     reader.shot("answer")
     page.locator(".tbr-passage .tbr-section").first.click()
-    expect(page).to_have_url(re.compile(_RANKING))
+    expect(page).to_have_url(re.compile(re.escape(reader.site.ranking)))
     reader.landed()
     reader.shot("landed")
     page.go_back()
@@ -99,8 +56,8 @@ def ask_click_back_follow_up(reader: Reader) -> None:
 
 def ask_about_a_selection(reader: Reader) -> None:
     page = reader.page
-    reader.open()
-    page.locator("article p").first.select_text()
+    reader.open(reader.site.ranking)
+    page.locator(f"{reader.site.main} p").first.select_text()
     reader.shot("selected")
     page.get_by_role("button", name="Ask about this").click()
     reader.shot("panel")
@@ -111,11 +68,12 @@ def ask_about_a_selection(reader: Reader) -> None:
 
 def ask_about_what_is_pointed_at(reader: Reader) -> None:
     page = reader.page
-    reader.open()
+    reader.open(reader.site.ranking)
     button = page.locator(".tbr-at-block")
-    for selector in ("pre", ".katex-display", "table"):
-        page.locator(f"article {selector}").first.scroll_into_view_if_needed()
-        page.locator(f"article {selector}").first.hover()
+    for selector in filter(None, ("pre", reader.site.formula, "table")):
+        pointed = page.locator(f"{reader.site.main} {selector}").first
+        pointed.scroll_into_view_if_needed()
+        pointed.hover()
         expect(button).to_have_text("Ask about this")
         reader.shot(selector.strip("."))
     button.click()
@@ -137,7 +95,7 @@ def ask_about_what_is_pointed_at(reader: Reader) -> None:
 
 def hint_then_solution(reader: Reader) -> None:
     page = reader.page
-    reader.open()
+    reader.open(reader.site.ranking)
     reader.ask("Exercise 4.1")
     reader.shot("exercise")
     page.get_by_role("button", name="A hint").click()
@@ -152,7 +110,7 @@ def hint_then_solution(reader: Reader) -> None:
 
 def quiz(reader: Reader) -> None:
     page = reader.page
-    reader.open()
+    reader.open(reader.site.ranking)
     page.keyboard.press("Control+i")
     page.get_by_role("tab", name="Quiz").click()
     reader.shot("before")
@@ -172,7 +130,7 @@ def quiz(reader: Reader) -> None:
 
 
 def stay_before_what_comes(reader: Reader) -> None:
-    reader.open("/docs/why-search")
+    reader.open(reader.site.why)
     reader.page.keyboard.press("Control+i")
     reader.page.get_by_label("Where to look").select_option("Up to here")
     reader.ask("How is BM25 computed?")
@@ -182,7 +140,7 @@ def stay_before_what_comes(reader: Reader) -> None:
 
 def glossary(reader: Reader) -> None:
     page = reader.page
-    reader.open()
+    reader.open(reader.site.ranking)
     page.keyboard.press("Control+i")
     page.get_by_role("tab", name="Terms").click()
     page.get_by_label("Underline them on the page").check()
@@ -200,7 +158,7 @@ def glossary(reader: Reader) -> None:
 
 def find(reader: Reader) -> None:
     page = reader.page
-    reader.open()
+    reader.open(reader.site.ranking)
     page.keyboard.press("Control+i")
     page.get_by_role("tab", name="Find").click()
     page.get_by_label("Search the book").press_sequentially("posting list gaps")
@@ -213,7 +171,7 @@ def find(reader: Reader) -> None:
 
 def by_keyboard_alone(reader: Reader) -> None:
     page = reader.page
-    reader.open("/docs/why-search")
+    reader.open(reader.site.why)
     page.keyboard.press("Control+i")
     page.keyboard.type("How is BM25 computed?")
     page.keyboard.press("Enter")
@@ -235,12 +193,9 @@ def by_keyboard_alone(reader: Reader) -> None:
 
 def dark_by_the_sites_switch(reader: Reader) -> None:
     page = reader.page
-    reader.open()
+    reader.open(reader.site.ranking)
     reader.ask("How is BM25 computed?")
-    for _ in range(3):
-        if page.locator("textbook-rag").get_attribute("data-theme") == "dark":
-            break
-        page.get_by_role("button", name=re.compile("Switch between dark and light")).click()
+    reader.site.dark(page)
     expect(page.locator("textbook-rag")).to_have_attribute("data-theme", "dark")
     reader.shot("answer")
     page.locator(".tbr-passage .tbr-section").first.click()
@@ -255,7 +210,7 @@ def right_to_left(reader: Reader) -> None:
         " if (html && html.lang !== 'ar') { html.lang = 'ar'; html.dir = 'rtl'; } })"
         ".observe(document, {childList: true, attributes: true, subtree: true})"
     )
-    reader.open("/docs/why-search")
+    reader.open(reader.site.why)
     expect(page.locator(".tbr-launch")).to_contain_text("اسأل")
     reader.shot("closed")
     reader.ask("How is BM25 computed?")
@@ -267,7 +222,7 @@ def right_to_left(reader: Reader) -> None:
 
 def on_a_phone(reader: Reader) -> None:
     page = reader.page
-    reader.open("/docs/why-search")
+    reader.open(reader.site.why)
     reader.shot("closed")
     page.locator(".tbr-launch").tap()
     reader.shot("open")
@@ -291,56 +246,9 @@ def on_a_phone(reader: Reader) -> None:
 # --- with a model that writes slowly, on a server that dies -------------------------------------
 
 
-class Slowly(list[str]):
-    """Pieces of a model's answer, each after a wait."""
-
-    def __iter__(self) -> Iterator[str]:
-        for piece in super().__iter__():
-            time.sleep(_PIECE_SECONDS)
-            yield piece
-
-
-@dataclass
-class Server:
-    home: Path
-    model: str
-    process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{_PORT}"
-
-    def start(self) -> None:
-        settings = {
-            "RAG_HOME": str(self.home),
-            "RAG_PORT": str(_PORT),
-            "RAG_ALLOWED_ORIGINS": "*",
-            "RAG_GENERATOR": "openai",
-            "RAG_OPENAI_BASE_URL": self.model,
-        }
-        command = [sys.executable, "-m", "app.cli", "demo"]
-        with (self.home.parent / "journeys.log").open("ab") as log:
-            self.process = subprocess.Popen(
-                command, env=os.environ | settings, stdout=log, stderr=log
-            )
-        for _ in range(120):
-            try:
-                with urllib.request.urlopen(f"{self.address}/readyz"):
-                    return
-            except OSError:
-                time.sleep(0.5)
-        message = "the server did not start"
-        raise AssertionError(message)
-
-    def kill(self) -> None:
-        if self.process:
-            self.process.kill()
-            self.process.wait()
-
-
 def click_in_mid_stream(reader: Reader, _: Server) -> None:
     page = reader.page
-    reader.open("/docs/why-search")
+    reader.open(reader.site.why)
     page.keyboard.press("Control+i")
     page.locator("textbook-rag textarea").fill("How is BM25 computed?")
     page.keyboard.press("Enter")
@@ -358,7 +266,7 @@ def click_in_mid_stream(reader: Reader, _: Server) -> None:
 
 def the_server_dies_and_comes_back(reader: Reader, server: Server) -> None:
     page = reader.page
-    reader.open("/docs/why-search")
+    reader.open(reader.site.why)
     page.keyboard.press("Control+i")
     page.locator("textbook-rag textarea").fill("What is an inverted index?")
     page.keyboard.press("Enter")
@@ -390,34 +298,6 @@ _ALONE: Sequence[tuple[Callable[[Reader], None], dict[str, Any]]] = (
 _WITH_SERVER = (click_in_mid_stream, the_server_dies_and_comes_back)
 
 
-@contextmanager
-def reading(
-    browser: Browser, site: str, pictures: Path, name: str, size: dict[str, Any]
-) -> Iterator[Reader]:
-    context = browser.new_context(**size)
-    page = context.new_page()
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    reader = Reader(context, page, site, pictures, name)
-    try:
-        yield reader
-        assert not errors, errors
-    except Exception:
-        reader.shot("FAILED")
-        raise
-    finally:
-        context.close()
-
-
-def site_for(folder: Path, server: str, own: str, copy: Path) -> Path:
-    """Return a copy of the site that is built for another server."""
-    shutil.copytree(folder, copy, dirs_exist_ok=True)
-    for page in copy.rglob("*.html"):
-        text = page.read_text(encoding="utf-8")
-        page.write_text(text.replace(server, own), encoding="utf-8")
-    return copy
-
-
 def tried(journey: Callable[[], None], name: str) -> int:
     try:
         journey()
@@ -429,33 +309,46 @@ def tried(journey: Callable[[], None], name: str) -> int:
 
 
 def main() -> int:
-    folder, server, pictures = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
-    wanted = sys.argv[4:]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("server")
+    parser.add_argument("pictures", type=Path)
+    parser.add_argument("--generator", choices=SITES, default="docusaurus")
+    parser.add_argument("--only", nargs="+", default=[])
+    options = parser.parse_args()
+    pictures: Path = options.pictures
     pictures.mkdir(parents=True, exist_ok=True)
+    site = SITES[options.generator]
     failed = 0
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
 
-        def go(site: str, journey: Callable[..., None], size: dict[str, Any], *more: Server) -> int:
+        def go(
+            address: str, journey: Callable[..., None], size: dict[str, Any], *more: Server
+        ) -> int:
             name = journey.__name__.replace("_", " ")
-            if wanted and journey.__name__ not in wanted:
+            if options.only and journey.__name__ not in options.only:
                 return 0
 
             def run() -> None:
-                with reading(browser, site, pictures, name, size) as reader:
+                with reading(browser, address, site, pictures, name, size) as reader:
                     journey(reader, *more)
 
-            return tried(run, name)
+            return tried(run, f"{options.generator}: {name}")
 
-        with static_site(folder) as site:
-            failed += sum(go(site, journey, size) for journey, size in _ALONE)
+        policy = site.policy.replace("SERVER", options.server)
+        with static_site(options.folder, policy=policy) as address:
+            failed += sum(go(address, journey, size) for journey, size in _ALONE)
         with OpenAIDouble(answering=lambda request: Slowly(quote_sources(request))) as double:
-            own = Server(pictures / "home", double.url)
-            copy = site_for(folder, server, own.address, pictures / "site")
+            home = pictures / "home"
+            shutil.copytree(os.environ["RAG_HOME"], home, dirs_exist_ok=True)
+            own = Server(home, double.url)
+            copy = site_for(options.folder, options.server, own.address, pictures / "site")
             own.start()
             try:
-                with static_site(copy) as site:
-                    failed += sum(go(site, journey, _DESKTOP, own) for journey in _WITH_SERVER)
+                policy = site.policy.replace("SERVER", own.address)
+                with static_site(copy, policy=policy) as address:
+                    failed += sum(go(address, journey, _DESKTOP, own) for journey in _WITH_SERVER)
             finally:
                 own.kill()
         browser.close()

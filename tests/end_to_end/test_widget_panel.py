@@ -49,6 +49,16 @@ def test_the_shortcut_opens_and_closes_and_escape_returns(page: Page, site: str)
     expect(page.get_by_role("button", name="Ask this book")).to_be_focused()
 
 
+def test_keys_typed_in_the_panel_are_not_the_sites(page: Page, site: str) -> None:
+    page.goto(site + PAGE)
+    page.evaluate(
+        "document.addEventListener('keydown', (event) => event.key === 's' && event.preventDefault())"
+    )
+    open_by_shortcut(page)
+    page.keyboard.type("searches")
+    expect(page.get_by_label("Your question")).to_have_value("searches")
+
+
 def test_views_are_reached_by_arrow_keys(page: Page, site: str) -> None:
     page.goto(site + PAGE)
     open_by_shortcut(page)

@@ -47,13 +47,17 @@ class Widget extends HTMLElement {
   }
 
   private listen(store: Store, config: Config): void {
+    // Sites take single keys too, such as "s" for their search, and see no text field in a shadow root.
+    for (const type of ["keydown", "keypress", "keyup"] as const) {
+      this.addEventListener(type, (event) => event.ctrlKey || event.metaKey || event.altKey || event.stopPropagation());
+    }
     document.addEventListener("keydown", (event) => {
       if (!isShortcut(event, config.shortcut)) return;
       event.preventDefault();
       const found = store.open ? null : selected();
       if (found) store.selection = { text: found.text, ...(found.paragraph_id ? { paragraph_id: found.paragraph_id } : {}) };
       store.onToggle(!store.open);
-    });
+    }, true);
   }
 
   /** Show the paragraph that the page's address names. */
