@@ -15,7 +15,7 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.links import page_key
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
-from app.services.ports import BookManifest, Damage, Embedder, GenerationWriter
+from app.services.ports import BookList, BookManifest, Damage, Embedder, GenerationWriter
 
 DIMENSION = 64
 
@@ -142,8 +142,8 @@ class FakeIndex:
     gone: frozenset[str] = frozenset()
     """Chunks that search still finds, but fetch no longer."""
 
-    async def books(self) -> list[BookManifest]:
-        return list(self.manifests)
+    async def books(self) -> BookList:
+        return BookList(self.manifests)
 
     async def damaged(self) -> Mapping[BookId, Damage]:
         return {}

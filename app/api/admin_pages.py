@@ -71,7 +71,7 @@ async def _report(key: SiteKey, rag: Application, book: BookId | None, days: int
 
 
 async def _books(key: SiteKey, rag: Application) -> Sequence[BookId]:
-    found = [one.book for one in await rag.index.books()]
+    found = await rag.index.books()
     return [book for book in found if not key.books or book in key.books]
 
 

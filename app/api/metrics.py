@@ -184,7 +184,7 @@ async def metrics(request: Request) -> Response:
     found.set_breakers(rag.breakers)
     try:
         books = await rag.index.books()
-        found.set_index(books, len(await rag.index.damaged()))
+        found.set_index(books.named(), len(await rag.index.damaged()))
     except StorageError:
         found.set_index(None, 0)
     if rag.breakers:

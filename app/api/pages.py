@@ -65,7 +65,7 @@ def _widget(books: int) -> str:
 
 async def home(request: Request) -> Response:
     rag: Application = request.app.state.application
-    found = BooksBody.of(await rag.index.books(), await rag.index.damaged())
+    found = BooksBody.of((await rag.index.books()).named(), await rag.index.damaged())
     keys: SqliteSiteKeys = request.app.state.keys
     # Only hashes of keys are stored: where the API wants one, this page has none to send.
     widget = rag.settings.open or not keys.all()

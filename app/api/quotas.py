@@ -14,7 +14,6 @@ from app.api.limits import CHARGES, RETRY_SECONDS, Charge, RateLimit, daily
 from app.api.requests import ChatRequest, SearchRequest
 from app.bootstrap.application import Application
 from app.domain.book_id import BookId
-from app.domain.edition import default_editions
 from app.domain.errors import TooManyRequests
 from app.settings import Settings
 
@@ -115,5 +114,5 @@ async def _holders(request: Request, book: BookId | None) -> Sequence[tuple[Quot
     books: Sequence[str] = books_for(request, book)
     if not books:
         rag: Application = request.app.state.application
-        books = default_editions(one.book for one in await rag.index.books())
+        books = (await rag.index.books()).defaults
     return (found.keys, [key.digest] if key else []), (found.books, books)

@@ -181,7 +181,7 @@ async def books(request: Request, rag: Rag) -> BooksBody:
     asked = books_for(request, None)
     found, damaged = await rag.index.books(), await rag.index.damaged()
     return BooksBody.of(
-        [one for one in found if not asked or one.book.name in asked],
+        [one for one in found.named() if not asked or one.book.name in asked],
         {book: damage for book, damage in damaged.items() if not asked or book.name in asked},
         feedback=rag.question_log is not None,
     )
@@ -250,7 +250,7 @@ async def readyz(request: Request, rag: Rag) -> Response | ReadyBody:
     Embedder, generator and disk may have a `fault` without which answers would be better.
     """
     await rag.index.check()
-    found = BooksBody.of(await rag.index.books(), await rag.index.damaged())
+    found = BooksBody.of((await rag.index.books()).named(), await rag.index.damaged())
     if not found.books:
         detail = "the index holds no book yet: run `textbook-rag ingest`"
         return problem_response(503, "no_book", detail, request_id(request))

@@ -252,7 +252,7 @@ async def _is_late(index: BookStore, strategy: str | None) -> bool:
         books = await index.books()
     except StorageError:
         return False  # the first use of the index raises the error again
-    return bool(books) and all(book.model == MINILM for book in books)
+    return bool(books) and all(one.model == MINILM for one in books.named())
 
 
 async def pick_writer(

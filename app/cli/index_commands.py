@@ -58,10 +58,10 @@ async def ingest(arguments: argparse.Namespace, settings: Settings) -> None:
 async def _remove_other_editions(index: VectorIndex, kept: Sequence[BookId]) -> None:
     """Remove editions that the site no longer has, unless editions are ingested one by one."""
     if len(kept) > 1:
-        for manifest in await index.books():
-            if manifest.book.name == kept[0] and manifest.book not in kept:
-                await index.remove(manifest.book)
-                remark(f"removed {manifest.book}: the site no longer has this edition")
+        for book in await index.books():
+            if book.name == kept[0] and book not in kept:
+                await index.remove(book)
+                remark(f"removed {book}: the site no longer has this edition")
 
 
 def _print_report(report: IngestReport, arguments: argparse.Namespace) -> None:
@@ -137,13 +137,12 @@ async def naming_the_books(index: VectorIndex, book: BookId) -> AsyncIterator[No
     try:
         yield
     except BookNotFound as error:
-        known = [manifest.book for manifest in await index.books()]
-        raise BookNotFound.among(book, known) from error
+        raise BookNotFound.among(book, [*await index.books()]) from error
 
 
 async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
     async with index_only(settings) as index:
-        manifests, damaged = await index.books(), await index.damaged()
+        manifests, damaged = (await index.books()).named(), await index.damaged()
     for book, damage in damaged.items():
         remark(f"{book} is damaged: {damage.reason}")
     if arguments.json:
@@ -163,7 +162,7 @@ async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
 
 async def _with_editions(index: VectorIndex, book: BookId) -> list[BookId]:
     """Return a book and its other editions; for an edition, only itself."""
-    others = [one.book for one in await index.books() if one.book.name == book != one.book]
+    others = [one for one in await index.books() if one.name == book != one]
     return [book, *others]
 
 

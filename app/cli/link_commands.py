@@ -58,7 +58,7 @@ async def _links(arguments: argparse.Namespace, settings: Settings) -> tuple[str
     async with index_only(settings) as index, naming_the_books(index, arguments.book):
         asked = BookId(arguments.book)
         own = await _links_of_index(index, asked)
-        roots = {one.book: one.base_url for one in await index.books()}
+        roots = {one.book: one.base_url for one in (await index.books()).named()}
         # An edition is on the site of its book.
         others = [book for book in roots if book.name == asked != book]
         of_others = [link for book in others for link in await _links_of_index(index, book)]

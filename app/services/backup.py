@@ -110,19 +110,19 @@ class BackUp:
 
         `scratch` is a folder with room for a copy of the largest state file.
         """
-        manifests = await self.index.books()
+        known = await self.index.books()
         faults: dict[BookId, str] = {}
         books = []
-        total = sum(manifest.chunks for manifest in manifests)
+        total = sum(manifest.chunks for manifest in known.named())
         with phases.phase("back up", total, "chunks") as advance:
-            for book in sorted({one.book for one in manifests} | {*await self.index.damaged()}):
+            for book in sorted({*known, *await self.index.damaged()}):
                 try:
                     books.append(await self._book(book, writer, advance))
                 except BookNotFound:
                     continue  # removed since it was listed
                 except StorageError as error:
-                    known = book in await self.index.damaged()
-                    if not known and not isinstance(error, IndexUnreadable):
+                    damaged = book in await self.index.damaged()
+                    if not damaged and not isinstance(error, IndexUnreadable):
                         raise  # the store, not the book
                     faults[book] = f"{book} is left out: {error}"
         for book, damage in (await self.index.damaged()).items():

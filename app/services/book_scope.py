@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from app.domain.book_id import BookId
-from app.domain.edition import default_editions, edition_at
+from app.domain.edition import edition_at
 from app.domain.errors import BookNotFound, StorageError
 from app.services.ports import BookManifest, BookSource, VectorIndex
 from app.services.recording import failed_step
@@ -18,8 +18,8 @@ async def books_asked(
 
     BookNotFound if one of them is not indexed; StorageError if none of them can be read.
     """
-    known = {manifest.book: manifest for manifest in await index.books()}
-    asked = [known[book] for book in books or default_editions(known) if book in known]
+    known = await index.books()
+    asked = [known[book] for book in books or known.defaults if book in known]
     missing = [book for book in books if book not in known]
     if missing or not asked:
         damaged = await index.damaged()
@@ -38,13 +38,12 @@ async def readers_editions(
     The default edition is used for books that the page is not of. Without other editions, `books`
     is returned.
     """
-    manifests = await index.books()
-    others = [one.book.name for one in manifests if one.book != one.book.name]
-    if not any(name in books or not books for name in others):
+    known = await index.books()
+    if not any(name in books or not books for name in known.with_editions):
         return tuple(books)
-    names = books or default_editions(one.book for one in manifests)
+    names = books or known.defaults
     # All roots are compared together, because a page belongs to one site.
-    roots = [(one.book, one.base_url) for one in manifests if one.book.name in names]
+    roots = [(one.book, one.base_url) for one in known.named() if one.book.name in names]
     here = edition_at(page_url, roots) if page_url else None
     return tuple(here if here and here.name == book else book for book in names)
 

@@ -58,8 +58,8 @@ class DescribeBook:
         return found
 
     async def _manifest(self, book: BookId) -> BookManifest:
-        for manifest in await self.index.books():
-            if manifest.book == book:
-                return manifest
-        message = f"no book {book!r} in the index"
-        raise BookNotFound(message)
+        manifest = (await self.index.books()).get(book)
+        if manifest is None:
+            message = f"no book {book!r} in the index"
+            raise BookNotFound(message)
+        return manifest

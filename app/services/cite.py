@@ -52,9 +52,10 @@ class CiteParagraph:
         return gone
 
     async def _books(self, book: BookId | None) -> list[BookId]:
-        readable = [manifest.book for manifest in await self.index.books()]
-        indexed = list(dict.fromkeys((*readable, *await self.index.damaged())))
-        return [name for name in indexed if book in (None, name)]
+        indexed = dict.fromkeys((*await self.index.books(), *await self.index.damaged()))
+        if book is None:
+            return [*indexed]
+        return [book] if book in indexed else []
 
     async def _find_in_book(self, book: BookId, paragraph_id: str) -> CitationTarget | None:
         found = await self.ledgers.locate(book, paragraph_id)

@@ -323,7 +323,7 @@ class IngestBook:
             return None
         published = await self.index.books()
         stamp = self._stamp(request, source)
-        for manifest in published:
+        for manifest in published.named():
             last = LastRun.from_text(await self.memory.recall(manifest.book))
             if (
                 last is not None

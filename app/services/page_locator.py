@@ -14,7 +14,7 @@ from app.domain.document import BlockKind
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
 from app.services.book_scope import readers_editions
-from app.services.ports import BookManifest, VectorIndex
+from app.services.ports import VectorIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class PageLocator:
     async def page(self, url: str, books: Sequence[BookId] = ()) -> PageLocation | None:
         """Return the location of a page given by URL or path, in these books or in all."""
         key = page_key(url)
-        manifests = await self._manifests(books)
+        manifests = (await self.index.books()).named(books)
         # If two books have such a path, the one whose site has the URL.
         for manifest in sorted(manifests, key=lambda one: not url.startswith(one.base_url)):
             on_page = SearchFilter(books=(manifest.book,), pages=(key,))
@@ -49,7 +49,7 @@ class PageLocator:
 
     async def chunks_of(self, paragraph_id: str, books: Sequence[BookId] = ()) -> list[Chunk]:
         """Return the chunks that contain a paragraph; empty if no book has it."""
-        for manifest in await self._manifests(books):
+        for manifest in (await self.index.books()).named(books):
             wanted = SearchFilter(books=(manifest.book,), paragraph_ids=(paragraph_id,))
             if chunks := await self.index.matching(wanted):
                 return chunks
@@ -83,9 +83,6 @@ class PageLocator:
             for one in found
             if one.kind is BlockKind.SOLUTION and task_label(one) == label
         )
-
-    async def _manifests(self, books: Sequence[BookId]) -> list[BookManifest]:
-        return [one for one in await self.index.books() if not books or one.book in books]
 
 
 def _only(chunk: Chunk, wanted: Sequence[str]) -> Chunk:

@@ -5,12 +5,14 @@ Every method raises only errors of `app.domain.errors`.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.edition import default_editions
 from app.domain.ledger import Ledger, Located
 from app.domain.retrieval.query import (
     Candidates,
@@ -153,6 +155,59 @@ class BookManifest:
     """The edition's locale; "" in a book with one locale."""
 
 
+class BookList(Mapping[BookId, BookManifest]):
+    """The readable books of an index, by id in ascending order. It never changes.
+
+    An index returns the same list until one of its books changes, so that a question about one book
+    costs the same with ten thousand others beside it.
+    """
+
+    def __init__(self, manifests: Iterable[BookManifest] = ()) -> None:
+        self._known = {one.book: one for one in sorted(manifests, key=lambda one: one.book)}
+
+    def __getitem__(self, book: BookId) -> BookManifest:
+        return self._known[book]
+
+    def __iter__(self) -> Iterator[BookId]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def named(self, books: Collection[BookId] = ()) -> Sequence[BookManifest]:
+        """Return these books, or all, in the order of ids; missing ones are left out."""
+        if not books:
+            return self._all
+        return [self._known[book] for book in sorted({*books}) if book in self._known]
+
+    def generations(self, books: Collection[BookId] = ()) -> str:
+        """Return a key for caches, which changes with the text of one of these books, or of any."""
+        return _generations(self.named(books)) if books else self._generations
+
+    @cached_property
+    def defaults(self) -> Sequence[BookId]:
+        """The default editions."""
+        return default_editions(self._known)
+
+    @cached_property
+    def with_editions(self) -> Mapping[BookId, Sequence[BookManifest]]:
+        """The editions, the default one among them, of each book that has several."""
+        names = {one.name for one in self._known if one != one.name}
+        return {name: [one for one in self._all if one.book.name == name] for name in sorted(names)}
+
+    @cached_property
+    def _all(self) -> Sequence[BookManifest]:
+        return tuple(self._known.values())
+
+    @cached_property
+    def _generations(self) -> str:
+        return _generations(self._all)
+
+
+def _generations(manifests: Iterable[BookManifest]) -> str:
+    return "/".join(f"{one.book}@{one.book_version}.{one.generation}" for one in manifests)
+
+
 @dataclass(frozen=True, slots=True)
 class Damage:
     """Damage of a book's index."""
@@ -202,8 +257,8 @@ class GenerationWriter(Protocol):
 class BookSource(Protocol):
     """An index whose books are copied to another one."""
 
-    async def books(self) -> list[BookManifest]:
-        """Return the manifest of each readable book, by book id."""
+    async def books(self) -> BookList:
+        """Return the readable books: the same object until one of them changes."""
         ...
 
     async def damaged(self) -> Mapping[BookId, Damage]:
@@ -225,8 +280,8 @@ class VectorIndex(Protocol):
     They raise StorageError if none of the books can be read.
     """
 
-    async def books(self) -> list[BookManifest]:
-        """Return the manifest of each readable book, by book id."""
+    async def books(self) -> BookList:
+        """Return the readable books: the same object until one of them changes."""
         ...
 
     async def damaged(self) -> Mapping[BookId, Damage]:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from app.domain.answer import Answer, AnswerEvent, AnswerMode, Finished
 from app.domain.answering.request import AskRequest
+from app.domain.book_id import BookId
 from app.domain.errors import AnswerNotFound, InputError, RagError, StorageError
 from app.domain.logged_answer import (
     MAX_REASON_CHARS,
@@ -22,7 +23,7 @@ from app.domain.logged_answer import (
     source_paragraphs,
 )
 from app.domain.personal_data import without_personal_data
-from app.services.ports import BookManifest, BookStore
+from app.services.ports import BookList, BookStore
 from app.services.recording import Recording, current
 
 _log = logging.getLogger(__name__)
@@ -153,16 +154,16 @@ class QuestionLog:
         request: AskRequest,
         answer: Answer,
         record: Recording,
-        books: Sequence[BookManifest],
+        books: BookList,
     ) -> LoggedAnswer:
         book = _book_of(request, answer, books)
-        versions: dict[str, str] = {one.book: one.book_version for one in books}
+        manifest = books.get(BookId(book)) if book else None
         said_nothing = answer.mode is AnswerMode.SMALL_TALK
         return LoggedAnswer(
             id=answer.answer_id,
             asked_at=self.now(),
             book=book,
-            book_version=versions.get(book, ""),
+            book_version=manifest.book_version if manifest else "",
             # Text that is not a question may be a name or a greeting: it is not stored.
             question="" if said_nothing else without_personal_data(request.question),
             page=page_address(request.page_url),
@@ -180,15 +181,15 @@ class QuestionLog:
         )
 
 
-def _book_of(request: AskRequest, answer: Answer, books: Sequence[BookManifest]) -> str:
+def _book_of(request: AskRequest, answer: Answer, books: BookList) -> str:
     """The cited book, else the only book asked, else the book of the nearest section."""
     if answer.citations:
         return answer.citations[0].book
-    asked = request.filter.books or tuple(one.book for one in books)
+    asked = request.filter.books or tuple(books)
     if len(asked) == 1:
         return asked[0]
     url = answer.sources[0].url if answer.sources else request.page_url
-    nearest = [one for one in books if one.base_url and url.startswith(one.base_url)]
+    nearest = [one for one in books.named() if one.base_url and url.startswith(one.base_url)]
     return max(nearest, key=lambda one: len(one.base_url)).book if nearest else ""
 
 

@@ -46,15 +46,15 @@ class ReportQuestions:
     async def answers(self, book: str, since: datetime) -> list[LoggedAnswer]:
         """The log's entries. BookNotFound if there are none and no such book is indexed."""
         answers = await self.store.find(Selected(book=book or None, since=since))
-        if not answers and book and book not in {one.book for one in await self.index.books()}:
+        if not answers and book and book not in await self.index.books():
             message = f"no book {book!r} in the index or the question log; see `textbook-rag books`"
             raise BookNotFound(message)
         return answers
 
     async def language(self, book: str) -> str:
         """The book's language, as an ISO 639-1 code."""
-        languages = [one.language for one in await self.index.books() if one.book == book]
-        return languages[0] if languages else MODEL_LANGUAGE
+        known = await self.index.books()
+        return known[BookId(book)].language if book in known else MODEL_LANGUAGE
 
     async def _clusters(
         self, answers: Sequence[LoggedAnswer], language: str

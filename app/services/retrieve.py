@@ -157,7 +157,7 @@ class Retrieve:
     async def _in_scope(self, filter: SearchFilter) -> Sequence[BookManifest]:
         books = await books_asked(self.index, filter.books)
         if not books:
-            editions = ", ".join(one.book for one in await self.index.books())
+            editions = ", ".join(await self.index.books())
             message = f"only editions are indexed: ask one of {editions}" if editions else NO_BOOKS
             raise BookNotFound(message)
         for manifest in books:

@@ -13,7 +13,7 @@ from math import log
 from cachetools import LRUCache
 
 from app.domain.book_id import BookId
-from app.services.ports import BookManifest, SparseEncoder, VectorIndex
+from app.services.ports import SparseEncoder, VectorIndex
 
 _CACHED_TERMS = 50_000
 """Terms in the cache, a few MB."""
@@ -52,30 +52,28 @@ class TermUpperBounds:
 
         A term that is in no book gets the bound of the rarest possible term.
         """
-        manifests = await self._manifests(books)
-        unknown = _UNKNOWN_WEIGHT * log(1 + (sum(one.chunks for one in manifests) + 0.5) / 0.5)
-        scores = await self._best_scores(terms, manifests)
+        chunks = sum(one.chunks for one in (await self.index.books()).named(books))
+        unknown = _UNKNOWN_WEIGHT * log(1 + (chunks + 0.5) / 0.5)
+        scores = await self._best_scores(terms, books)
         return {term: scores[term] or unknown for term in terms}
 
     async def missing(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> set[int]:
         """Return the terms that are in no chunk of these books, or of any. Raises StorageError."""
-        scores = await self._best_scores(terms, await self._manifests(books))
+        scores = await self._best_scores(terms, books)
         return {term for term in terms if not scores[term]}
 
-    async def _manifests(self, books: Sequence[BookId]) -> list[BookManifest]:
-        return [one for one in await self.index.books() if not books or one.book in books]
-
     async def _best_scores(
-        self, terms: Collection[int], manifests: Sequence[BookManifest]
+        self, terms: Collection[int], books: Sequence[BookId]
     ) -> Mapping[int, float]:
         """Return each term's best score in a chunk of these books, 0 if none has it; cached."""
-        scope = "/".join(f"{one.book}@{one.book_version}.{one.generation}" for one in manifests)
+        known = await self.index.books()
+        scope = known.generations(books)
         scores = {
             term: score for term in terms if (score := self._known.get((scope, term))) is not None
         }
         unseen = [term for term in terms if term not in scores]
         if unseen:
-            found = await self.index.best_scores(unseen, [one.book for one in manifests])
+            found = await self.index.best_scores(unseen, [one.book for one in known.named(books)])
             scores.update(zip(unseen, found, strict=True))
             self._known.update({(scope, term): scores[term] for term in unseen})
         return scores

@@ -40,7 +40,7 @@ class VerifyBooks:
         A repair switches readers to an intact generation; if there is none, an ingest with `force`
         writes one. Ledgers and the cache are not repaired: their faults say what to do.
         """
-        known = {one.book for one in await self.index.books()} | {*await self.index.damaged()}
+        known = {*await self.index.books(), *await self.index.damaged()}
         for book in books:
             if book not in known:
                 raise BookNotFound.among(book, known)

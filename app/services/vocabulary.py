@@ -82,7 +82,7 @@ class BookVocabulary:
         A question in another language than the books' is unchanged, unless it is too short to
         detect that. Raises StorageError.
         """
-        manifests = [one for one in await self.index.books() if not books or one.book in books]
+        manifests = (await self.index.books()).named(books)
         if not manifests:
             return question
         language = manifests[0].language

@@ -110,7 +110,7 @@ async def write_books(
 
 async def fill(app: Application, client: AsyncQdrantClient, options: argparse.Namespace) -> None:
     """Write the books that are missing, and build the graphs afterwards."""
-    there = {one.book for one in await app.index.books()}
+    there = {*await app.index.books()}
     missing = [number for number in range(options.books) if book_name(number) not in there]
     if missing:
         sentences = sentences_of(options)

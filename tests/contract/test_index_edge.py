@@ -324,7 +324,7 @@ def test_the_generation_before_answers_for_one_that_is_damaged(
         cut(the("*.mappings", home))
         reader = EdgeIndex(home)
         assert await found(reader) == ids(1)
-        assert [one.generation for one in await reader.books()] == [1]
+        assert [one.generation for one in (await reader.books()).named()] == [1]
         damage = (await reader.damaged())[book]
         assert damage.answers
         assert "mutable_id_tracker.mappings" in damage.reason
@@ -401,7 +401,7 @@ def test_a_damaged_book_leaves_the_others_alone(home: Path) -> None:
         paragraph = "p-other-1"
         for _ in range(2):
             assert await found(reader) == {chunk_id("other", 1)}
-            assert [one.book for one in await reader.books()] == [other]
+            assert [*await reader.books()] == [other]
             assert [one.book for one in await reader.matching(ALL)] == [other]
             assert max(await reader.best_scores([1])) == 0
             assert (await reader.find_paragraph(paragraph)) is not None
@@ -509,7 +509,7 @@ def test_books_are_listed_with_the_room_they_take(home: Path) -> None:
     small = asyncio.run(publish(index, "book", points("book", range(2))))
     large = asyncio.run(publish(index, "large", points("large", range(3_000))))
     assert 0 < small.size_bytes < large.size_bytes
-    assert [one.size_bytes for one in asyncio.run(index.books())] == [
+    assert [one.size_bytes for one in asyncio.run(index.books()).named()] == [
         small.size_bytes,
         large.size_bytes,
     ]
@@ -520,5 +520,5 @@ def test_files_beside_the_books_are_ignored(home: Path) -> None:
     asyncio.run(publish(index, "book", points("book", [1])))
     (home / "index" / ".DS_Store").write_text("")
     (home / "index" / "empty").mkdir()
-    assert [one.book for one in asyncio.run(index.books())] == ["book"]
+    assert [*asyncio.run(index.books())] == ["book"]
     assert asyncio.run(found(index)) == ids(1)

@@ -263,7 +263,7 @@ def test_of_two_machines_that_ingest_one_book_each_ends_published_or_refused(
             assert code == 0 or "is being written by another run" in error.splitlines()[-1]
 
         async def scenario(index: ServerIndex) -> None:
-            (served,) = await index.books()
+            (served,) = (await index.books()).named()
             assert not await index.faults(served.book)
             assert len(await index.chunks(served.book)) == served.chunks
 

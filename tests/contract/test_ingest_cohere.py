@@ -113,7 +113,7 @@ def test_after_an_outage_the_next_run_embeds_only_the_rest(home: Path, book: Pat
         assert 0 < paid < 24
         (note,) = caught.value.__notes__
         assert note.startswith(f"{paid} of 24 texts are embedded and cached")
-        assert await run.app.index.books() == []
+        assert not await run.app.index.books()
         double.random_faults = lambda _: None
         report = await run.ingest(book)
         assert report.embedded == 24 - paid

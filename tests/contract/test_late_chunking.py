@@ -65,7 +65,7 @@ def test_vectors_are_those_of_the_chunks_within_their_document(home: Path, book:
     async def scenario(run: Bench, embedder: Recorder) -> None:
         report = await run.ingest(book, strategy="late")
         assert report.embedded == report.chunks > len(embedder.documents) == 3
-        (manifest,) = await run.app.index.books()
+        (manifest,) = (await run.app.index.books()).named()
         assert (manifest.model, manifest.dimension) == (embedder.model, embedder.dimension)
         stored = {(p.chunk.file, p.chunk.chunk_index): p for p in await run.points()}
         file = min(stored)[0]

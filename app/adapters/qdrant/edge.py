@@ -36,7 +36,7 @@ from app.domain.book_id import BookId, is_book_id
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.errors import BookNotFound, InputError, StorageError
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
-from app.services.ports import BookManifest, Damage, IndexPoint, Snapshot
+from app.services.ports import BookList, BookManifest, Damage, IndexPoint, Snapshot
 
 _Found = TypeVar("_Found")
 
@@ -55,7 +55,7 @@ class EdgeIndex:
         self._segment = segment
         self._books = OpenBooks(clock)
 
-    async def books(self) -> list[BookManifest]:
+    async def books(self) -> BookList:
         listed = self._books.listed()
         return await asyncio.to_thread(self._manifests) if listed is None else listed
 
@@ -164,15 +164,14 @@ class EdgeIndex:
             paths = [path for path in sorted(self._root.iterdir()) if is_book_id(path.name)]
         return [folder for folder in map(BookFolder, paths) if folder.is_published()]
 
-    def _manifests(self) -> list[BookManifest]:
+    def _manifests(self) -> BookList:
         manifests, switches, folders = [], self._books.switches, self._published()
         self._books.keep_only([folder.book for folder in folders])
         for folder in folders:
             # `damaged` reports unreadable books; a book removed meanwhile is in neither list.
             with suppress(StorageError, BookNotFound):
                 manifests.append(self._books.manifest(folder))
-        self._books.keep_list(manifests, switches)
-        return manifests
+        return self._books.keep_list(manifests, switches)
 
     def _manifest(self, folder: BookFolder) -> BookManifest | None:
         with storage_errors(folder.path):

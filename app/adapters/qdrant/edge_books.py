@@ -15,7 +15,7 @@ from app.adapters.qdrant.folder import BookFolder
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, StorageError
-from app.services.ports import BookManifest, Damage
+from app.services.ports import BookList, BookManifest, Damage
 
 _log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class OpenBooks:
         self._clock = clock
         self._books: dict[BookId, OpenBook] = {}
         self._aside: dict[BookId, _Aside] = {}
-        self._listed: tuple[float, list[BookManifest]] = (-math.inf, [])
+        self._listed = (-math.inf, BookList())
         self.switches = 0
         """Switches by this process."""
         self._opening = threading.Lock()
@@ -145,15 +145,21 @@ class OpenBooks:
         found = {book: one.damage for book, one in open_books if one.damage}
         return found | {book: Damage(aside.reason) for book, aside in list(self._aside.items())}
 
-    def listed(self) -> list[BookManifest] | None:
+    def listed(self) -> BookList | None:
         """The cached manifests; None if they are too old."""
         looked, manifests = self._listed
-        return list(manifests) if self._clock() - looked < _RECHECK_SECONDS else None
+        return manifests if self._clock() - looked < _RECHECK_SECONDS else None
 
-    def keep_list(self, manifests: Sequence[BookManifest], switches: int) -> None:
-        """Cache manifests that were read after this number of switches."""
+    def keep_list(self, manifests: Sequence[BookManifest], switches: int) -> BookList:
+        """Cache manifests that were read after this number of switches.
+
+        The list is the one before if no manifest changed.
+        """
+        before, found = self._listed[1], BookList(manifests)
+        kept = before if before.named() == found.named() else found
         if switches == self.switches:
-            self._listed = (self._clock(), list(manifests))
+            self._listed = (self._clock(), kept)
+        return kept
 
     def check(self, folder: BookFolder) -> None:
         """Open the book if necessary and check its files. StorageError if it cannot answer."""
@@ -291,7 +297,7 @@ class OpenBooks:
         return error
 
     def _forget_list(self) -> None:
-        self._listed = (-math.inf, [])
+        self._listed = (-math.inf, self._listed[1])
 
 
 def _stamp(folder: BookFolder) -> _Stamp:

@@ -15,7 +15,7 @@ from app.adapters.qdrant.server_options import BATCH
 from app.adapters.qdrant.server_points import index_point_of
 from app.domain.book_id import BookId, is_book_id
 from app.domain.errors import BookNotFound, IndexUnreadable
-from app.services.ports import BookManifest, Damage, IndexPoint
+from app.services.ports import BookList, Damage, IndexPoint
 
 
 class OldCollections:
@@ -28,7 +28,7 @@ class OldCollections:
         self._address = public_address(url)
         self._damaged: dict[BookId, Damage] = {}
 
-    async def books(self) -> list[BookManifest]:
+    async def books(self) -> BookList:
         """Manifests by book id; StorageError."""
         found = []
         self._damaged = {}
@@ -43,7 +43,7 @@ class OldCollections:
                 found.append(manifest_from_json(metadata.get("manifest"), where))
             except IndexUnreadable as error:
                 self._damaged[book] = Damage(str(error))
-        return found
+        return BookList(found)
 
     async def damaged(self) -> Mapping[BookId, Damage]:
         return self._damaged

@@ -40,7 +40,7 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.errors import BookNotFound, IndexUnreadable, InputError, StorageError
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
-from app.services.ports import BookManifest, Damage, IndexPoint, Snapshot
+from app.services.ports import BookList, BookManifest, Damage, IndexPoint, Snapshot
 
 
 class ServerIndex:
@@ -64,8 +64,8 @@ class ServerIndex:
         self._old = OldCollections(client, prefix, url)
         self._catalogue = Catalogue(client, self._records, clock)
 
-    async def books(self) -> list[BookManifest]:
-        return [served.manifest for served in (await self._catalogue.books()).values()]
+    async def books(self) -> BookList:
+        return await self._catalogue.manifests()
 
     async def damaged(self) -> Mapping[BookId, Damage]:
         return self._catalogue.damaged()

@@ -18,7 +18,7 @@ from app.adapters.qdrant.server_errors import check_version, server_errors
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
 from app.domain.book_id import BookId, is_book_id
 from app.domain.errors import BookNotFound, IndexUnreadable
-from app.services.ports import BookManifest, Damage
+from app.services.ports import BookList, BookManifest, Damage
 
 _RECHECK_SECONDS = 0.5
 """Shortest time between two requests for one book's record, or for all."""
@@ -68,6 +68,8 @@ class Catalogue:
         self._clock = clock
         self._seen: dict[BookId, _Seen] = {}
         self._serving: dict[BookId, ServedBook] | None = None
+        self._manifests: BookList | None = None
+        self._damaged: dict[BookId, Damage] | None = None
         self._checked = self._listed = -math.inf
         self._newest = self._strange = 0
         self._asking, self._pooling = asyncio.Lock(), asyncio.Lock()
@@ -85,7 +87,17 @@ class Catalogue:
 
     def damaged(self) -> dict[BookId, Damage]:
         """The books that could not be read when they were last looked at."""
-        return {book: Damage(one.reason) for book, one in sorted(self._seen.items()) if one.reason}
+        if self._damaged is None:
+            found = sorted(book for book, one in self._seen.items() if one.reason)
+            self._damaged = {book: Damage(self._seen[book].reason) for book in found}
+        return self._damaged
+
+    async def manifests(self) -> BookList:
+        """Those of `books`; the same object until something changes."""
+        books = await self.books()
+        if self._manifests is None:
+            self._manifests = BookList(one.manifest for one in books.values())
+        return self._manifests
 
     async def books(self) -> dict[BookId, ServedBook]:
         """The readable books, sorted by id; the same object until something changes."""
@@ -207,14 +219,19 @@ class Catalogue:
 
     def _forget(self, book: BookId) -> None:
         if self._seen.pop(book, None):
-            self._serving = None
+            self._changed()
+
+    def _changed(self) -> None:
+        """Make what is derived from the records anew at its next use."""
+        self._serving = self._manifests = self._damaged = None
 
     def _look(self, record: BookRecord) -> None:
         if self._is_known(record.book, record.revision):
             self._seen[record.book].checked = self._clock()
             return
         seen = self._seen[record.book] = _Seen(record, checked=self._clock())
-        self._serving, self._newest = None, max(self._newest, record.changed)
+        self._changed()
+        self._newest = max(self._newest, record.changed)
         if record.current is None:
             return
         try:

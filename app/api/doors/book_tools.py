@@ -242,7 +242,7 @@ async def _chapters(rag: Application, admission: Admission, given: ChapterArgume
 
 async def _only(rag: Application, books: Sequence[BookId]) -> BookId:
     """The only book; InputError names them if there are several."""
-    allowed = books or [one.book for one in await rag.index.books()]
+    allowed = books or [*await rag.index.books()]
     if len(allowed) == 1:
         return allowed[0]
     message = f"book: name one of {', '.join(allowed)}" if allowed else "the index holds no book"

@@ -252,9 +252,9 @@ async def _readable(model: str, request: Request, rag: Application) -> BookManif
     """The book of this name. BookNotFound; BookNotAllowed if the request's key is for others."""
     if is_book_id(model):
         books_for(request, BookId(model))
-        for manifest in await rag.index.books():
-            if manifest.book == model:
-                return manifest
+        manifest = (await rag.index.books()).get(BookId(model))
+        if manifest is not None:
+            return manifest
     message = f"no book {model[:80]!r} in the index; GET /v1/models lists them"
     raise BookNotFound(message)
 
@@ -308,8 +308,8 @@ async def completions(
 async def models(request: Request, rag: Rag) -> Models:
     """The books that may be asked with the key."""
     allowed = books_for(request, None)
-    found = await rag.index.books()
-    return Models(data=[Model.of(one) for one in found if not allowed or one.book in allowed])
+    found = (await rag.index.books()).named(allowed)
+    return Models(data=[Model.of(one) for one in found])
 
 
 @router.get(
