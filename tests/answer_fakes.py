@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -19,7 +19,8 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.languages import STOP_WORDS
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchQuery, Turn
-from app.services.analyse_question import AnalyseQuestion
+from app.domain.terms import words
+from app.services.analyse_question import AnalysedQuery
 from app.services.answer_question import AnswerQuestion
 from app.services.answerability import AnswerabilityScorer
 from app.services.chapter_requests import ConsultChapters
@@ -41,9 +42,8 @@ from app.services.ports import VectorIndex
 from app.services.quote_links import LinkQuotes
 from app.services.retrieve import Retrieve, SearchResult
 from app.services.similarity import SimilarityEncoder
-from app.services.term_upper_bounds import TermUpperBounds
 from app.services.vocabulary import BookVocabulary
-from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, local_embedder
+from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, local_embedder, retrieving
 
 _BM25 = Bm25Encoder()
 
@@ -128,6 +128,10 @@ def in_order(*passages: Passage) -> list[Passage]:
     return placed
 
 
+def similarity_encoder() -> SimilarityEncoder:
+    return SimilarityEncoder(local_embedder, STOP_WORDS, inner_products)
+
+
 @dataclass
 class SpyRetriever:
     """Searches for real, in memory, and remembers what it was asked."""
@@ -136,9 +140,9 @@ class SpyRetriever:
     asked: list[SearchQuery] = field(default_factory=list)
     found: list[SearchResult] = field(default_factory=list)
 
-    async def search(self, query: SearchQuery) -> SearchResult:
-        self.asked.append(query)
-        self.found.append(await self.retrieve.search(query))
+    async def find(self, asked: AnalysedQuery) -> SearchResult:
+        self.asked.append(asked.query)
+        self.found.append(await self.retrieve.find(asked))
         return self.found[-1]
 
     async def context(self, hits: Sequence[Hit], token_budget: int) -> Sequence[ContextPassage]:
@@ -162,7 +166,7 @@ class World:
         self.sparse = FakeSparse()
         embedder = FakeEmbedder(error=self.error)
         self.retriever = SpyRetriever(
-            Retrieve(embedder, self.sparse, self.index, None, lambda text: len(text.split()))
+            retrieving(embedder, self.sparse, self.index, similarity=similarity_encoder())
         )
 
     def answering(
@@ -194,20 +198,19 @@ def answering_over(
     answer_threshold: float = 0.0,
 ) -> AnswerQuestion:
     """The use case as bootstrap makes it, without a model."""
-    bounds = TermUpperBounds(index, sparse)
-    similarity = SimilarityEncoder(local_embedder, STOP_WORDS, inner_products)
+    analysis = retriever.retrieve.analysis
+    lexical, bounds = analysis.lexical, analysis.bounds
     scorer = AnswerabilityScorer(
-        similarity,
-        FeatureReranker(bounds).terms_of,
+        similarity_encoder(), FeatureReranker(lexical.ordered_terms).terms_of
     )
     extractive = ExtractiveGenerator(split_sentences, scorer.vectors)
     consult = ConsultBook(
         retrieve=retriever,
-        analysis=AnalyseQuestion(bounds, similarity),
+        analysis=analysis,
         places=PageLocator(index),
         scorer=scorer,
         refusal=RefusalPolicy(refusal_threshold, answer_threshold),
-        vocabulary=BookVocabulary(index, bounds, lambda text: len(text.split())),
+        vocabulary=BookVocabulary(index, lexical, bounds, lambda text: len(text.split())),
     )
     return AnswerQuestion(
         consult=consult,
@@ -271,13 +274,19 @@ class FakeGenerator:
             self.closed = True
 
 
+def analysed(question: str, bounds: Mapping[int, float]) -> QuestionAnalysis:
+    """An English question, analysed with these upper bounds of its terms."""
+    said, own = tuple(words(question)), terms(question)
+    return analyse(question, question, "en", said, own, terms, bounds)
+
+
 def extracted(
     question: str, *passages: Passage, similarities: Sequence[float] | None = None
 ) -> ExtractiveAnswer:
     """The extractive answer with equal term weights; `similarities` of each unit, else 0."""
     context = context_of(*in_order(*passages))
     bounds = dict.fromkeys(terms(question), 1.0)
-    analysis = analyse(question, question, "en", terms, bounds)
+    analysis = analysed(question, bounds)
     given = ExtractionInput(analysis.features, context, split_sentences)
     found = quotable(given)
     chosen = choose(given, found)

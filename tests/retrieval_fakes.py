@@ -6,7 +6,7 @@ import asyncio
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import sqrt
 
@@ -15,7 +15,22 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.links import page_key
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
-from app.services.ports import BookList, BookManifest, Damage, Embedder, GenerationWriter
+from app.services.analyse_question import AnalyseQuestion
+from app.services.feature_reranker import FeatureReranker
+from app.services.lexical import LexicalEncoder
+from app.services.ports import (
+    BookList,
+    BookManifest,
+    Damage,
+    Embedder,
+    GenerationWriter,
+    Reranker,
+    SparseEncoder,
+    VectorIndex,
+)
+from app.services.retrieve import Retrieve
+from app.services.similarity import SimilarityEncoder
+from app.services.term_upper_bounds import TermUpperBounds
 
 DIMENSION = 64
 
@@ -255,3 +270,26 @@ class FakeReranker:
 
 async def local_embedder() -> Embedder:
     return FakeEmbedder()
+
+
+def retrieving(
+    embedder: Embedder,
+    sparse: SparseEncoder,
+    index: VectorIndex,
+    reranker: Reranker | None = None,
+    count_tokens: Callable[[str], int] = lambda text: len(text.split()),
+    *,
+    similarity: SimilarityEncoder | None = None,
+    feature_reranker: bool = False,
+    rerank_seconds: float = 3.0,
+) -> Retrieve:
+    """The use case as bootstrap makes it, over these parts."""
+    lexical = LexicalEncoder(sparse)
+    return Retrieve(
+        AnalyseQuestion(index, embedder, lexical, TermUpperBounds(index), similarity),
+        index,
+        reranker,
+        count_tokens,
+        FeatureReranker(lexical.ordered_terms) if feature_reranker else None,
+        rerank_seconds=rerank_seconds,
+    )

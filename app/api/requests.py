@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Annotated, Literal
 
+from fastapi import Depends
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -192,3 +193,16 @@ class SearchRequest(_Request):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"question": "vocabulary mismatch", "k": 3}]}
     )
+
+
+def _book_of_chat(body: ChatRequest) -> BookId | None:
+    return body.book
+
+
+def _book_of_search(body: SearchRequest) -> BookId | None:
+    return body.book
+
+
+BookOfChat = Annotated[BookId | None, Depends(_book_of_chat)]
+BookOfSearch = Annotated[BookId | None, Depends(_book_of_search)]
+"""The book that a request asks; None for all."""

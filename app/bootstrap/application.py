@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
 
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.fingerprints import FileLastRunStore
@@ -22,7 +21,6 @@ from app.bootstrap.books import chunk_book, embed_from_thread, read_source, sour
 from app.bootstrap.providers import (
     CohereParts,
     OwnEmbedder,
-    Writer,
     asked_in_time,
     budget,
     local_embedder,
@@ -55,6 +53,7 @@ from app.services.gc_control import frozen_heap
 from app.services.generators import ExtractiveGenerator, Generator
 from app.services.ingest import IngestBook
 from app.services.lexical import FINGERPRINT as LEXICAL_FINGERPRINT
+from app.services.lexical import LexicalEncoder
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.page_suggestions import SuggestForPage
@@ -69,9 +68,6 @@ from app.services.similarity import SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
 from app.services.vocabulary import BookVocabulary
 from app.settings import Settings
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,28 +157,34 @@ async def application(
         writer = await pick_writer(settings, cohere, stack)
         sparse = Bm25Encoder()
         count_tokens = await asyncio.to_thread(token_counter)
-        bounds = TermUpperBounds(index, sparse)
+        lexical, bounds = LexicalEncoder(sparse), TermUpperBounds(index)
         similarity = SimilarityEncoder(
             partial(local_embedder, embedder), FUNCTION_WORDS, inner_products
         )
-        feature_reranker = FeatureReranker(bounds, vectors=similarity)
-        vocabulary = BookVocabulary(index, bounds, count_tokens)
-        retrieve = _retrieve(
-            settings, embedder, vocabulary, sparse, cohere, writer, feature_reranker, count_tokens
+        vocabulary = BookVocabulary(index, lexical, bounds, count_tokens)
+        analysis = AnalyseQuestion(
+            index,
+            asked_in_time(settings, metered(settings, embedder)),
+            lexical,
+            bounds,
+            similarity,
+            rewriter=writer.rewriter if writer else None,
+            cognates=FindCognates(vocabulary),
         )
-        analysis = AnalyseQuestion(bounds, similarity)
+        feature_reranker = FeatureReranker(lexical.ordered_terms, vectors=similarity)
+        retrieve = _retrieve(settings, analysis, cohere, feature_reranker, count_tokens)
         scorer = AnswerabilityScorer(similarity, feature_reranker.terms_of)
         glossary = LookUpTerms(index)
-        answer = _answer(settings, retrieve, analysis, scorer, glossary, vocabulary, count_tokens)
+        answer = _answer(settings, retrieve, scorer, glossary, vocabulary, count_tokens)
         answer = answer.written_by(writer.generator) if writer else answer
         ledgers = ledger_store(settings)
         cite = CiteParagraph(index, ledgers)
         log = await stack.enter_async_context(question_log(settings, index))
         stack.enter_context(frozen_heap())
         breakers = {
-            "embedder": retrieve.embedder,
+            "embedder": analysis.embedder,
             "reranker": retrieve.reranker,
-            "rewriter": retrieve.rewriter,
+            "rewriter": analysis.rewriter,
             "generator": writer.generator if writer else None,
         }
         yield Application(
@@ -196,7 +198,7 @@ async def application(
             answer=answer,
             evaluate=Evaluate(retrieve, time.perf_counter, answer),
             glossary=glossary,
-            suggestions=SuggestForPage(index, bounds.terms),
+            suggestions=SuggestForPage(index, lexical.terms),
             describe=DescribeBook(index),
             paragraphs=ReadParagraph(index, cite),
             check_model=writer.check if writer else None,
@@ -211,24 +213,18 @@ async def application(
 
 def _retrieve(
     settings: Settings,
-    embedder: OwnEmbedder,
-    vocabulary: BookVocabulary,
-    sparse: Bm25Encoder,
+    analysis: AnalyseQuestion,
     cohere: CohereParts | None,
-    writer: Writer | None,
     feature_reranker: FeatureReranker,
     count_tokens: Callable[[str], int],
 ) -> Retrieve:
     return Retrieve(
-        embedder=asked_in_time(settings, metered(settings, embedder)),
-        sparse=sparse,
-        index=vocabulary.index,
+        analysis=analysis,
+        index=analysis.index,
         reranker=cohere.reranker if cohere else None,
-        rewriter=writer.rewriter if writer else None,
         # Many questions lead to the same paragraphs.
         count_tokens=lru_cache(maxsize=4_096)(count_tokens),
         feature_reranker=feature_reranker,
-        cognates=FindCognates(vocabulary),
         fusion=settings.fusion,
         dense_weight=settings.dense_weight,
         # Longer than the reranker's limit, so that its circuit breaker counts the failure.
@@ -239,18 +235,17 @@ def _retrieve(
 def _answer(
     settings: Settings,
     retrieve: Retrieve,
-    analysis: AnalyseQuestion,
     scorer: AnswerabilityScorer,
     glossary: LookUpTerms,
     vocabulary: BookVocabulary,
     count_tokens: Callable[[str], int],
 ) -> AnswerQuestion:
     """The use case that answers, with extractive answers."""
-    index = retrieve.index
+    index, analysis = retrieve.index, retrieve.analysis
     # Many questions lead to the same paragraphs.
     sentences = lru_cache(maxsize=4_096)(split_sentences)
     extractive = ExtractiveGenerator(
-        sentences, scorer.vectors, _paragraph_similarity(retrieve.embedder)
+        sentences, scorer.vectors, _paragraph_similarity(analysis.embedder)
     )
     consult = ConsultBook(
         retrieve=retrieve,

@@ -93,7 +93,7 @@ def _require_models(arguments: argparse.Namespace, app: Application) -> None:
     if arguments.rerank and app.retrieve.reranker is None:
         message = "--rerank needs a reranker: set CO_API_KEY, or leave it out"
         raise ConfigError(message)
-    if arguments.rewrite and app.retrieve.rewriter is None:
+    if arguments.rewrite and app.retrieve.analysis.rewriter is None:
         message = "--rewrite needs a model that writes: set CO_API_KEY or RAG_GENERATOR=openai"
         raise ConfigError(message)
 

@@ -1,40 +1,140 @@
-"""Analyse a question once: its language, terms and similarity vector, for every later step."""
+"""Analyses a question: the text that is searched for, its terms and its vectors.
+
+Every text of a question becomes terms and vectors here, before the search; the later steps compare
+only these.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
 from app.domain.answering.question_analysis import QuestionAnalysis, analyse, single_letters
 from app.domain.answering.refusal import Reading
 from app.domain.book_id import BookId
+from app.domain.errors import (
+    EMPTY_QUESTION,
+    NO_BOOKS,
+    BookNotFound,
+    IndexMismatch,
+    ProviderError,
+    QuestionError,
+)
+from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
+from app.domain.retrieval.query import SearchFilter, SearchMode, SearchQuery, SparseVector, Vector
+from app.domain.retrieval.rescoring import QuestionTerms
+from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
+from app.domain.terms import words
+from app.services.book_scope import books_asked
+from app.services.cognates import FindCognates
+from app.services.lexical import LexicalEncoder
+from app.services.ports import BookManifest, Embedder, QuestionRewriter, VectorIndex
+from app.services.provider_failures import degraded_by, require_vector
+from app.services.recording import stage
 from app.services.similarity import BY_CHARACTERS, SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
+
+MOST_TERMS = 64
+"""Maximum number of terms of a long question used for rescoring, because each costs a search."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RescoringInput:
+    """A question in one language, as the second stage of the search compares it with chunks."""
+
+    terms: QuestionTerms
+    vector: Vector | None
+    """To be compared with headings; None without a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysedQuery:
+    query: SearchQuery
+    question: str
+    """The query's question, made standalone if there is a history."""
+    texts: Standalone
+    """The texts that are encoded, with cognates."""
+    dense: Vector | None = None
+    """None in sparse mode, and if the embedder failed."""
+    sparse: Mapping[str, SparseVector | None] = field(default_factory=dict)
+    """By language of the books; None in dense mode, and if no term is left."""
+    books: Mapping[str, tuple[BookId, ...]] = field(default_factory=dict)
+    """The books in scope, by language: each language has its own stems and stop words."""
+    rescoring: Mapping[str, RescoringInput] = field(default_factory=dict)
+    """By language; empty unless the search is hybrid."""
+    degraded: tuple[str, ...] = ()
+    """"rewrite", "embedding", "budget"."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnalyseQuestion:
+    index: VectorIndex
+    embedder: Embedder
+    lexical: LexicalEncoder
     bounds: TermUpperBounds
-    similarity: SimilarityEncoder
+    similarity: SimilarityEncoder | None = None
+    """Only answers need one."""
+    rewriter: QuestionRewriter | None = None
+    """Rewrites a follow-up as a standalone question; None: a rule does (`standalone`)."""
+    cognates: FindCognates | None = None
+    """None: a question in another language than the book's is searched unchanged."""
 
-    async def of(
-        self,
-        question: str,
-        searched_for: str,
-        language: str,
-        books: Sequence[BookId],
-        *,
-        selected: bool = False,
-    ) -> QuestionAnalysis:
-        """Analyse a question for hits in these books, or in all. Raises StorageError.
+    async def of_query(self, query: SearchQuery) -> AnalysedQuery:
+        """Return what the search compares.
 
-        `searched_for` is the question with the turns that it refers to, or if `selected` with the
-        selected text; `language` is that of the hits.
+        Raises QuestionError, BookNotFound (also when no book is indexed), IndexMismatch,
+        StorageError; any ProviderError of the embedder in dense mode. Other failures of a provider
+        only degrade the result.
         """
-        terms = cache(partial(self.bounds.terms, language=language))
+        if not query.question.strip():
+            raise QuestionError(EMPTY_QUESTION)
+        books = await self._in_scope(query.filter)
+        asked, degraded = await self._standalone(query, books[0].language)
+        question = asked.question
+        asked = await self._with_cognates(asked, books)
+        dense, failed = await self._embed(asked.embedded, query.mode)
+        found = AnalysedQuery(
+            query,
+            question,
+            asked,
+            dense,
+            books=_by_language(books),
+            degraded=(*degraded, *failed),
+        )
+        if query.mode is SearchMode.DENSE:
+            return replace(found, sparse=dict.fromkeys(found.books))
+        found = self._with_sparse(found)
+        if query.mode is SearchMode.SPARSE:
+            return found
+        return await self.in_languages(found, found.books)
+
+    async def of_words(self, question: str, filter: SearchFilter) -> AnalysedQuery:
+        """Return the terms alone; no provider is called. Raises BookNotFound, IndexMismatch,
+        StorageError.
+        """
+        query = SearchQuery(question, mode=SearchMode.SPARSE, filter=filter)
+        books = _by_language(await self._in_scope(filter))
+        asked = AnalysedQuery(query, question, Standalone.of(question), books=books)
+        return self._with_sparse(asked)
+
+    async def of_answer(
+        self, question: str, asked: AnalysedQuery, language: str, *, selected: bool = False
+    ) -> QuestionAnalysis:
+        """Analyse a question for hits in this language. Raises StorageError.
+
+        `selected`: the text searched for has the selected text, not turns that the question refers
+        to.
+        """
+        searched_for, books = asked.question, asked.query.filter.books
+        terms = cache(partial(self.lexical.terms, language=language))
         bounds = await self.bounds.of(terms(searched_for), books)
-        found = analyse(question, searched_for, language, terms, bounds)
+        found = analyse(
+            question, searched_for, language, tuple(words(question)), terms(question), terms, bounds
+        )
         readings = [await self._reading(one, language, books) for one in found.wordings]
         # The first wording is the question, the second has what it refers to.
         about = 0 if selected or searched_for == question else 1
@@ -45,14 +145,120 @@ class AnalyseQuestion:
             compared=found.wordings[about],
         )
 
+    async def in_languages(self, asked: AnalysedQuery, languages: Iterable[str]) -> AnalysedQuery:
+        """Add what rescoring compares in languages that are missing. Raises StorageError."""
+        missing = [one for one in languages if one not in asked.rescoring]
+        text, ordered = asked.texts.lexical, self.lexical.ordered_terms
+        terms = {language: ordered(text, language)[:MOST_TERMS] for language in missing}
+        every = {term for found in terms.values() for term in found}
+        weights = await self.bounds.of(every, asked.query.filter.books)
+        added = {
+            language: RescoringInput(
+                QuestionTerms(
+                    found, weights, ordered(QUESTION_FRAME_WORDS.get(language, ""), language)
+                ),
+                await self.similarity.question(asked.texts.embedded, language)
+                if self.similarity
+                else None,
+            )
+            for language, found in terms.items()
+        }
+        return replace(asked, rescoring={**asked.rescoring, **added})
+
     async def _reading(self, text: str, language: str, books: Sequence[BookId]) -> Reading:
+        if self.similarity is None:
+            message = "answers need a similarity encoder"
+            raise TypeError(message)
         letters: frozenset[int] = frozenset()
         if language not in BY_CHARACTERS:
-            found = single_letters(text)
-            letters = letters.union(*(self.bounds.terms(one, language) for one in found))
+            found = single_letters(words(text))
+            letters = letters.union(*(self.lexical.terms(one, language) for one in found))
         return Reading(
-            terms=self.bounds.ordered_terms(text, language),
+            terms=self.lexical.ordered_terms(text, language),
             letters=letters,
-            bounds=await self.bounds.of(self.bounds.terms(text, language), books),
+            bounds=await self.bounds.of(self.lexical.terms(text, language), books),
             vector=await self.similarity.question(text, language),
         )
+
+    async def _in_scope(self, filter: SearchFilter) -> Sequence[BookManifest]:
+        books = await books_asked(self.index, filter.books)
+        if not books:
+            editions = ", ".join(await self.index.books())
+            message = f"only editions are indexed: ask one of {editions}" if editions else NO_BOOKS
+            raise BookNotFound(message)
+        for manifest in books:
+            self._require_same_model(manifest)
+        return books
+
+    def _require_same_model(self, manifest: BookManifest) -> None:
+        ours = (self.embedder.model, self.embedder.dimension)
+        if (manifest.model, manifest.dimension) != ours:
+            message = (
+                f"book {manifest.book!r} was indexed with {manifest.model} "
+                f"({manifest.dimension} dimensions), but questions are embedded with {ours[0]} "
+                f"({ours[1]}): choose that embedder again (RAG_EMBEDDER), or ingest the book anew"
+            )
+            raise IndexMismatch(message)
+
+    async def _standalone(
+        self, query: SearchQuery, language: str
+    ) -> tuple[Standalone, tuple[str, ...]]:
+        if not query.history:
+            return Standalone.of(query.question), ()
+        degraded: tuple[str, ...] = ()
+        if self.rewriter is not None and query.rewrite:
+            try:
+                with stage("rewrite"):
+                    rewritten = await self.rewriter.rewrite(query.question, query.history)
+            except ProviderError as error:
+                degraded = (degraded_by(_log, "retrieve.rewrite_failed", "rewrite", error),)
+            else:
+                return rewritten_by_model(rewritten, query.question), ()
+
+        def count_terms(text: str) -> int:
+            return len(self.lexical.terms(text, language))
+
+        return standalone(query.question, query.history, count_terms, language), degraded
+
+    async def _with_cognates(self, asked: Standalone, books: Sequence[BookManifest]) -> Standalone:
+        if self.cognates is None:
+            return asked
+        with stage("cognates"):
+            found = await self.cognates.of(asked.lexical, tuple(words(asked.lexical)), books)
+        if not found:
+            return asked
+        embedded, lexical = (" ".join([one, *found]) for one in (asked.embedded, asked.lexical))
+        return replace(asked, embedded=embedded, lexical=lexical)
+
+    async def _embed(
+        self, question: str, mode: SearchMode
+    ) -> tuple[Vector | None, tuple[str, ...]]:
+        if mode is SearchMode.SPARSE:
+            return None, ()
+        try:
+            with stage("embedding"):
+                vector = await self.embedder.embed_query(question)
+            require_vector(vector, self.embedder.model, self.embedder.dimension, "a question")
+        except ProviderError as error:
+            if mode is SearchMode.DENSE:
+                raise
+            failed = degraded_by(_log, "retrieve.embedding_failed", "embedding", error)
+            return None, (failed,)
+        return vector, ()
+
+    def _with_sparse(self, asked: AnalysedQuery) -> AnalysedQuery:
+        return replace(asked, sparse={one: self._sparse(asked.texts, one) for one in asked.books})
+
+    def _sparse(self, asked: Standalone, language: str) -> SparseVector | None:
+        background = [
+            (self.lexical.query_vector(turn, language), weight) for turn, weight in asked.background
+        ]
+        terms = blend(self.lexical.question_vector(asked.lexical, language), background)
+        return terms if terms.indices else None
+
+
+def _by_language(books: Sequence[BookManifest]) -> Mapping[str, tuple[BookId, ...]]:
+    found: dict[str, list[BookId]] = {}
+    for manifest in books:
+        found.setdefault(manifest.language, []).append(manifest.book)
+    return {language: tuple(ids) for language, ids in found.items()}

@@ -39,6 +39,7 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter
+from app.domain.terms import words
 from app.services.book_scope import books_asked
 from app.services.consultation import Consultation, ConsultBook
 from app.services.page_glossary import LookUpTerms
@@ -131,8 +132,8 @@ class ConsultChapters:
             sizes: list[tuple[int, Chapter]] = []
             for one in candidates:
                 language = one.pages[0].language
-                asked = self.consult.analysis.bounds.terms(topic, language)
-                title = self.consult.analysis.bounds.terms(one.title, language)
+                asked = self.consult.analysis.lexical.terms(topic, language)
+                title = self.consult.analysis.lexical.terms(one.title, language)
                 if asked and asked <= title:
                     sizes.append((len(title), one))
             if sizes:
@@ -234,8 +235,9 @@ class ConsultChapters:
         prepared: ExtractiveAnswer,
     ) -> Consultation:
         language = chunks[0].language
-        terms = partial(self.consult.analysis.bounds.terms, language=language)
-        analysis = analyse(request.question, request.question, language, terms, {})
+        terms = partial(self.consult.analysis.lexical.terms, language=language)
+        said, own = tuple(words(request.question)), terms(request.question)
+        analysis = analyse(request.question, request.question, language, said, own, terms, {})
         shown = {one.passage.paragraph_id for one in context}
         hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
         return Consultation(

@@ -16,7 +16,7 @@ from cachetools import LRUCache
 from rapidfuzz import process
 from rapidfuzz.distance import JaroWinkler
 
-from app.domain.languages import LANGUAGES, guess_language
+from app.domain.languages import LANGUAGES, language_of_words
 from app.services.ports import BookManifest
 from app.services.vocabulary import BookVocabulary, KnownWords, plain_words
 
@@ -41,12 +41,14 @@ class FindCognates:
         default_factory=lambda: LRUCache(MOST_BOOKS), init=False, compare=False, repr=False
     )
 
-    async def of(self, question: str, books: Sequence[BookManifest]) -> tuple[str, ...]:
+    async def of(
+        self, question: str, said: Sequence[str], books: Sequence[BookManifest]
+    ) -> tuple[str, ...]:
         """Return the distinct cognates as the books spell them. Raises StorageError.
 
-        Empty for a question in the language of the first book.
+        `said` are the question's words. Empty for a question in the language of the first book.
         """
-        language = guess_language(question, books[0].language)
+        language = language_of_words(said, books[0].language)
         if language == books[0].language or len(books) > MOST_BOOKS:
             return ()
         known: dict[str, str] = {}

@@ -24,7 +24,7 @@ from app.domain.answering.request import (
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchQuery
-from app.services.analyse_question import AnalyseQuestion
+from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
 from app.services.answerability import SCORED_HITS, AnswerabilityScorer
 from app.services.generators import GenerationRequest
 from app.services.page_locator import PageLocator
@@ -36,7 +36,7 @@ from app.services.vocabulary import BookVocabulary
 class Retriever(Protocol):
     """The part of `app.services.retrieve.Retrieve` that answers need."""
 
-    async def search(self, query: SearchQuery) -> SearchResult: ...
+    async def find(self, asked: AnalysedQuery) -> SearchResult: ...
 
     async def context(self, hits: Sequence[Hit], token_budget: int) -> Sequence[ContextPassage]: ...
 
@@ -91,10 +91,9 @@ class Consultation:
 
 @dataclass(frozen=True, slots=True)
 class ConsultBook:
-    """Locate the page, retrieve, analyse the question, score answerability, assemble the context.
+    """Locate the page, analyse the question, retrieve, score answerability, assemble the context.
 
-    The question is analysed after the search, when the books' language and the standalone question
-    are known.
+    What depends on the language of the hits is analysed after the search.
     """
 
     retrieve: Retriever
@@ -172,12 +171,12 @@ class ConsultBook:
             history=request.history,
             rewrite=not selection,
         )
-        found = await self.retrieve.search(query)
+        asked = await self.analysis.of_query(query)
+        found = await self.retrieve.find(asked)
         with stage("analysis"):
             language = found.hits[0].chunk.language if found.hits else "en"
-            asked = (request.question, found.question)
-            analysis = await self.analysis.of(
-                *asked, language, scope.books, selected=selection is not None
+            analysis = await self.analysis.of_answer(
+                request.question, asked, language, selected=selection is not None
             )
         read = Consultation(request, scope, found, found.hits, analysis)
         if not found.hits:

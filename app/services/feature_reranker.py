@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cachetools import LRUCache
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.retrieval.chunk_terms import ChunkTerms, chunk_terms
-from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
-from app.domain.retrieval.query import Hit, SearchQuery
-from app.domain.retrieval.rescoring import QuestionTerms, RescoringWeights, rescore
+from app.domain.retrieval.query import Hit
+from app.domain.retrieval.rescoring import RescoringWeights, rescore
+from app.services.analyse_question import RescoringInput
 from app.services.similarity import SimilarityEncoder
-from app.services.term_upper_bounds import TermUpperBounds
 
 DEPTH = 30
 """Number of candidates reranked; with 20 results are slightly worse, with 50 not better."""
-
-MOST_TERMS = 64
-"""Maximum number of terms used of a long question, because each one costs a search."""
 
 _CACHED_CHUNKS = 5_000
 """Chunks whose terms are cached, about 30 MB."""
@@ -27,8 +23,8 @@ _CACHED_CHUNKS = 5_000
 
 @dataclass(slots=True)
 class FeatureReranker:
-    bounds: TermUpperBounds
-    """Terms and their weights by rarity."""
+    terms: Callable[[str, str], list[int]]
+    """Text and language -> ids of its terms in order, with repeats."""
     weights: RescoringWeights = field(default_factory=RescoringWeights)
     vectors: SimilarityEncoder | None = None
     """None: headings are compared only by their terms."""
@@ -37,42 +33,36 @@ class FeatureReranker:
     )
 
     async def order(
-        self, query: SearchQuery, hits: Sequence[Hit], standalone: str
+        self, asked: Mapping[str, RescoringInput], hits: Sequence[Hit], page_url: str = ""
     ) -> tuple[Hit, ...]:
         """Return the first `DEPTH` hits reranked, followed by the others in their order.
 
-        `standalone` is the question with the earlier questions it depends on.
+        `asked` has the question in each language of the first `DEPTH` hits.
         """
         near, far = hits[:DEPTH], hits[DEPTH:]
         if not near:
             return ()
-        asked = await self._asked(query, {hit.chunk.language for hit in near})
-        similar = await self._similar(standalone, near)
-        rescored = self._rescore(near, asked, query.page_url, similar)
+        similar = await self._similar(asked, near)
+        question = {language: one.terms for language, one in asked.items()}
+        terms = [self.terms_of(hit.chunk) for hit in near]
+        rescored = rescore(near, terms, question, self.weights, page_url, similar)
         lowest = rescored[-1].score
         return (*rescored, *(replace(hit, score=min(hit.score, lowest)) for hit in far))
 
-    def _rescore(
-        self,
-        hits: Sequence[Hit],
-        asked: Mapping[str, QuestionTerms],
-        page_url: str,
-        similar: Sequence[float],
-    ) -> list[Hit]:
-        terms = [self.terms_of(hit.chunk) for hit in hits]
-        return rescore(hits, terms, asked, self.weights, page_url, similar)
-
-    async def _similar(self, question: str, hits: Sequence[Hit]) -> list[float]:
+    async def _similar(
+        self, asked: Mapping[str, RescoringInput], hits: Sequence[Hit]
+    ) -> list[float]:
         """Return the cosine of the question and each hit's heading path; empty without a model."""
         if self.vectors is None:
             return []
         paths = [(hit.chunk.language, " ".join(hit.chunk.heading_path)) for hit in hits]
         found: dict[tuple[str, str], float] = {}
         for language in sorted({language for language, _ in paths}):
-            texts = [path for of, path in paths if of == language and path]
-            asked = await self.vectors.question(question, language)
-            cosines = await self.vectors.similarities(asked, texts, language)
-            found.update({(language, path): cosine for path, cosine in cosines.items()})
+            vector = asked[language].vector
+            if vector is not None:
+                texts = [path for of, path in paths if of == language and path]
+                cosines = await self.vectors.similarities(vector, texts, language)
+                found.update({(language, path): cosine for path, cosine in cosines.items()})
         return [found.get(path, 0.0) for path in paths]
 
     def terms_of(self, chunk: Chunk) -> ChunkTerms:
@@ -80,19 +70,5 @@ class FeatureReranker:
         key = (chunk.book, chunk.book_version, chunk.chunk_id)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = chunk_terms(chunk, self.bounds.ordered_terms)
+            found = self._known[key] = chunk_terms(chunk, self.terms)
         return found
-
-    async def _asked(self, query: SearchQuery, languages: set[str]) -> Mapping[str, QuestionTerms]:
-        ordered = self.bounds.ordered_terms
-        terms = {language: ordered(query.question, language)[:MOST_TERMS] for language in languages}
-        every = {term for found in terms.values() for term in found}
-        weights = await self.bounds.of(every, query.filter.books)
-        return {
-            language: QuestionTerms(
-                found,
-                weights,
-                ordered(QUESTION_FRAME_WORDS.get(language, ""), language),
-            )
-            for language, found in terms.items()
-        }

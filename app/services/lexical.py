@@ -7,7 +7,9 @@ however often the book uses the word.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.retrieval.chunk_terms import heading_targets
@@ -25,6 +27,40 @@ FINGERPRINT = "definitions-5"
 
 _DEFINITION = 1.0
 """Weight of a definition term; its high inverse document frequency does the rest."""
+
+
+_CACHED_TEXTS = 8_000
+"""Texts whose terms are cached, about 10 MB: many questions retrieve the same paragraphs."""
+
+
+@dataclass(slots=True)
+class LexicalEncoder:
+    """Encodes texts as terms of the index, each language with its own stems and stop words."""
+
+    sparse: SparseEncoder
+    _terms: Callable[[str, str], frozenset[int]] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._terms = lru_cache(_CACHED_TEXTS)(self._encoded)
+
+    def terms(self, text: str, language: str) -> frozenset[int]:
+        """Return the ids of the text's terms as in a search; cached."""
+        return self._terms(text, language)
+
+    def ordered_terms(self, text: str, language: str) -> list[int]:
+        """Return the ids of the text's terms in order, with repeats."""
+        return self.sparse.terms(text, language)
+
+    def query_vector(self, text: str, language: str) -> SparseVector:
+        """Return the BM25 vector of a text that is searched for."""
+        return self.sparse.encode_query(text, language)
+
+    def question_vector(self, question: str, language: str) -> SparseVector:
+        """Return the BM25 vector of a question, with its definition terms."""
+        return question_vector(question, language, self.sparse)
+
+    def _encoded(self, text: str, language: str) -> frozenset[int]:
+        return frozenset(self.sparse.encode_query(text, language).indices)
 
 
 def chunk_vector(chunk: Chunk, sparse: SparseEncoder) -> SparseVector:

@@ -11,12 +11,7 @@ from cachetools import LRUCache
 
 from app.domain.book_id import BookId
 from app.domain.errors import (
-    EMPTY_QUESTION,
-    NO_BOOKS,
-    BookNotFound,
-    IndexMismatch,
     ProviderError,
-    QuestionError,
 )
 from app.domain.retrieval.context_assembly import assemble, edge_passages
 from app.domain.retrieval.fusion import DENSE_WEIGHT, Fused, Fusion, fuse
@@ -28,23 +23,15 @@ from app.domain.retrieval.query import (
     SearchFilter,
     SearchMode,
     SearchQuery,
-    SparseVector,
-    Vector,
 )
-from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
-from app.services.book_scope import books_asked, degraded_books
-from app.services.cognates import FindCognates
+from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
+from app.services.book_scope import degraded_books
 from app.services.feature_reranker import DEPTH, FeatureReranker
-from app.services.lexical import question_vector
 from app.services.ports import (
-    BookManifest,
-    Embedder,
-    QuestionRewriter,
     Reranker,
-    SparseEncoder,
     VectorIndex,
 )
-from app.services.provider_failures import degraded_by, require_vector
+from app.services.provider_failures import degraded_by
 from app.services.recording import stage
 from app.services.resilience import in_time
 
@@ -76,17 +63,12 @@ class SearchResult:
 class Retrieve:
     """The use case. `rerank_seconds` is the reranker's time budget."""
 
-    embedder: Embedder
-    sparse: SparseEncoder
+    analysis: AnalyseQuestion
     index: VectorIndex
     reranker: Reranker | None
     count_tokens: Callable[[str], int]
-    rewriter: QuestionRewriter | None = None
-    """Rewrites a follow-up as a standalone question; None: a rule does (`standalone`)."""
     feature_reranker: FeatureReranker | None = None
     """None: the fused order is kept. Only a hybrid search has a second stage."""
-    cognates: FindCognates | None = None
-    """None: a question in another language than the book's is searched unchanged."""
     fusion: Fusion = Fusion.WEIGHTED
     dense_weight: float = DENSE_WEIGHT
     rerank_seconds: float = 3.0
@@ -96,33 +78,23 @@ class Retrieve:
     """Scores of `best_by_words`, by question, filter and generations."""
 
     async def search(self, query: SearchQuery) -> SearchResult:
-        """Return up to `query.k` hits, best first.
+        """Return up to `query.k` hits, best first. Raises as `AnalyseQuestion.of_query` does."""
+        return await self.find(await self.analysis.of_query(query))
 
-        Raises QuestionError, BookNotFound (also when no book is indexed), IndexMismatch,
-        StorageError; any ProviderError of the embedder in dense mode. Other failures of a provider
-        only degrade the result.
-        """
-        if not query.question.strip():
-            raise QuestionError(EMPTY_QUESTION)
-        books = await self._in_scope(query.filter)
-        asked, degraded = await self._standalone(query, books[0].language)
-        asked = await self._with_cognates(asked, books)
-        query = replace(query, question=asked.lexical)
-        dense, failed = await self._embed(asked.embedded, query.mode)
-        degraded += failed
-        limit = max(CANDIDATES, query.k)
+    async def find(self, asked: AnalysedQuery) -> SearchResult:
+        """Return up to `k` hits, best first. Raises BookNotFound, StorageError."""
+        query = asked.query
         with stage("search"):
-            found = await self._candidates(query, asked, books, dense, limit)
+            found = await self._candidates(asked, max(CANDIDATES, query.k))
             fused = fuse(found, self.fusion, self.dense_weight)
         reranker = self._reranker_for(query)
-        hits = await self._look_closer(query, asked.embedded, fused, reranker)
-        degraded += await degraded_books(self.index, query.filter.books)
-        if reranker is None:
-            return SearchResult(hits[: query.k], asked.question, tuple(dict.fromkeys(degraded)))
-        hits, failed = await self._rerank(reranker, asked.question, query.k, hits)
+        hits = await self._look_closer(asked, fused, reranker)
+        degraded = (*asked.degraded, *await degraded_books(self.index, query.filter.books))
+        if reranker is not None:
+            hits, failed = await self._rerank(reranker, asked.question, query.k, hits)
+            degraded += failed
         # A spent budget ends several steps and is named once.
-        degraded = tuple(dict.fromkeys(degraded + failed))
-        return SearchResult(hits[: query.k], asked.question, degraded)
+        return SearchResult(hits[: query.k], asked.question, tuple(dict.fromkeys(degraded)))
 
     async def best_by_words(self, question: str, filter: SearchFilter) -> float:
         """Return the best BM25 score of a chunk; 0 if none has a term of the question.
@@ -130,13 +102,11 @@ class Retrieve:
         It calls no provider and reads no chunk; scores are cached. Raises BookNotFound,
         IndexMismatch, StorageError.
         """
-        books = await self._in_scope(filter)
-        generations = tuple((one.book, one.book_version, one.generation) for one in books)
-        key = (question, filter, generations)
+        key = (question, filter, (await self.index.books()).generations(filter.books))
         score: float | None = self._best.get(key)
         if score is None:
-            query = SearchQuery(question, mode=SearchMode.SPARSE, filter=filter)
-            found = await self._candidates(query, Standalone.of(question), books, None, limit=1)
+            asked = await self.analysis.of_words(question, filter)
+            found = await self._candidates(asked, limit=1)
             score = self._best[key] = found.sparse[0].score if found.sparse else 0.0
         return score
 
@@ -154,117 +124,27 @@ class Retrieve:
         wholes = [(one, hit) for one, (_, hit) in zip(found, parts, strict=True) if one]
         return assemble(hits, token_budget, self.count_tokens, wholes)
 
-    async def _in_scope(self, filter: SearchFilter) -> Sequence[BookManifest]:
-        books = await books_asked(self.index, filter.books)
-        if not books:
-            editions = ", ".join(await self.index.books())
-            message = f"only editions are indexed: ask one of {editions}" if editions else NO_BOOKS
-            raise BookNotFound(message)
-        for manifest in books:
-            self._require_same_model(manifest)
-        return books
-
-    def _require_same_model(self, manifest: BookManifest) -> None:
-        ours = (self.embedder.model, self.embedder.dimension)
-        if (manifest.model, manifest.dimension) != ours:
-            message = (
-                f"book {manifest.book!r} was indexed with {manifest.model} "
-                f"({manifest.dimension} dimensions), but questions are embedded with {ours[0]} "
-                f"({ours[1]}): choose that embedder again (RAG_EMBEDDER), or ingest the book anew"
-            )
-            raise IndexMismatch(message)
-
-    async def _standalone(
-        self, query: SearchQuery, language: str
-    ) -> tuple[Standalone, tuple[str, ...]]:
-        if not query.history:
-            return Standalone.of(query.question), ()
-        degraded: tuple[str, ...] = ()
-        if self.rewriter is not None and query.rewrite:
-            try:
-                with stage("rewrite"):
-                    rewritten = await self.rewriter.rewrite(query.question, query.history)
-            except ProviderError as error:
-                degraded = (degraded_by(_log, "retrieve.rewrite_failed", "rewrite", error),)
-            else:
-                return rewritten_by_model(rewritten, query.question), ()
-
-        def count_terms(text: str) -> int:
-            return len(self.sparse.encode_query(text, language).indices)
-
-        return standalone(query.question, query.history, count_terms, language), degraded
-
-    async def _with_cognates(self, asked: Standalone, books: Sequence[BookManifest]) -> Standalone:
-        with stage("cognates"):
-            found = await self.cognates.of(asked.lexical, books) if self.cognates else ()
-        if not found:
-            return asked
-        embedded, lexical = (" ".join([one, *found]) for one in (asked.embedded, asked.lexical))
-        return replace(asked, embedded=embedded, lexical=lexical)
-
-    async def _embed(
-        self, question: str, mode: SearchMode
-    ) -> tuple[Vector | None, tuple[str, ...]]:
-        if mode is SearchMode.SPARSE:
-            return None, ()
-        try:
-            with stage("embedding"):
-                vector = await self.embedder.embed_query(question)
-            require_vector(vector, self.embedder.model, self.embedder.dimension, "a question")
-        except ProviderError as error:
-            if mode is SearchMode.DENSE:
-                raise
-            failed = degraded_by(_log, "retrieve.embedding_failed", "embedding", error)
-            return None, (failed,)
-        return vector, ()
-
-    async def _candidates(
-        self,
-        query: SearchQuery,
-        asked: Standalone,
-        books: Sequence[BookManifest],
-        dense: Vector | None,
-        limit: int,
-    ) -> Candidates:
-        """Search once per language, since a language has its own stems and stop words."""
-        by_language: dict[str, list[BookId]] = {}
-        for manifest in books:
-            by_language.setdefault(manifest.language, []).append(manifest.book)
+    async def _candidates(self, asked: AnalysedQuery, limit: int) -> Candidates:
         found: list[Candidates] = []
-        for language, ids in by_language.items():
-            sparse = self._encode(query, asked, language)
-            if dense is not None or sparse is not None:
-                of_books = replace(query.filter, books=tuple(ids))
-                found.append(await self.index.search(dense, sparse, limit, of_books))
+        for language, books in asked.books.items():
+            sparse = asked.sparse[language]
+            if asked.dense is not None or sparse is not None:
+                of_books = replace(asked.query.filter, books=books)
+                found.append(await self.index.search(asked.dense, sparse, limit, of_books))
         return Candidates(
             dense=_best([one.dense for one in found], limit),
             sparse=_best([one.sparse for one in found], limit),
         )
-
-    def _encode(self, query: SearchQuery, asked: Standalone, language: str) -> SparseVector | None:
-        if query.mode is SearchMode.DENSE:
-            return None
-        terms = blend(
-            question_vector(query.question, language, self.sparse),
-            [
-                (self.sparse.encode_query(turn, language), weight)
-                for turn, weight in asked.background
-            ],
-        )
-        return terms if terms.indices else None
 
     def _reranker_for(self, query: SearchQuery) -> Reranker | None:
         """None also in sparse mode, which calls no provider."""
         return self.reranker if query.rerank and query.mode is not SearchMode.SPARSE else None
 
     async def _look_closer(
-        self,
-        query: SearchQuery,
-        standalone: str,
-        fused: Sequence[Fused],
-        reranker: Reranker | None,
+        self, asked: AnalysedQuery, fused: Sequence[Fused], reranker: Reranker | None
     ) -> tuple[Hit, ...]:
         """Fetch the chunks needed for k hits, reranked by the second stage."""
+        query = asked.query
         feature_reranker = self.feature_reranker if query.mode is SearchMode.HYBRID else None
         wanted = max(query.k, CANDIDATES if reranker else DEPTH if feature_reranker else 0)
         with stage("fetch"):
@@ -272,7 +152,10 @@ class Retrieve:
         if feature_reranker is None:
             return hits
         with stage("rescoring"):
-            return await feature_reranker.order(query, hits, standalone)
+            languages = {hit.chunk.language for hit in hits[:DEPTH]}
+            if not languages <= asked.rescoring.keys():  # a page in another language than its book
+                asked = await self.analysis.in_languages(asked, sorted(languages))
+            return await feature_reranker.order(asked.rescoring, hits, query.page_url)
 
     async def _fetch(self, fused: Sequence[Fused]) -> tuple[Hit, ...]:
         by_book: dict[BookId, list[str]] = {}

@@ -5,20 +5,17 @@ The bound is high for a rare term, low for a frequent one, and 0 for a term that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from math import log
 
 from cachetools import LRUCache
 
 from app.domain.book_id import BookId
-from app.services.ports import SparseEncoder, VectorIndex
+from app.services.ports import VectorIndex
 
 _CACHED_TERMS = 50_000
 """Terms in the cache, a few MB."""
-_CACHED_TEXTS = 8_000
-"""Texts whose terms are cached, about 10 MB: many questions retrieve the same paragraphs."""
 _UNKNOWN_WEIGHT = 1.3
 """BM25 weight of a term that is in no chunk: the weight of a term in one or two chunks. Of 1.0,
 1.3, 1.6 and 2.1 it separated answerable and out-of-domain questions of the dev sets best."""
@@ -27,25 +24,9 @@ _UNKNOWN_WEIGHT = 1.3
 @dataclass(slots=True)
 class TermUpperBounds:
     index: VectorIndex
-    sparse: SparseEncoder
-    _terms: Callable[[str, str], frozenset[int]] = field(init=False, compare=False, repr=False)
     _known: LRUCache[tuple[str, int], float] = field(
         default_factory=lambda: LRUCache(_CACHED_TERMS), init=False, compare=False, repr=False
     )
-
-    def __post_init__(self) -> None:
-        self._terms = lru_cache(_CACHED_TEXTS)(self._encoded)
-
-    def terms(self, text: str, language: str) -> frozenset[int]:
-        """Return the ids of the text's terms as in a search; cached."""
-        return self._terms(text, language)
-
-    def _encoded(self, text: str, language: str) -> frozenset[int]:
-        return frozenset(self.sparse.encode_query(text, language).indices)
-
-    def ordered_terms(self, text: str, language: str) -> list[int]:
-        """Return the ids of the text's terms in order, with repeats."""
-        return self.sparse.terms(text, language)
 
     async def of(self, terms: Collection[int], books: Sequence[BookId] = ()) -> dict[int, float]:
         """Return each term's upper bound in these books, or in all. Raises StorageError.

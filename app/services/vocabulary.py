@@ -15,6 +15,7 @@ from rapidfuzz.distance import OSA
 
 from app.domain.book_id import BookId
 from app.domain.languages import clearly_another_language
+from app.services.lexical import LexicalEncoder
 from app.services.ports import BookManifest, VectorIndex
 from app.services.term_upper_bounds import TermUpperBounds
 
@@ -67,6 +68,7 @@ class BookVocabulary:
     """Corrects questions. A book's words are counted at the first question with an unknown word."""
 
     index: VectorIndex
+    lexical: LexicalEncoder
     bounds: TermUpperBounds
     count_tokens: Callable[[str], int]
     _known: LRUCache[tuple[str, str, int], KnownWords] = field(
@@ -100,7 +102,7 @@ class BookVocabulary:
             for word in correctable(question)
             if self.count_tokens(f" {word.lower()}") > ONE_TOKEN
         ]
-        terms = {word: self.bounds.terms(word, language) for word in rare}
+        terms = {word: self.lexical.terms(word, language) for word in rare}
         every = sorted(frozenset().union(*terms.values()))
         missing = await self.bounds.missing(every, books) if every else set()
         return [word for word, own in terms.items() if own & missing]

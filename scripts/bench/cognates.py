@@ -40,7 +40,8 @@ async def scores(retrieve: Retrieve, data: Path) -> Sequence[RankingScores]:
 
 async def run(data: Path, home: Path) -> None:
     async with indexed(data, home, [one for one in DEV_SETS if one.book == BOOK]) as app:
-        without = await scores(replace(app.retrieve, cognates=None), data)
+        plain = replace(app.retrieve.analysis, cognates=None)
+        without = await scores(replace(app.retrieve, analysis=plain), data)
         within = await scores(app.retrieve, data)
     for depth in (1, STANDARD_DEPTH):
         a, b = ([(one.hit(depth), 1.0) for one in all_] for all_ in (without, within))

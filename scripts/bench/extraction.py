@@ -105,7 +105,7 @@ async def run(data: Path, home: Path) -> None:
     async with indexed(data, home) as app:
         consult = replace(app.answer.consult, refusal=RefusalPolicy(0.0, 0.0))
         answering = replace(app.answer, consult=consult)
-        terms = partial(consult.analysis.bounds.terms, language="en")
+        terms = partial(consult.analysis.lexical.terms, language="en")
         print(f"\n{'set':20}" + "".join(f"{column:>16}" for column in COLUMNS))
         for one in DEV_SETS:
             if not one.questions:

@@ -157,7 +157,7 @@ def sentences_of(options: argparse.Namespace) -> Sentences:
 
 
 async def asked_of(app: Application, options: argparse.Namespace) -> list[Question]:
-    sparse = app.retrieve.sparse
+    sparse = app.retrieve.analysis.lexical.sparse
     return [
         Question(text, await app.embedder.embed_query(text), question_vector(text, "en", sparse))
         for text in questions(options.data, options.questions)

@@ -83,9 +83,9 @@ async def questions(app: Application, data: Path, one: DevSet, most: int) -> lis
     texts = list(dict.fromkeys(texts))
     if len(texts) > most:
         texts = random.Random(7).sample(texts, most)
-    sparse = app.retrieve.sparse
+    sparse = app.retrieve.analysis.lexical.sparse
     return [
-        (await app.retrieve.embedder.embed_query(text), question_vector(text, "en", sparse))
+        (await app.embedder.embed_query(text), question_vector(text, "en", sparse))
         for text in texts
     ]
 

@@ -29,7 +29,7 @@ import dataclasses
 import sys
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -156,7 +156,7 @@ def holds(value: object, text: str, depth: int = DEEPEST) -> bool:
         parts: Sequence[object] = list(value.__dict__.values())
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         parts = [getattr(value, one.name, None) for one in dataclasses.fields(value) if one.repr]
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         parts = list(value.values())[:FIRST]
     elif isinstance(value, list | tuple | set | frozenset):
         parts = list(value)[:FIRST]

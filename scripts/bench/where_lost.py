@@ -88,7 +88,7 @@ async def examine(app: Application, question: Question) -> Lost:
     read = await consult.read(request)
     answer = await app.answer.answer(request)
     query = SearchQuery(read.request.question, k=DEPTH, filter=read.scope, history=request.history)
-    hits = (await consult.retrieve.search(query)).hits
+    hits = (await app.retrieve.search(query)).hits
     pools = {8: read.context}
     for number, tokens in POOLS.items():
         if number not in pools:

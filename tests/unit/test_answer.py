@@ -29,7 +29,8 @@ from app.domain.errors import (
     QuestionError,
 )
 from app.domain.prompting import NO_ANSWER
-from app.domain.retrieval.query import SearchFilter, SearchQuery, Turn, Vector
+from app.domain.retrieval.query import SearchFilter, Turn, Vector
+from app.services.analyse_question import AnalysedQuery
 from app.services.answer_question import SEARCHES_AT_ONCE, AnswerQuestion
 from app.services.generators import ExtractiveGenerator
 from app.services.ports import Embedder
@@ -469,15 +470,15 @@ def test_a_crowd_is_searched_for_in_turns() -> None:
     world = World((LIGHT,))
     underway, most = 0, 0
 
-    async def search(query: SearchQuery) -> SearchResult:
+    async def find(asked: AnalysedQuery) -> SearchResult:
         nonlocal underway, most
         underway += 1
         most = max(most, underway)
         await asyncio.sleep(0)
         underway -= 1
-        return await world.retriever.retrieve.search(query)
+        return await world.retriever.retrieve.find(asked)
 
-    world.retriever.search = search  # type: ignore[method-assign]
+    world.retriever.find = find  # type: ignore[method-assign]
     use_case = world.answering()
 
     async def crowd() -> list[Answer]:

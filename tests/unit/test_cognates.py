@@ -8,11 +8,20 @@ from dataclasses import replace
 import pytest
 
 from app.domain.retrieval.query import SearchQuery
+from app.domain.terms import words
 from app.services.cognates import MOST_BOOKS, FindCognates, cognates, folded
-from app.services.retrieve import Retrieve
+from app.services.lexical import LexicalEncoder
+from app.services.ports import BookManifest
 from app.services.term_upper_bounds import TermUpperBounds
 from app.services.vocabulary import BookVocabulary
-from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk, make_manifest
+from tests.retrieval_fakes import (
+    FakeEmbedder,
+    FakeIndex,
+    FakeSparse,
+    make_chunk,
+    make_manifest,
+    retrieving,
+)
 
 BOOK = folded(
     {
@@ -60,26 +69,33 @@ def test_words_of_other_scripts_and_short_ones_are_left_out() -> None:
 
 
 def finder(index: FakeIndex) -> FindCognates:
-    return FindCognates(BookVocabulary(index, TermUpperBounds(index, FakeSparse()), count_words))
+    lexical = LexicalEncoder(FakeSparse())
+    return FindCognates(BookVocabulary(index, lexical, TermUpperBounds(index), count_words))
+
+
+def found_by(finder: FindCognates, question: str, books: list[BookManifest]) -> tuple[str, ...]:
+    return asyncio.run(finder.of(question, tuple(words(question)), books))
 
 
 def test_a_question_in_the_book_s_language_has_none() -> None:
     index = FakeIndex([make_chunk("innate immunity")])
     books = [make_manifest()]
-    assert asyncio.run(finder(index).of("What is innat immunit and how does it work?", books)) == ()
-    assert asyncio.run(finder(index).of(QUESTION, books)) == ("innate",)
+    english = "What is innat immunit and how does it work?"
+    assert found_by(finder(index), english, books) == ()
+    assert found_by(finder(index), QUESTION, books) == ("innate",)
 
 
 def test_many_books_are_not_read_for_them() -> None:
     index = FakeIndex([make_chunk("innate immunity")])
-    assert asyncio.run(finder(index).of(QUESTION, [make_manifest()] * (MOST_BOOKS + 1))) == ()
+    assert found_by(finder(index), QUESTION, [make_manifest()] * (MOST_BOOKS + 1)) == ()
 
 
 def test_a_question_in_another_language_finds_the_book_s_own_words() -> None:
     index = FakeIndex([make_chunk("stacks grow", index=0), make_chunk("innate immunity", index=1)])
-    plain = Retrieve(FakeEmbedder(), FakeSparse(), index, None, count_words)
+    plain = retrieving(FakeEmbedder(), FakeSparse(), index)
     query = SearchQuery(QUESTION)
     assert not any(one.sparse_score for one in asyncio.run(plain.search(query)).hits)
-    found = asyncio.run(replace(plain, cognates=finder(index)).search(query))
+    within = replace(plain, analysis=replace(plain.analysis, cognates=finder(index)))
+    found = asyncio.run(within.search(query))
     assert found.hits[0].chunk.text_content == "innate immunity"
     assert found.question == QUESTION

@@ -18,8 +18,7 @@ from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import GoldSpan, Question, fingerprint
 from app.domain.retrieval.query import Turn
 from app.services.evaluate import Evaluate, Evaluation, EvaluationRequest
-from app.services.retrieve import Retrieve
-from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk
+from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk, retrieving
 
 CHUNKS = [
     make_chunk("Stacks are last in, first out, as plates are.", index=0),
@@ -35,7 +34,7 @@ def evaluate(
 ) -> Evaluation:
     """Run with a clock that ticks by 1, 2, 3... milliseconds."""
     ticks = itertools.accumulate(itertools.chain([0.0], *((0.001 * n, 0.0) for n in range(1, 99))))
-    retrieve = Retrieve(
+    retrieve = retrieving(
         FakeEmbedder(), FakeSparse(), FakeIndex(CHUNKS), None, lambda text: len(text.split())
     )
     use_case = Evaluate(retrieve, lambda: next(ticks), scorer)

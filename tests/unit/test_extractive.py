@@ -17,7 +17,6 @@ from app.domain.answering.definitions import (
 )
 from app.domain.answering.extractive import ExtractiveAnswer
 from app.domain.answering.passage_text import quoted_text
-from app.domain.answering.question_analysis import analyse
 from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import (
     MAX_UNIT_WORDS,
@@ -29,7 +28,7 @@ from app.domain.answering.units import (
 )
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
-from tests.answer_fakes import context_of, extracted, in_order, passage, terms
+from tests.answer_fakes import analysed, context_of, extracted, in_order, passage, terms
 
 CELL = passage(
     "Plants are made of cells. The mitochondrion is the organelle that makes ATP from sugar. "
@@ -59,7 +58,7 @@ TABLE = passage("Method | Speed\nBM25 | fast\nDense | slow", "p-table", BlockKin
 def best(question: str, *passages: Passage) -> str:
     """Return the sentence that answers best, of passages that are found alike."""
     context = [replace(one, score=1.0) for one in context_of(*in_order(*passages))]
-    analysis = analyse(question, question, "en", terms, dict.fromkeys(terms(question), 1.0))
+    analysis = analysed(question, dict.fromkeys(terms(question), 1.0))
     found = list(units(context, split_sentences, "en"))
     scores = Relevance(analysis.features, context).scores(found)[0]
     return found[scores.index(max(scores))].text

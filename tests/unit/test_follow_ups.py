@@ -7,14 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.answering.question_analysis import analyse
 from app.domain.answering.request import AskRequest
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import Hit, SearchFilter
 from app.services.follow_ups import SuggestFollowUps, suggestions
-from tests.answer_fakes import World, chunk, passage, terms
+from tests.answer_fakes import World, analysed, chunk, passage, terms
 
 LIGHT = passage(
     "Photosynthesis turns light energy into chemical energy. "
@@ -23,7 +22,7 @@ LIGHT = passage(
     terms=("Photosynthesis", "Chlorophyll"),
     heading_path=("Plants", "2.1 Energy from light"),
 )
-RAIN = analyse("What is rain?", "What is rain?", "en", terms, {})
+RAIN = analysed("What is rain?", {})
 
 
 def suggested(question: str, *passages: Passage, language: str = "en") -> list[str]:

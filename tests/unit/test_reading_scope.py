@@ -20,9 +20,8 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import Hit, SearchFilter
-from app.services.retrieve import Retrieve
-from tests.answer_fakes import FakeGenerator, SpyRetriever, answering_over
-from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk
+from tests.answer_fakes import FakeGenerator, SpyRetriever, answering_over, similarity_encoder
+from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk, retrieving
 
 PLACE = PageLocation(BookId("book"), "b.md", "Two", 1)
 
@@ -48,7 +47,7 @@ class Reader:
 
     def __init__(self, generator: FakeGenerator | None = None) -> None:
         index, sparse = FakeIndex(CHUNKS), FakeSparse()
-        retrieve = Retrieve(FakeEmbedder(), sparse, index, None, lambda text: len(text.split()))
+        retrieve = retrieving(FakeEmbedder(), sparse, index, similarity=similarity_encoder())
         self.retriever = SpyRetriever(retrieve)
         answering = answering_over(index, self.retriever, sparse, refusal_threshold=0.0)
         self.places = answering.consult.places

@@ -27,6 +27,7 @@ from app.domain.book_id import BookId
 from app.domain.languages import guess_language
 from app.domain.retrieval.chunk_terms import chunk_terms
 from app.domain.retrieval.query import Turn
+from app.services.lexical import LexicalEncoder
 from app.services.term_upper_bounds import TermUpperBounds
 from tests.answer_fakes import World, chunk, passage
 from tests.retrieval_fakes import FakeIndex, FakeSparse, make_chunk, make_manifest
@@ -188,26 +189,29 @@ class CountingIndex(FakeIndex):
         return await super().best_scores(terms, books)
 
 
+LEXICAL = LexicalEncoder(FakeSparse())
+
+
 def bounds_of(bounds: TermUpperBounds, text: str, books: Sequence[BookId] = ()) -> dict[int, float]:
-    return asyncio.run(bounds.of(bounds.terms(text, "en"), books))
+    return asyncio.run(bounds.of(LEXICAL.terms(text, "en"), books))
 
 
 def test_upper_bound_is_the_best_score_a_chunk_has_by_the_term_alone() -> None:
     chunks = [make_chunk("owl owl owl mouse"), make_chunk("owl", index=1)]
-    bounds = TermUpperBounds(CountingIndex(chunks), FakeSparse())
-    assert bounds_of(bounds, "owl") == {next(iter(bounds.terms("owl", "en"))): 3.0}
+    bounds = TermUpperBounds(CountingIndex(chunks))
+    assert bounds_of(bounds, "owl") == {next(iter(LEXICAL.terms("owl", "en"))): 3.0}
 
 
 def test_term_that_is_in_no_chunk_counts_as_much_as_the_rarest_could() -> None:
     index = CountingIndex([make_chunk("owl")], [replace(make_manifest(), chunks=1_000)])
-    bounds = TermUpperBounds(index, FakeSparse())
+    bounds = TermUpperBounds(index)
     (unknown,) = bounds_of(bounds, "zebra").values()
     assert 9.0 < unknown < 11.0
 
 
 def test_upper_bounds_are_asked_once_for_each_generation_of_a_book() -> None:
     index = CountingIndex([make_chunk("owl mouse")])
-    bounds = TermUpperBounds(index, FakeSparse())
+    bounds = TermUpperBounds(index)
     assert bounds_of(bounds, "owl mouse") == bounds_of(bounds, "mouse owl")
     assert index.asked == 2
     index.manifests = [replace(make_manifest(), generation=2)]
@@ -218,7 +222,7 @@ def test_upper_bounds_are_asked_once_for_each_generation_of_a_book() -> None:
 def test_upper_bounds_of_one_book_leave_out_the_others() -> None:
     chunks = [make_chunk("owl"), make_chunk("owl owl", book="other")]
     manifests = [make_manifest(), make_manifest("other")]
-    bounds = TermUpperBounds(CountingIndex(chunks, manifests), FakeSparse())
+    bounds = TermUpperBounds(CountingIndex(chunks, manifests))
     assert list(bounds_of(bounds, "owl", [BookId("book")]).values()) == [1.0]
     assert list(bounds_of(bounds, "owl").values()) == [2.0]
 

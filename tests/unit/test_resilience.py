@@ -26,7 +26,14 @@ from app.services.resilience import (
 )
 from app.services.retrieve import Retrieve
 from tests.answer_fakes import generation_request
-from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeReranker, FakeSparse, make_chunk
+from tests.retrieval_fakes import (
+    FakeEmbedder,
+    FakeIndex,
+    FakeReranker,
+    FakeSparse,
+    make_chunk,
+    retrieving,
+)
 
 DEAD = errors.ProviderUnavailable("no connection")
 LONG = 20.0
@@ -206,7 +213,7 @@ class HangingEmbedder(FakeEmbedder):
 
 def search_with(embedder: Embedder, reranker: GuardedReranker | None = None) -> Retrieve:
     index = FakeIndex([make_chunk("owls fly silently")])
-    return Retrieve(embedder, FakeSparse(), index, reranker, count_tokens=len)
+    return retrieving(embedder, FakeSparse(), index, reranker, count_tokens=len)
 
 
 def degraded(retrieve: Retrieve) -> tuple[str, ...]:
@@ -293,7 +300,8 @@ def test_a_model_too_slow_for_questions_costs_a_few_of_them_its_timeout(
 ) -> None:
     rewriter = HangingRewriter()
     guarded = GuardedRewriter(rewriter, breaker, SHORT)
-    retrieve = replace(search_with(FakeEmbedder()), rewriter=guarded)
+    retrieve = search_with(FakeEmbedder())
+    retrieve = replace(retrieve, analysis=replace(retrieve.analysis, rewriter=guarded))
     query = SearchQuery("and silently?", history=(Turn("user", "How do owls fly?"),))
     for _ in range(5):
         result = asyncio.run(retrieve.search(query))

@@ -27,9 +27,10 @@ from app.domain.retrieval.query import (
     Turn,
     Vector,
 )
-from app.services.feature_reranker import DEPTH, MOST_TERMS, FeatureReranker
+from app.services.analyse_question import MOST_TERMS
+from app.services.feature_reranker import DEPTH
+from app.services.ports import QuestionRewriter
 from app.services.retrieve import Retrieve, SearchResult
-from app.services.term_upper_bounds import TermUpperBounds
 from tests.retrieval_fakes import (
     FakeEmbedder,
     FakeIndex,
@@ -37,6 +38,7 @@ from tests.retrieval_fakes import (
     FakeSparse,
     make_chunk,
     make_manifest,
+    retrieving,
 )
 
 CHUNKS = [
@@ -65,17 +67,19 @@ def retrieve(
     feature_reranker: bool = False,
 ) -> Retrieve:
     index, sparse = index or FakeIndex(CHUNKS), sparse or FakeSparse()
-    return Retrieve(
+    return retrieving(
         embedder or FakeEmbedder(),
         sparse,
         index,
         reranker,
-        lambda text: len(text.split()),
-        feature_reranker=FeatureReranker(TermUpperBounds(index, sparse))
-        if feature_reranker
-        else None,
+        feature_reranker=feature_reranker,
         rerank_seconds=rerank_seconds,
     )
+
+
+def rewriting(rewriter: QuestionRewriter) -> Retrieve:
+    found = retrieve()
+    return replace(found, analysis=replace(found.analysis, rewriter=rewriter))
 
 
 def search(use_case: Retrieve, query: SearchQuery) -> SearchResult:
@@ -356,7 +360,7 @@ ABOUT_TREES = (Turn("user", "Trees have one root"),)
 def test_a_model_makes_the_question_of_a_conversation_stand_alone(mode: SearchMode) -> None:
     rewriter = ScriptedRewriter("Are queues first in, first out?")
     query = SearchQuery("And the other?", mode=mode, history=ABOUT_TREES, k=1)
-    found = search(replace(retrieve(), rewriter=rewriter), query)
+    found = search(rewriting(rewriter), query)
     assert (ids(found), found.question) == (["book-a.md-1"], rewriter.reply)
     assert rewriter.asked == [("And the other?", ABOUT_TREES)]
 
@@ -364,7 +368,7 @@ def test_a_model_makes_the_question_of_a_conversation_stand_alone(mode: SearchMo
 def test_what_the_reader_wrote_is_looked_for_as_well() -> None:
     rewriter = ScriptedRewriter("zzz")
     query = SearchQuery("queues", mode=SearchMode.SPARSE, history=ABOUT_TREES)
-    assert ids(search(replace(retrieve(), rewriter=rewriter), query))[0] == "book-a.md-1"
+    assert ids(search(rewriting(rewriter), query))[0] == "book-a.md-1"
 
 
 @pytest.mark.parametrize(
@@ -374,19 +378,19 @@ def test_what_the_reader_wrote_is_looked_for_as_well() -> None:
 )
 def test_a_model_is_not_asked_for_nothing(query: SearchQuery) -> None:
     rewriter = ScriptedRewriter("trees")
-    found = search(replace(retrieve(), rewriter=rewriter), query)
+    found = search(rewriting(rewriter), query)
     assert (rewriter.asked, found.degraded) == ([], ())
 
 
 def test_without_the_model_the_rule_makes_it_stand_alone() -> None:
     rewriter = ScriptedRewriter(ProviderUnavailable("gone"))
     query = SearchQuery("And why is it?", mode=SearchMode.DENSE, history=ABOUT_TREES, k=1)
-    found = search(replace(retrieve(), rewriter=rewriter), query)
+    found = search(rewriting(rewriter), query)
     assert (ids(found), found.degraded) == (["book-b.md-0"], ("rewrite",))
 
 
 def test_a_refused_key_of_the_model_leaves_the_rule() -> None:
     rewriter = ScriptedRewriter(ProviderAuthError("wrong key"))
     query = SearchQuery("And why is it?", mode=SearchMode.DENSE, history=ABOUT_TREES, k=1)
-    found = search(replace(retrieve(), rewriter=rewriter), query)
+    found = search(rewriting(rewriter), query)
     assert (ids(found), found.degraded) == (["book-b.md-0"], ("rewrite",))

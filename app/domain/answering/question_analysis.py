@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.domain.answering.definitions import Name, defined_terms, name_asked
@@ -59,15 +59,18 @@ def analyse(
     question: str,
     standalone: str,
     language: str,
+    said: Sequence[str],
+    own: frozenset[int],
     terms: Terms,
     upper_bounds: Mapping[int, float],
 ) -> QuestionAnalysis:
-    """Analyse a question; `upper_bounds` has the BM25 upper bound of each term of `standalone`."""
-    own = terms(question)
-    said = tuple(words(question))
+    """Analyse a question with the words `said` and the terms `own`.
+
+    `upper_bounds` has the BM25 upper bound of each term of `standalone`.
+    """
     asked_in = language_of_words(said, language)
     bare = bare_question(question, asked_in, language)
-    content = terms(bare) or own
+    content = (own if bare == question else terms(bare)) or own
     weights = {
         term: bound if term in own else EARLIER_TURN * bound
         for term, bound in upper_bounds.items()
@@ -92,9 +95,9 @@ def analyse(
     )
 
 
-def single_letters(text: str) -> list[str]:
+def single_letters(said: Iterable[str]) -> list[str]:
     """Return the words of one letter, such as the "p" of "p value"."""
-    return [word for word in words(text) if len(word) == 1 and word.isalpha()]
+    return [word for word in said if len(word) == 1 and word.isalpha()]
 
 
 def bare_question(question: str, asked_in: str, language: str) -> str:
