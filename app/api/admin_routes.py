@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
+import time
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
@@ -22,17 +23,20 @@ from app.api.admin_key import AdminKey, allowed
 from app.api.book_list import BookBody
 from app.api.events import frame
 from app.api.keys import BEARER
-from app.api.problems import ErrorEvent, error_event, problem_response, request_id
+from app.api.problems import ErrorEvent, problem_response, request_id, retry_after
 from app.api.requests import BookName
 from app.api.routes import Rag, problems
 from app.api.uploads import store_body
 from app.bootstrap.ingest_process import Order, ingest_in_process
 from app.domain.book_id import BookId
 from app.domain.document import Site
-from app.domain.errors import InputError
+from app.domain.errors import InputError, RagError
 from app.domain.ledger import to_lines
 from app.domain.urls import checked_base_url
 from app.services.ingest_jobs import IngestJobs, JobState
+
+_STALE_SECONDS = 86_400
+"""Age of an upload that no ingest can be reading."""
 
 router = APIRouter(prefix="/v1/admin/books/{book}", tags=["admin"], dependencies=[Depends(BEARER)])
 
@@ -66,8 +70,13 @@ class JobBody(BaseModel):
             total=state.total,
             unit=state.unit,
             report=asdict(state.report) if state.report else None,
-            error=error_event(state.error) if state.error else None,
+            error=_owner_error(state.error) if state.error else None,
         )
+
+
+def _owner_error(error: RagError) -> ErrorEvent:
+    """With the error's own message, which names what the owner can mend: readers get another."""
+    return ErrorEvent(code=error.code, message=str(error), retry_after=retry_after(error))
 
 
 async def _jobs(request: Request) -> IngestJobs:
@@ -121,10 +130,10 @@ async def ingest(
     """Read the archive, or the configured folder, in a process of its own; readers get the old
     generation until the new one is published.
 
-    The server runs one ingest at a time (409 `index_busy`). It goes on if the client leaves. An
-    archive with a link, a device or a name that leads outside, or with too many files or bytes, is
-    a 422. A file `textbook-rag-ledger.jsonl` at its top is imported as the ledger of a book that
-    the server does not know yet.
+    The server runs one ingest at a time (409 `index_busy`). It goes on if the client leaves. It
+    fails with `invalid_input` if the archive has a link, a device or a name that leads outside, or
+    too many files or bytes. A file `textbook-rag-ledger.jsonl` at its top is imported as the
+    ledger of a book that the server does not know yet.
     """
     allowed(key, book)
     if rag.settings.workers > 1:
@@ -205,7 +214,12 @@ async def ledger(book: BookName, key: AdminKey, request: Request, rag: Rag) -> R
 
 
 def _scratch(uploads: Path) -> Path:
+    """Make a folder for an upload; remove those that killed servers left a day ago or earlier."""
     uploads.mkdir(parents=True, exist_ok=True)
+    for left in uploads.iterdir():
+        with suppress(FileNotFoundError):
+            if time.time() - left.stat().st_mtime > _STALE_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
     return Path(tempfile.mkdtemp(dir=uploads))
 
 

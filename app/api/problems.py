@@ -142,10 +142,14 @@ def request_id(request: Request) -> str:
     return str(getattr(request.state, "request_id", ""))
 
 
+_STORAGE_RETRY_SECONDS = 5.0
+"""The index's server is asked again at once, and a damaged book is opened again after seconds."""
+
+
 def retry_after(error: Exception) -> float | None:
     if isinstance(error, _WITH_RETRY):
         return error.retry_after
-    return None
+    return _STORAGE_RETRY_SECONDS if isinstance(error, StorageError) else None
 
 
 def report(error: Exception, request: str) -> None:

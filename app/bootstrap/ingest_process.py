@@ -10,6 +10,7 @@ import asyncio
 import json
 import os
 import pickle
+import shutil
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -78,7 +79,11 @@ async def ingest_in_process(settings: Settings, order: Order, report: Report) ->
                 raise _error(sent)
             else:
                 return IngestReport(**sent["report"])
-        message = f"the ingest's process ended with status {await child.wait()} and no result"
+        status = await child.wait()
+        message = (
+            f"the ingest's process ended with status {status} and no result; the index is as it "
+            "was: ingest again (-9 may be a lack of memory; the server's log says more)"
+        )
         raise StorageError(message)
     finally:
         if child.returncode is None:
@@ -177,6 +182,10 @@ def main() -> None:
     try:
         with logging_to(sys.stderr, settings, server=True):
             asyncio.run(_ingest(settings, order))
+    except BrokenPipeError:
+        # The server was killed: nobody is left to tell, or to clear up.
+        shutil.rmtree(order.scratch, ignore_errors=True)
+        os._exit(1)  # not sys.exit, which would flush the broken pipe
     except RagError as error:
         _line({"error": type(error).__name__, "message": str(error)})
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +19,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.bootstrap.ingest_process import Order
+from app.bootstrap.ingest_process import Order, ingest_in_process
 from app.domain.book_id import BookId
+from app.domain.errors import StorageError
 from app.settings import Settings
 from tests.command_line import Run
 from tests.owl_server import BOOK, ORIGIN, assert_problem, events_of
@@ -124,6 +128,53 @@ def test_a_large_archive_is_refused(admin: httpx.Client, settings: Settings) -> 
     assert_problem(admin.post("/bats/ingest", content=parts()), 413, "content_too_large")
     assert list((settings.home / "uploads").iterdir()) == []
     assert_problem(admin.get("/bats/ingest"), 404, "ingest_not_found")
+
+
+def test_uploads_that_a_killed_server_left_are_removed_after_a_day(
+    admin: httpx.Client, settings: Settings
+) -> None:
+    uploads = settings.home / "uploads"
+    for name, hours in (("old", 25), ("young", 23)):
+        (uploads / name).mkdir(parents=True)
+        (uploads / name / "archive").write_bytes(b"left")
+        at = time.time() - 3_600 * hours
+        os.utime(uploads / name, (at, at))
+    events_of(admin.post("/bats/ingest", content=archive(bats=BATS), headers=STREAM))
+    assert [one.name for one in uploads.iterdir()] == ["young"]
+
+
+def test_an_ingest_whose_process_is_killed_says_so_and_changes_nothing(
+    settings: Settings, tmp_path: Path
+) -> None:
+    def killed(phase: str, _done: int, _total: int, _unit: str) -> None:
+        for child in Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split():
+            if b"app.bootstrap.ingest_process" in Path(f"/proc/{child}/cmdline").read_bytes():
+                os.kill(int(child), signal.SIGKILL)
+
+    order = Order(BookId("bats"), settings.book_folders["bats"], None, tmp_path, None, "", True)
+    with pytest.raises(StorageError, match="ended with status -9 and no result"):
+        asyncio.run(ingest_in_process(settings, order, killed))
+
+
+def test_an_ingest_whose_server_is_killed_clears_up_and_ends(
+    settings: Settings, tmp_path: Path
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    order = Order(BookId("bats"), settings.book_folders["bats"], None, scratch, None, "", True)
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = subprocess.run(
+        [sys.executable, "-m", "app.bootstrap.ingest_process"],
+        input=pickle.dumps((settings, order)),
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writer)
+    assert ended.returncode == 1
+    assert b"Traceback" not in ended.stderr
+    assert not scratch.exists()
 
 
 def test_rollback_and_removal(admin: httpx.Client) -> None:
