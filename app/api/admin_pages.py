@@ -60,14 +60,18 @@ def _download(text: str, kind: str, name: str) -> Response:
 
 
 async def _report(key: SiteKey, rag: Application, book: BookId | None, days: int) -> OwnerReport:
-    """Return the report on the book, else on the first one that the key allows."""
+    """Return the report on the book, else on the one that is asked most of those of the key."""
     reports = _reports(rag)
-    chosen = allowed(key, book) if book else next(iter(await _books(key, rag)), None)
-    if chosen is None:
-        raise BookNotFound(NO_BOOKS)
     if rag.question_log:
         await rag.question_log.written()
-    return await reports.run(chosen, reports.now() - timedelta(days=days))
+    since = reports.now() - timedelta(days=days)
+    if book:
+        chosen: BookId | None = allowed(key, book)
+    else:
+        chosen = await reports.most_asked(await _books(key, rag), since)
+    if chosen is None:
+        raise BookNotFound(NO_BOOKS)
+    return await reports.run(chosen, since)
 
 
 async def _books(key: SiteKey, rag: Application) -> Sequence[BookId]:

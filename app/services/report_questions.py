@@ -43,6 +43,15 @@ class ReportQuestions:
         until = self.now()
         return await asyncio.to_thread(owner_report, book, since, until, answers, clusters)
 
+    async def most_asked(self, books: Sequence[BookId], since: datetime) -> BookId | None:
+        """The book with the most questions, the first one of several; None if there are no books.
+
+        Raises StorageError.
+        """
+        found = await self.store.find(Selected(since=since)) if len(books) > 1 else ()
+        asked = Counter(one.book for one in found)
+        return max(books, key=lambda book: asked[book], default=None)
+
     async def answers(self, book: str, since: datetime) -> list[LoggedAnswer]:
         """The log's entries. BookNotFound if there are none and no such book is indexed."""
         answers = await self.store.find(Selected(book=book or None, since=since))
