@@ -24,7 +24,7 @@ from app.api import admin_pages, admin_routes, feedback, metrics, problems, rout
 from app.api.answer_runs import AnswerRuns
 from app.api.docs import docs_routes
 from app.api.doors import mount
-from app.api.limits import Capacity, Pace, RateLimit, Shares, daily
+from app.api.limits import Capacity, RateLimit, RequestCost, Shares, daily
 from app.api.pages import BOOK_LIST_ROUTES
 from app.api.quotas import quotas
 from app.api.readers import Pseudonyms
@@ -118,7 +118,7 @@ def _set_state(app: FastAPI, settings: Settings) -> None:
     app.state.quotas = quotas(settings)
     app.state.capacity = Capacity(
         Shares(settings.answers_at_once, most=settings.address_answers_at_once),
-        Shares(settings.searches_at_once, Pace()),
+        Shares(settings.searches_at_once, RequestCost()),
     )
 
 

@@ -40,7 +40,7 @@ from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.ports import VectorIndex
 from app.services.quote_links import LinkQuotes
-from app.services.retrieve import Retrieve, SearchResult
+from app.services.retrieve import RetrievalResult, Retrieve
 from app.services.similarity import SimilarityEncoder
 from app.services.vocabulary import BookVocabulary
 from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, local_embedder, retrieving
@@ -138,9 +138,9 @@ class SpyRetriever:
 
     retrieve: Retrieve
     asked: list[SearchQuery] = field(default_factory=list)
-    found: list[SearchResult] = field(default_factory=list)
+    found: list[RetrievalResult] = field(default_factory=list)
 
-    async def find(self, asked: AnalysedQuery) -> SearchResult:
+    async def find(self, asked: AnalysedQuery) -> RetrievalResult:
         self.asked.append(asked.query)
         self.found.append(await self.retrieve.find(asked))
         return self.found[-1]

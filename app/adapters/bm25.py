@@ -295,7 +295,7 @@ class _Terms:
 
     def __init__(self, language: str) -> None:
         self._analyzer = Analyzer(language)
-        self._known = _Known(self._analyze)
+        self._known = _TermsByToken(self._analyze)
         self._analyzing = threading.Lock()  # a stemmer is not safe in two threads
 
     def ids(self, text: str, *, query: bool) -> list[int]:
@@ -340,7 +340,7 @@ class _Terms:
         return found
 
 
-class _Known(dict[str, tuple[int, ...]]):
+class _TermsByToken(dict[str, tuple[int, ...]]):
     """Terms by token; an unknown token is looked up by `analyze`."""
 
     def __init__(self, analyze: Callable[[str], tuple[int, ...]]) -> None:

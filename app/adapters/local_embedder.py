@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from app.domain.cost import Pace
+from app.domain.cost import EmbedderLimits
 from app.domain.errors import ConfigError
 from app.domain.retrieval.query import Vector
 
@@ -43,7 +43,7 @@ class LocalEmbedder:
 
     model = MODEL
     dimension = DIMENSION
-    pace = Pace(texts_per_call=_BATCH)
+    limits = EmbedderLimits(texts_per_call=_BATCH)
     billed_tokens = 0
 
     def __init__(self, token_vectors: NDArray[np.float32], tokenizer: Tokenizer) -> None:

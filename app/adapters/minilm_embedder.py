@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from app.domain.cost import Pace
+from app.domain.cost import EmbedderLimits
 from app.domain.document import Span
 from app.domain.errors import ConfigError
 from app.domain.retrieval.query import Vector
@@ -56,7 +56,7 @@ class MiniLmEmbedder:
 
     model = MODEL
     dimension = DIMENSION
-    pace = Pace(texts_per_call=_TEXTS)
+    limits = EmbedderLimits(texts_per_call=_TEXTS)
     billed_tokens = 0
 
     def __init__(self, tokenizer: Tokenizer, hidden_states: HiddenStates) -> None:

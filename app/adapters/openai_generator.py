@@ -28,7 +28,7 @@ from app.domain.errors import (
 from app.domain.prompting import (
     ANSWER_FROM_NUMBERED_SOURCES,
     MAX_QUESTION_TOKENS,
-    Message,
+    ChatMessage,
     NoAnswerDetector,
     answer_messages,
     rewrite_messages,
@@ -180,7 +180,7 @@ class OpenAIGenerator:
 
     def _prompt(
         self, request: GenerationRequest
-    ) -> tuple[Sequence[ContextPassage], Sequence[Message], int]:
+    ) -> tuple[Sequence[ContextPassage], Sequence[ChatMessage], int]:
         """Return the context that the server can read in time, the messages, their tokens."""
         rest = sum(len(one.content) for one in self._messages(request, ())) // CHARACTERS_PER_TOKEN
         whole = sum(one.tokens for one in request.context)
@@ -192,7 +192,7 @@ class OpenAIGenerator:
 
     def _messages(
         self, request: GenerationRequest, context: Sequence[ContextPassage]
-    ) -> Sequence[Message]:
+    ) -> Sequence[ChatMessage]:
         sources = [(" > ".join(one.passage.heading_path), one.passage.text) for one in context]
         if self.short_prompt:
             return short_messages(request.question, request.history, sources)
@@ -201,7 +201,7 @@ class OpenAIGenerator:
         )
         return (system, sources_message(sources), *conversation)
 
-    def _request(self, messages: Sequence[Message], max_tokens: int) -> Mapping[str, object]:
+    def _request(self, messages: Sequence[ChatMessage], max_tokens: int) -> Mapping[str, object]:
         return {
             "model": self.model,
             "messages": [{"role": m.role, "content": m.content} for m in messages],

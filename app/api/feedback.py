@@ -15,11 +15,11 @@ from app.domain.logged_answer import MAX_REASON_CHARS, Feedback, Mark, MarkKind,
 router = APIRouter()
 
 
-class _Request(BaseModel):
+class _FeedbackBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class CitationFeedback(_Request):
+class CitationFeedback(_FeedbackBody):
     """What a reader did with a citation, passage or source of the answer."""
 
     paragraph_id: Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -28,7 +28,7 @@ class CitationFeedback(_Request):
     ]
 
 
-class FeedbackRequest(_Request):
+class FeedbackRequest(_FeedbackBody):
     answer_id: Annotated[
         str,
         StringConstraints(min_length=1, max_length=64),

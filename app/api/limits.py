@@ -224,7 +224,7 @@ _SAMPLE_EVERY = 0.02
 
 
 @dataclass(slots=True)
-class Pace:
+class RequestCost:
     """CPU time of a request, as a moving average over finished requests.
 
     The first one is left out, since it loads models. Python uses one core, so concurrent requests
@@ -299,14 +299,14 @@ class Shares:
     """
 
     total: int
-    pace: Pace | None = None
+    cost: RequestCost | None = None
     most: int = 0
     """Slots of one client; 0: no limit but its share."""
     _held: Counter[str] = field(default_factory=Counter, init=False)
 
     @property
     def free(self) -> int:
-        total = min(self.total, self.pace.slots) if self.pace else self.total
+        total = min(self.total, self.cost.slots) if self.cost else self.total
         return total - self._held.total()
 
     def take(self, client: str, *, shared: bool = True) -> bool:
@@ -317,8 +317,8 @@ class Shares:
         held = self._held.get(client, 0) if shared else 0
         if self.free <= held or 0 < self.most <= held:
             return False
-        if self.pace and not self._held:
-            self.pace.begin()
+        if self.cost and not self._held:
+            self.cost.begin()
         self._held[client] += 1
         return True
 
@@ -326,8 +326,8 @@ class Shares:
         self._held[client] -= 1
         if not self._held[client]:
             del self._held[client]
-        if self.pace:
-            self.pace.end(idle=not self._held)
+        if self.cost:
+            self.cost.end(idle=not self._held)
 
 
 @dataclass(frozen=True, slots=True)

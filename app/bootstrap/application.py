@@ -297,7 +297,7 @@ def _ingest(
             chunk_book,
             embed=embed_from_thread(paid),
             embeds_tokens=isinstance(embedder, MiniLmEmbedder),
-            longest_text=embedder.pace.tokens_per_text,
+            longest_text=embedder.limits.tokens_per_text,
         ),
         embedder=paid,
         context_embedder=embedder if isinstance(embedder, MiniLmEmbedder) else None,

@@ -1,5 +1,5 @@
 """The backup file's reader and writer, for the entry points."""
 
-from app.adapters.qdrant.backup_file import BackupReader, BackupWriter
+from app.adapters.qdrant.backup_file import BackupFileReader, BackupFileWriter
 
-__all__ = ["BackupReader", "BackupWriter"]
+__all__ = ["BackupFileReader", "BackupFileWriter"]

@@ -211,7 +211,7 @@ def _limits(settings: Settings, endpoint: Endpoint) -> RateLimits:
 
 def tariff_of(settings: Settings, embedder: OwnEmbedder) -> Tariff:
     local = not isinstance(embedder, CohereEmbedder)
-    return Tariff(embedder.pace, 0.0 if local else settings.embed_price(embedder.model))
+    return Tariff(embedder.limits, 0.0 if local else settings.embed_price(embedder.model))
 
 
 async def pick_embedder(

@@ -15,7 +15,7 @@ from app.cli.output import print_json, remark
 from app.domain.book_id import BookId
 from app.domain.document import Book
 from app.domain.links import page_links
-from app.services.check_links import Link, Miss, check_links
+from app.services.check_links import DeepLink, Miss, check_links
 from app.services.ingest import IngestRequest
 from app.services.ports import VectorIndex
 from app.settings import Settings
@@ -47,7 +47,7 @@ def _line(miss: Miss) -> str:
     return f"{where}: {miss.fault}: {miss.url}"
 
 
-async def _links(arguments: argparse.Namespace, settings: Settings) -> tuple[str, list[Link]]:
+async def _links(arguments: argparse.Namespace, settings: Settings) -> tuple[str, list[DeepLink]]:
     """Return the URL of the site's root and the links in reading order."""
     if Path(arguments.book).exists():
         request = IngestRequest(
@@ -65,19 +65,19 @@ async def _links(arguments: argparse.Namespace, settings: Settings) -> tuple[str
         return roots.get(asked.name, roots[asked]), [*own, *of_others]
 
 
-def _links_of_source(book: Book) -> Iterator[Link]:
+def _links_of_source(book: Book) -> Iterator[DeepLink]:
     for document in book.documents:
         for block, url in zip(document.blocks, page_links(document), strict=True):
             if block.paragraph_id:
-                yield Link(block.paragraph_id, url, block.kind.value, block.file, block.start)
+                yield DeepLink(block.paragraph_id, url, block.kind.value, block.file, block.start)
 
 
-async def _links_of_index(index: VectorIndex, book: BookId) -> list[Link]:
+async def _links_of_index(index: VectorIndex, book: BookId) -> list[DeepLink]:
     """Return the links of the paragraphs; a paragraph in several chunks appears once."""
     chunks = await index.fetch(book, list(await index.chunks(book)))
     chunks.sort(key=lambda chunk: (chunk.position, chunk.file, chunk.chunk_index))
     found = {
-        passage.paragraph_id: Link(
+        passage.paragraph_id: DeepLink(
             passage.paragraph_id, passage.url, passage.kind.value, chunk.file, passage.start
         )
         for chunk in reversed(chunks)

@@ -58,7 +58,7 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class EmbedderLimits:
     """How an embedder packs texts into calls, and its rate limits.
 
     None means no limit. The defaults are those of a model in this process.
@@ -77,7 +77,7 @@ class Pace:
 class Tariff:
     """`usd_per_million_tokens` is None if the model's price is not known."""
 
-    pace: Pace = Pace()
+    limits: EmbedderLimits = EmbedderLimits()
     usd_per_million_tokens: float | None = 0.0
 
     def price(self, tokens: int) -> float | None:
@@ -88,14 +88,14 @@ class Tariff:
 
     def estimate(self, counts: Sequence[int]) -> Cost:
         """Estimate for texts with these token counts."""
-        pace, tokens = self.pace, sum(counts)
-        batches = sum(1 for _ in pack(counts, pace.texts_per_call, pace.tokens_per_call))
-        limits = (
-            (batches, pace.calls_per_minute),
-            (len(counts), pace.inputs_per_minute),
-            (tokens, pace.tokens_per_minute),
+        limits, tokens = self.limits, sum(counts)
+        batches = sum(1 for _ in pack(counts, limits.texts_per_call, limits.tokens_per_call))
+        amounts = (
+            (batches, limits.calls_per_minute),
+            (len(counts), limits.inputs_per_minute),
+            (tokens, limits.tokens_per_minute),
         )
-        minutes = max(amount / limit if limit else 0.0 for amount, limit in limits)
+        minutes = max(amount / limit if limit else 0.0 for amount, limit in amounts)
         return Cost(len(counts), tokens, batches, minutes, self.price(tokens))
 
 

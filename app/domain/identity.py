@@ -13,7 +13,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from app.domain.document import Block, Book
-from app.domain.ledger import Ledger, Paragraph, renew
+from app.domain.ledger import Ledger, LedgerParagraph, renew
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base 32: no i, l, o, u."""
@@ -114,10 +114,10 @@ def keep_ids(book: Book, ledger: Ledger) -> tuple[Book, Ledger]:
     return replace(book, documents=documents), renewed
 
 
-def _paragraph(block: Block) -> Paragraph:
+def _paragraph(block: Block) -> LedgerParagraph:
     authored = block.paragraph_id == block.author_id
     hashed = content_id(block.text) if authored else _WITHOUT_REPEAT.sub("", block.paragraph_id)
-    return Paragraph(
+    return LedgerParagraph(
         hashed,
         norm(block.text),
         block.file,

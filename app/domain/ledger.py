@@ -34,7 +34,7 @@ COMMON_GRAM = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Paragraph:
+class LedgerParagraph:
     """A paragraph as the ledger sees it."""
 
     content_id: str
@@ -52,7 +52,7 @@ class Entry:
     """One line of the ledger. `live` is False for a tombstone: the paragraph is gone."""
 
     paragraph_id: str
-    paragraph: Paragraph
+    paragraph: LedgerParagraph
     order: int
     """Position in the book's reading order when it was last seen."""
     live: bool = True
@@ -113,7 +113,7 @@ def _distance(gone: Entry, entry: Entry) -> tuple[bool, bool, int, int]:
     )
 
 
-def renew(ledger: Ledger, paragraphs: Sequence[Paragraph]) -> tuple[list[str], Ledger]:
+def renew(ledger: Ledger, paragraphs: Sequence[LedgerParagraph]) -> tuple[list[str], Ledger]:
     """Assign an id to each paragraph; return the ids in order and the updated ledger."""
     matching = _Matching(ledger, paragraphs)
     for step in (_author, _same_page_and_text, _same_text, _similar_on_page, _similar_anywhere):
@@ -124,7 +124,7 @@ def renew(ledger: Ledger, paragraphs: Sequence[Paragraph]) -> tuple[list[str], L
 class _Matching:
     """Matches new paragraphs with old entries, step by step, with their scores."""
 
-    def __init__(self, ledger: Ledger, paragraphs: Sequence[Paragraph]) -> None:
+    def __init__(self, ledger: Ledger, paragraphs: Sequence[LedgerParagraph]) -> None:
         self.paragraphs = paragraphs
         self.old = sorted(ledger.entries.values(), key=lambda e: (not e.live, e.order))
         self.chosen: dict[int, tuple[Entry, float]] = {}
@@ -134,7 +134,7 @@ class _Matching:
         self.chosen[new] = (entry, score)
         self._used.add(entry.paragraph_id)
 
-    def free_new(self) -> Iterator[tuple[int, Paragraph]]:
+    def free_new(self) -> Iterator[tuple[int, LedgerParagraph]]:
         return ((i, p) for i, p in enumerate(self.paragraphs) if i not in self.chosen)
 
     def free_old(self) -> Iterator[Entry]:
@@ -150,7 +150,7 @@ def _author(matching: _Matching) -> None:
 
 
 def _pair_in_order(
-    matching: _Matching, key: Callable[[Paragraph], tuple[str, ...]], *, tombstones: bool
+    matching: _Matching, key: Callable[[LedgerParagraph], tuple[str, ...]], *, tombstones: bool
 ) -> None:
     """Pair paragraphs with equal keys, the first with the first."""
     waiting: dict[tuple[str, ...], list[Entry]] = defaultdict(list)
@@ -183,7 +183,7 @@ def _similar_on_page(matching: _Matching) -> None:
         if entry.live:
             file = entry.paragraph.file
             by_page[renamed.get(file, file)].append(entry)
-    news: dict[str, list[tuple[int, Paragraph]]] = defaultdict(list)
+    news: dict[str, list[tuple[int, LedgerParagraph]]] = defaultdict(list)
     for new, paragraph in matching.free_new():
         news[paragraph.file].append((new, paragraph))
     for file, page in news.items():
@@ -205,7 +205,7 @@ def _similar_anywhere(matching: _Matching) -> None:
 
 def _take_similar(
     matching: _Matching,
-    news: Iterable[tuple[int, Paragraph]],
+    news: Iterable[tuple[int, LedgerParagraph]],
     olds: Iterable[Entry],
     threshold: float,
 ) -> None:
@@ -219,7 +219,7 @@ def _take_similar(
 
 
 def _similar(
-    news: Iterable[tuple[int, Paragraph]], olds: Sequence[Entry], threshold: float
+    news: Iterable[tuple[int, LedgerParagraph]], olds: Sequence[Entry], threshold: float
 ) -> Iterator[tuple[float, int, Entry]]:
     """Yield (score, new, entry) for pairs that share a rare 5-gram and reach the threshold."""
     if not olds:
@@ -271,7 +271,7 @@ def _grams(text: str) -> frozenset[str]:
 
 
 def _settle(
-    ledger: Ledger, paragraphs: Sequence[Paragraph], matching: _Matching
+    ledger: Ledger, paragraphs: Sequence[LedgerParagraph], matching: _Matching
 ) -> tuple[list[str], Ledger]:
     entries = {
         paragraph_id: replace(entry, live=False) for paragraph_id, entry in ledger.entries.items()
@@ -301,7 +301,7 @@ def _settle(
 
 
 def _identify(
-    paragraph: Paragraph,
+    paragraph: LedgerParagraph,
     match: tuple[Entry, float] | None,
     reserved: set[str],
     repeats: dict[str, int],
@@ -343,7 +343,7 @@ def from_lines(lines: Iterable[str], name: str) -> Ledger:
             else:
                 inner = row.pop("paragraph")
                 inner["heading_path"] = tuple(inner["heading_path"])
-                entries[row["paragraph_id"]] = Entry(paragraph=Paragraph(**inner), **row)
+                entries[row["paragraph_id"]] = Entry(paragraph=LedgerParagraph(**inner), **row)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             message = (
                 f"{name}:{number}: not a line of a ledger ({error}); give a file of "

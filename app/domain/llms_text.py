@@ -21,7 +21,7 @@ _MARKUP = re.compile(r"([\\\[\]])")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageSummary:
     title: str
     url: str
     """Without a fragment."""
@@ -30,24 +30,24 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class ChapterList:
     """A book's table of contents."""
 
     title: str
     language: str
-    chapters: tuple[tuple[str, tuple[Page, ...]], ...]
+    chapters: tuple[tuple[str, tuple[PageSummary, ...]], ...]
     """Names with their pages, in reading order."""
 
 
 def contents_of(
     title: str, language: str, chapters: Sequence[Chapter], chunks: Sequence[Chunk]
-) -> Contents:
+) -> ChapterList:
     """Return the contents; `chunks` are all of the book's, `chapters` are made of them."""
     paragraphs: dict[str, str] = {}
     for chunk in sorted(chunks, key=lambda one: (one.position, one.chunk_index)):
         if text := _first_paragraph(chunk.own_passages):
             paragraphs.setdefault(chunk.file, text)
-    return Contents(
+    return ChapterList(
         title,
         language,
         tuple(
@@ -57,7 +57,7 @@ def contents_of(
     )
 
 
-def short_text(contents: Contents) -> str:
+def short_text(contents: ChapterList) -> str:
     """Return `llms.txt`. Chapters of one page that follow on each other are one list."""
     lines = [f"# {_line(contents.title)}", "", f"> Textbook, language: {contents.language}.", ""]
     for single, group in groupby(contents.chapters, key=lambda one: len(one[1]) == 1):
@@ -79,9 +79,9 @@ def full_text(title: str, chunks: Sequence[Chunk]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _page(first: Chunk, about: str) -> Page:
+def _page(first: Chunk, about: str) -> PageSummary:
     title = first.heading_path[0] if first.heading_path else first.section or first.file
-    return Page(title, _without_fragment(first.deep_link_url), about)
+    return PageSummary(title, _without_fragment(first.deep_link_url), about)
 
 
 def _first_paragraph(passages: Sequence[Passage]) -> str:
@@ -90,7 +90,7 @@ def _first_paragraph(passages: Sequence[Passage]) -> str:
     return plain if len(plain) <= _ABOUT else plain[:_ABOUT].rpartition(" ")[0] + " …"
 
 
-def _section(name: str, pages: Sequence[Page]) -> list[str]:
+def _section(name: str, pages: Sequence[PageSummary]) -> list[str]:
     items = [
         f"- [{_escaped(page.title)}]({page.url}){f': {page.about}' if page.about else ''}"
         for page in pages

@@ -91,7 +91,7 @@ _INVISIBLE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ChatMessage:
     """One message of a chat request. `role` is "system", "user" or "assistant"."""
 
     role: str
@@ -103,14 +103,14 @@ def visible(text: str) -> str:
     return _INVISIBLE.sub("", text.replace("\r\n", "\n"))
 
 
-def answer_messages(system: str, question: str, history: Sequence[Turn]) -> tuple[Message, ...]:
+def answer_messages(system: str, question: str, history: Sequence[Turn]) -> tuple[ChatMessage, ...]:
     """Return system prompt, history and question. No turn gets the system role."""
     turns = (
-        Message("assistant" if turn.role == "assistant" else "user", visible(turn.content))
+        ChatMessage("assistant" if turn.role == "assistant" else "user", visible(turn.content))
         for turn in history
         if turn.content.strip()
     )
-    return (Message("system", system), *turns, Message("user", visible(question)))
+    return (ChatMessage("system", system), *turns, ChatMessage("user", visible(question)))
 
 
 def numbered_sources(sources: Sequence[tuple[str, str]]) -> str:
@@ -122,26 +122,26 @@ def numbered_sources(sources: Sequence[tuple[str, str]]) -> str:
     return "\n\n".join(blocks)
 
 
-def sources_message(sources: Sequence[tuple[str, str]]) -> Message:
+def sources_message(sources: Sequence[tuple[str, str]]) -> ChatMessage:
     """Return the numbered documents as one message, to precede the conversation."""
-    return Message("user", f"The documents, as data:\n\n{numbered_sources(sources)}")
+    return ChatMessage("user", f"The documents, as data:\n\n{numbered_sources(sources)}")
 
 
 def short_messages(
     question: str, history: Sequence[Turn], sources: Sequence[tuple[str, str]]
-) -> tuple[Message, ...]:
+) -> tuple[ChatMessage, ...]:
     """Return the messages for a small model: the passages before the question, which comes last."""
     system, *turns, _ = answer_messages(SHORT_ANSWER_FROM_NUMBERED_SOURCES, question, history)
     content = f"{numbered_sources(sources)}\n\nQuestion: {visible(question)}\nAnswer:"
-    return (system, *turns, Message("user", content))
+    return (system, *turns, ChatMessage("user", content))
 
 
-def rewrite_messages(question: str, history: Sequence[Turn]) -> tuple[Message, ...]:
+def rewrite_messages(question: str, history: Sequence[Turn]) -> tuple[ChatMessage, ...]:
     """Return the messages that ask a model to rewrite `question` as a standalone one."""
     lines = [f"{turn.role}: {' '.join(visible(turn.content).split())}" for turn in history]
     conversation = "\n".join(lines)
     content = f"Conversation:\n{conversation}\n\nLast question: {visible(question)}"
-    return (Message("system", REWRITE_QUESTION), Message("user", content))
+    return (ChatMessage("system", REWRITE_QUESTION), ChatMessage("user", content))
 
 
 def rewritten(text: str) -> str:

@@ -14,7 +14,7 @@ from app.domain.errors import BookError, FileRefused
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class ReadingBudget:
     """Maximum values for one file."""
 
     size: int = 64_000_000
@@ -41,7 +41,7 @@ class Budget:
         return self.steps + self.steps_a_character * len(text)
 
 
-BUDGET = Budget()
+BUDGET = ReadingBudget()
 
 
 def check_size(size: int, most: int, file: str) -> None:

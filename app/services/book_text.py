@@ -10,7 +10,7 @@ from cachetools import LRUCache
 from app.domain.answering.chapters import chapters_of
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound
-from app.domain.llms_text import Contents, contents_of, full_text, short_text
+from app.domain.llms_text import ChapterList, contents_of, full_text, short_text
 from app.domain.retrieval.query import SearchFilter
 from app.services.ports import BookManifest, VectorIndex
 
@@ -23,14 +23,14 @@ class DescribeBook:
     """The use case. Results are cached until the book's next generation."""
 
     index: VectorIndex
-    _contents: LRUCache[tuple[BookId, int], Contents] = field(
+    _contents: LRUCache[tuple[BookId, int], ChapterList] = field(
         default_factory=lambda: LRUCache(_CACHED), init=False, compare=False, repr=False
     )
     _texts: LRUCache[tuple[BookId, int], str] = field(
         default_factory=lambda: LRUCache(_CACHED), init=False, compare=False, repr=False
     )
 
-    async def contents(self, book: BookId) -> Contents:
+    async def contents(self, book: BookId) -> ChapterList:
         """Return the table of contents. BookNotFound."""
         manifest = await self._manifest(book)
         key = (book, manifest.generation)

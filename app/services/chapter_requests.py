@@ -44,7 +44,7 @@ from app.services.book_scope import books_asked
 from app.services.consultation import Consultation, ConsultBook
 from app.services.page_glossary import LookUpTerms
 from app.services.ports import BookManifest, VectorIndex
-from app.services.retrieve import SearchResult
+from app.services.retrieve import RetrievalResult
 
 QUIZ_QUESTIONS = 5
 FOLLOWED_UP = 8
@@ -243,7 +243,7 @@ class ConsultChapters:
         return Consultation(
             request,
             replace(scope, books=(chunks[0].book,)),
-            SearchResult(hits, request.question),
+            RetrievalResult(hits, request.question),
             hits[:FOLLOWED_UP],
             analysis,
             score=1.0,

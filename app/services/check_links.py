@@ -25,7 +25,7 @@ class BuiltSite(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class DeepLink:
     """A paragraph's deep link. `start` is the paragraph's first code point in its file."""
 
     paragraph_id: str
@@ -54,9 +54,9 @@ class Checked:
     links: int
 
 
-async def check_links(links: Iterable[Link], site: BuiltSite) -> Checked:
+async def check_links(links: Iterable[DeepLink], site: BuiltSite) -> Checked:
     """Check the links, reading each page once. InputError if the site cannot be read."""
-    by_page: dict[str, list[Link]] = {}
+    by_page: dict[str, list[DeepLink]] = {}
     for link in links:
         by_page.setdefault(urldefrag(link.url).url, []).append(link)
     turn = asyncio.Semaphore(_PAGES_AT_ONCE)

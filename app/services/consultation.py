@@ -29,14 +29,14 @@ from app.services.answerability import SCORED_HITS, AnswerabilityScorer
 from app.services.generators import GenerationRequest
 from app.services.page_locator import PageLocator
 from app.services.recording import stage
-from app.services.retrieve import SearchResult
+from app.services.retrieve import RetrievalResult
 from app.services.vocabulary import BookVocabulary
 
 
 class Retriever(Protocol):
     """The part of `app.services.retrieve.Retrieve` that answers need."""
 
-    async def find(self, asked: AnalysedQuery) -> SearchResult: ...
+    async def find(self, asked: AnalysedQuery) -> RetrievalResult: ...
 
     async def context(self, hits: Sequence[Hit], token_budget: int) -> Sequence[ContextPassage]: ...
 
@@ -50,7 +50,7 @@ class Consultation:
     request: AskRequest
     scope: SearchFilter
     """The request's filter, narrowed by its scope."""
-    found: SearchResult
+    found: RetrievalResult
     hits: Sequence[Hit]
     """The hits used for answerability and definitions."""
     analysis: QuestionAnalysis

@@ -22,7 +22,7 @@ from app.domain.evaluation.retrieval_metrics import (
     score_ranking,
 )
 from app.domain.retrieval.query import ContextPassage, SearchFilter, SearchMode, SearchQuery
-from app.services.retrieve import Retrieve, SearchResult
+from app.services.retrieve import RetrievalResult, Retrieve
 
 STANDARD_DEPTH = 5
 """Depth of recall and hit rate that every evaluation reports, besides its own k."""
@@ -191,7 +191,7 @@ def _query(question: Question, request: EvaluationRequest) -> SearchQuery:
     )
 
 
-def _first_link(found: SearchResult) -> str:
+def _first_link(found: RetrievalResult) -> str:
     return found.hits[0].chunk.deep_link_url if found.hits else ""
 
 

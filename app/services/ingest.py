@@ -194,7 +194,7 @@ class IngestBook:
 
     def _truncation_warnings(self, counts: Sequence[int]) -> list[str]:
         """Warn about texts longer than the model's input limit."""
-        limit = self.tariff.pace.tokens_per_text
+        limit = self.tariff.limits.tokens_per_text
         truncated = sum(count > limit for count in counts) if limit else 0
         if not truncated:
             return []

@@ -13,7 +13,7 @@ from app.services.ports import VectorIndex
 
 
 @dataclass(frozen=True, slots=True)
-class Paragraph:
+class ParagraphText:
     """`text` is Markdown. Of a paragraph that was removed it is "", `url` the nearest section's."""
 
     paragraph_id: str
@@ -28,7 +28,7 @@ class ReadParagraph:
     index: VectorIndex
     cite: CiteParagraph
 
-    async def read(self, paragraph_id: str, books: tuple[BookId, ...] = ()) -> Paragraph | None:
+    async def read(self, paragraph_id: str, books: tuple[BookId, ...] = ()) -> ParagraphText | None:
         """Look in these books, or in all; None if the id was never used there. BookNotFound."""
         found = await self._stored(paragraph_id, books)
         for book in books or (None,):
@@ -38,10 +38,10 @@ class ReadParagraph:
             if target is not None and not target.gone:
                 found = await self._stored(target.paragraph_id, (target.book,))
             if target is not None and found is None:
-                found = Paragraph(target.paragraph_id, target.book, target.url)
+                found = ParagraphText(target.paragraph_id, target.book, target.url)
         return found
 
-    async def _stored(self, paragraph_id: str, books: tuple[BookId, ...]) -> Paragraph | None:
+    async def _stored(self, paragraph_id: str, books: tuple[BookId, ...]) -> ParagraphText | None:
         of_it = SearchFilter(books=books, paragraph_ids=(paragraph_id,))
         chunks = await self.index.matching(of_it)
         parts = [
@@ -54,4 +54,4 @@ class ReadParagraph:
         first = parts[0]
         text = "\n\n".join("".join(framed_block(one.passage)) for one in parts)
         passage = first.passage
-        return Paragraph(paragraph_id, first.book, passage.url, passage.heading_path, text)
+        return ParagraphText(paragraph_id, first.book, passage.url, passage.heading_path, text)

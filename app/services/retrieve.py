@@ -48,7 +48,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResult:
+class RetrievalResult:
     """`degraded` lists steps that failed: "rewrite", "embedding", "rerank", "budget" for any of
     them, and damaged books as in `degraded_books`.
     """
@@ -77,11 +77,11 @@ class Retrieve:
     )
     """Scores of `best_by_words`, by question, filter and generations."""
 
-    async def search(self, query: SearchQuery) -> SearchResult:
+    async def search(self, query: SearchQuery) -> RetrievalResult:
         """Return up to `query.k` hits, best first. Raises as `AnalyseQuestion.of_query` does."""
         return await self.find(await self.analysis.of_query(query))
 
-    async def find(self, asked: AnalysedQuery) -> SearchResult:
+    async def find(self, asked: AnalysedQuery) -> RetrievalResult:
         """Return up to `k` hits, best first. Raises BookNotFound, StorageError."""
         query = asked.query
         with stage("search"):
@@ -94,7 +94,7 @@ class Retrieve:
             hits, failed = await self._rerank(reranker, asked.question, query.k, hits)
             degraded += failed
         # A spent budget ends several steps and is named once.
-        return SearchResult(hits[: query.k], asked.question, tuple(dict.fromkeys(degraded)))
+        return RetrievalResult(hits[: query.k], asked.question, tuple(dict.fromkeys(degraded)))
 
     async def best_by_words(self, question: str, filter: SearchFilter) -> float:
         """Return the best BM25 score of a chunk; 0 if none has a term of the question.

@@ -15,7 +15,7 @@ from pathlib import Path
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
 from app.domain.identity import content_id
-from app.domain.ledger import Entry, Ledger, Paragraph
+from app.domain.ledger import Entry, Ledger, LedgerParagraph
 
 BOOK = BookId("made-up")
 SECTIONS, PAGES, GONE = 20, 200, 10
@@ -27,7 +27,7 @@ def entry(number: int) -> Entry:
     text = f"paragraph number {number} of a book that was made up for this measurement"
     path = (f"Chapter {number // PAGES}", f"Section {number // SECTIONS}")
     file = f"{number // PAGES:05d}.md"
-    paragraph = Paragraph(content_id(text), text, file, path, f"https://book.example/{file}")
+    paragraph = LedgerParagraph(content_id(text), text, file, path, f"https://book.example/{file}")
     return Entry(paragraph.content_id, paragraph, number, live=number % GONE != 0)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from qdrant_client import AsyncQdrantClient
 
-from app.adapters.qdrant.backup_file import BackupReader, BackupWriter
+from app.adapters.qdrant.backup_file import BackupFileReader, BackupFileWriter
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.sqlite.ledgers import SqliteLedgers
@@ -30,7 +30,7 @@ from app.bootstrap.application import Application, application
 from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, InputError
-from app.domain.ledger import Entry, Ledger, Paragraph
+from app.domain.ledger import Entry, Ledger, LedgerParagraph
 from app.domain.retrieval.query import SparseVector
 from app.services.backup import BackedUp, BackUp, Restore, Restored
 from app.services.ingest import IngestRequest
@@ -90,7 +90,9 @@ def ledger() -> Ledger:
     texts = {"p1": "one\u2028two\x85three", "p2": "\x0bfour"}
     return Ledger(
         {
-            pid: Entry(pid, Paragraph("c", text, "a.md", ("A", "B"), "u", ""), place, place == 0)
+            pid: Entry(
+                pid, LedgerParagraph("c", text, "a.md", ("A", "B"), "u", ""), place, place == 0
+            )
             for place, (pid, text) in enumerate(texts.items())
         },
         {},
@@ -104,7 +106,7 @@ async def back_up(index: BookStore, home: Path, file: Path) -> BackedUp:
         SqliteStateFiles(home),
         lambda: datetime(2026, 1, 1, tzinfo=UTC),
     )
-    writer = BackupWriter(file)
+    writer = BackupFileWriter(file)
     try:
         return await use_case.run(writer, file.parent, Phases(Silent(), lambda: 0.0))
     finally:
@@ -112,7 +114,7 @@ async def back_up(index: BookStore, home: Path, file: Path) -> BackedUp:
 
 
 async def restore(index: BookStore, home: Path, file: Path) -> Restored:
-    reader = BackupReader.open(file, lambda _: None)
+    reader = BackupFileReader.open(file, lambda _: None)
     try:
         use_case = Restore(index, SqliteLedgers(home / "ledger"), SqliteStateFiles(home))
         plan = await use_case.plan(reader.contents.books)
@@ -173,7 +175,7 @@ def test_a_cut_or_changed_file_is_refused_before_anything_is_changed(home: Path,
         for content in (whole[:place], whole[:place] + changed + whole[place + 1 :]):
             bad.write_bytes(content)
             with pytest.raises(InputError, match="cut off, changed or another file"):
-                BackupReader.open(bad, lambda _: None)
+                BackupFileReader.open(bad, lambda _: None)
     bad.write_bytes(whole[:-1])
     refused = run("restore", bad)
     assert (refused.code, refused.out) == (2, "")

@@ -19,7 +19,7 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind, Book
 from app.domain.errors import BookError, IndexBusy, ProviderUnavailable
-from app.domain.ledger import Ledger, Paragraph, renew
+from app.domain.ledger import Ledger, LedgerParagraph, renew
 from app.domain.retrieval.query import SearchQuery
 from app.services.ingest import IngestReport, IngestRequest
 from app.services.phases import Advance, ignore
@@ -385,7 +385,7 @@ paragraphs = st.builds(paragraph, texts, st.sampled_from(["a.md", "b.md"]))
 @given(st.lists(st.lists(paragraphs, max_size=6), min_size=1, max_size=4))
 @settings(max_examples=100, deadline=None)
 def test_giving_ids_twice_gives_the_same_ids_and_the_same_ledger(
-    history: list[list[Paragraph]],
+    history: list[list[LedgerParagraph]],
 ) -> None:
     """So a run that died after it saved the ledger can be done again."""
     ledger = Ledger()

@@ -40,7 +40,7 @@ async def with_cohere(home: Path, double: CohereDouble) -> AsyncIterator[Bench]:
         run.use_case = replace(
             run.use_case,
             embedder=embedder,
-            tariff=Tariff(embedder.pace, PRICE),
+            tariff=Tariff(embedder.limits, PRICE),
             billed=lambda: embedder.billed_tokens,
         )
         yield run
@@ -191,11 +191,11 @@ def test_the_command_prints_cost_and_rate_limit(
 
 def test_texts_that_the_model_cuts_are_warned_of(home: Path, book: Path) -> None:
     async def scenario(run: Bench, double: CohereDouble) -> None:
-        pace = replace(run.use_case.tariff.pace, tokens_per_text=1_000)
-        run.use_case = replace(run.use_case, tariff=Tariff(pace, PRICE))
+        limits = replace(run.use_case.tariff.limits, tokens_per_text=1_000)
+        run.use_case = replace(run.use_case, tariff=Tariff(limits, PRICE))
         assert (await run.ingest(book)).warnings == []
         run.use_case = replace(
-            run.use_case, tariff=Tariff(replace(pace, tokens_per_text=30), PRICE)
+            run.use_case, tariff=Tariff(replace(limits, tokens_per_text=30), PRICE)
         )
         edit(book / "page1.md", "Page1 part1", "Newer words")
         (warning,) = (await run.ingest(book)).warnings

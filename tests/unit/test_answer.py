@@ -34,7 +34,7 @@ from app.services.analyse_question import AnalysedQuery
 from app.services.answer_question import SEARCHES_AT_ONCE, AnswerQuestion
 from app.services.generators import ExtractiveGenerator
 from app.services.ports import Embedder
-from app.services.retrieve import SearchResult
+from app.services.retrieve import RetrievalResult
 from app.services.similarity import SimilarityEncoder
 from tests.answer_fakes import FakeGenerator, Step, World, passage
 from tests.retrieval_fakes import FakeEmbedder
@@ -470,7 +470,7 @@ def test_a_crowd_is_searched_for_in_turns() -> None:
     world = World((LIGHT,))
     underway, most = 0, 0
 
-    async def find(asked: AnalysedQuery) -> SearchResult:
+    async def find(asked: AnalysedQuery) -> RetrievalResult:
         nonlocal underway, most
         underway += 1
         most = max(most, underway)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.cost import FREE, Pace, Tariff, pack
+from app.domain.cost import FREE, EmbedderLimits, Tariff, pack
 
-TRIAL = Pace(
+TRIAL = EmbedderLimits(
     texts_per_call=96,
     tokens_per_call=9_000,
     calls_per_minute=100,

@@ -14,9 +14,9 @@ from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import GoldSpan, Question, fingerprint
 from app.domain.evaluation.helpfulness import (
     METRICS,
-    Failure,
     Helpfulness,
     Outcome,
+    UnhelpfulReason,
     finds_gold,
     has_facts,
     shown_text,
@@ -98,16 +98,16 @@ def test_shown_are_the_passages_or_what_a_model_wrote_and_in_a_refusal_nothing()
     ("question", "outcome", "failure"),
     [
         (ASKED, Outcome.ANSWERED, None),
-        (BESIDE, Outcome.ANSWERED, Failure.NOT_SHOWN),
-        (ELSEWHERE, Outcome.ANSWERED, Failure.NOT_FOUND),
-        (LOST, Outcome.REFUSED, Failure.REFUSED),
+        (BESIDE, Outcome.ANSWERED, UnhelpfulReason.NOT_SHOWN),
+        (ELSEWHERE, Outcome.ANSWERED, UnhelpfulReason.NOT_FOUND),
+        (LOST, Outcome.REFUSED, UnhelpfulReason.REFUSED),
         (FOREIGN, Outcome.REFUSED, None),
-        (NEAR, Outcome.ANSWERED, Failure.ANSWERED),
+        (NEAR, Outcome.ANSWERED, UnhelpfulReason.ANSWERED),
     ],
     ids=lambda value: value.id if isinstance(value, Question) else "",
 )
 def test_each_failure_has_its_cause(
-    question: Question, outcome: Outcome, failure: Failure | None
+    question: Question, outcome: Outcome, failure: UnhelpfulReason | None
 ) -> None:
     (one,) = measured(question).results
     assert (one.outcome, one.failure) == (outcome, failure)

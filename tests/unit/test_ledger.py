@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
 from app.domain.errors import InputError, StorageError
-from app.domain.ledger import Ledger, Paragraph, from_lines, renew, to_lines
+from app.domain.ledger import Ledger, LedgerParagraph, from_lines, renew, to_lines
 from tests.index_points import quick_folder
 
 BOOK = BookId("book")
@@ -25,9 +25,9 @@ TEXTS = [f"text {number}" for number in range(16)]
 LONG = "theindexmapseverytermtothelistofdocumentsthatholditinorderofnumber"
 
 
-def paragraph(text: str, file: str = "a.md", author_id: str = "") -> Paragraph:
+def paragraph(text: str, file: str = "a.md", author_id: str = "") -> LedgerParagraph:
     digest = hashlib.sha256(text.encode()).hexdigest()[:10]
-    return Paragraph(f"p-{digest}", text, file, ("Title",), f"https://book/{file}", author_id)
+    return LedgerParagraph(f"p-{digest}", text, file, ("Title",), f"https://book/{file}", author_id)
 
 
 def test_an_unchanged_book_keeps_every_id() -> None:
@@ -123,7 +123,7 @@ def test_one_id_is_located_on_disk_as_in_memory(
 ) -> None:
     files, paths = st.sampled_from(("a.md", "b.md")), st.sampled_from((("One",), ("Two",)))
 
-    def drawn(texts: list[str]) -> list[Paragraph]:
+    def drawn(texts: list[str]) -> list[LedgerParagraph]:
         read = [paragraph(text, data.draw(files)) for text in texts]
         return [replace(one, heading_path=data.draw(paths)) for one in read]
 

@@ -13,7 +13,7 @@ from app.adapters.markdown import read_book, read_text
 from app.adapters.markdown.source import load_yaml
 from app.domain.document import Book, Site
 from app.domain.errors import FileRefused
-from app.domain.reading_budget import BUDGET, Budget
+from app.domain.reading_budget import BUDGET, ReadingBudget
 
 pytestmark = pytest.mark.attack("bombs")
 
@@ -82,4 +82,4 @@ def pages(read: Book) -> list[str]:
 
 
 def test_the_budget_lets_fifty_megabytes_through() -> None:
-    assert Budget().size > 50_000_000
+    assert ReadingBudget().size > 50_000_000

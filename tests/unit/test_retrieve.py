@@ -30,7 +30,7 @@ from app.domain.retrieval.query import (
 from app.services.analyse_question import MOST_TERMS
 from app.services.feature_reranker import DEPTH
 from app.services.ports import QuestionRewriter
-from app.services.retrieve import Retrieve, SearchResult
+from app.services.retrieve import RetrievalResult, Retrieve
 from tests.retrieval_fakes import (
     FakeEmbedder,
     FakeIndex,
@@ -82,11 +82,11 @@ def rewriting(rewriter: QuestionRewriter) -> Retrieve:
     return replace(found, analysis=replace(found.analysis, rewriter=rewriter))
 
 
-def search(use_case: Retrieve, query: SearchQuery) -> SearchResult:
+def search(use_case: Retrieve, query: SearchQuery) -> RetrievalResult:
     return asyncio.run(use_case.search(query))
 
 
-def ids(result: SearchResult) -> list[str]:
+def ids(result: RetrievalResult) -> list[str]:
     return [hit.chunk.chunk_id for hit in result.hits]
 
 

@@ -23,7 +23,7 @@ from app.adapters.cohere.client import (
     request_options,
 )
 from app.adapters.cohere.limiter import Slot
-from app.domain.cost import Bill, Pace, Units, pack
+from app.domain.cost import Bill, EmbedderLimits, Units, pack
 from app.domain.errors import ConfigError, ProviderError, ProviderRejected
 from app.domain.retrieval.query import Vector
 from app.services.provider_failures import require_vector
@@ -137,10 +137,10 @@ class CohereEmbedder:
         return self.bill.total.input_tokens
 
     @property
-    def pace(self) -> Pace:
+    def limits(self) -> EmbedderLimits:
         """How texts are packed into calls, and the key's limits."""
         limits = self._calls.limiter.limits
-        return Pace(
+        return EmbedderLimits(
             texts_per_call=self._batch_texts,
             tokens_per_call=self._batch_tokens,
             tokens_per_text=self._facts.max_tokens if self._facts.truncate == "END" else None,

@@ -17,7 +17,7 @@ from app.domain.cost import Bill, Units
 from app.domain.prompting import (
     ANSWER_FROM_DOCUMENTS,
     MAX_QUESTION_TOKENS,
-    Message,
+    ChatMessage,
     answer_messages,
     rewrite_messages,
     rewritten,
@@ -74,7 +74,7 @@ class CohereGenerator:
             async for item in answer:
                 yield item
 
-    async def _open(self, messages: Sequence[Message], documents: DocumentSet) -> _Events:
+    async def _open(self, messages: Sequence[ChatMessage], documents: DocumentSet) -> _Events:
         """Wait for the first event: nothing has been shown before, so the call can be retried."""
         from cohere import CitationOptions  # noqa: PLC0415 - loaded by whoever opened the client
 
@@ -130,7 +130,7 @@ async def _until_end(first: V2ChatStreamResponse | None, events: _Events) -> _Ev
             event = None if event.type == "message-end" else await anext(events, None)
 
 
-def chat_messages(messages: Sequence[Message]) -> list[ChatMessageV2]:
+def chat_messages(messages: Sequence[ChatMessage]) -> list[ChatMessageV2]:
     """Build the SDK's message objects."""
     from cohere import (  # noqa: PLC0415 - loaded by whoever opened the client
         AssistantChatMessageV2,

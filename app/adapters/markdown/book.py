@@ -19,7 +19,7 @@ from app.adapters.markdown.parser.file_reader import FileReader
 from app.adapters.markdown.parser.page_includes import FileContext
 from app.adapters.markdown.plain import site as plain
 from app.adapters.markdown.references import check_references
-from app.adapters.markdown.site_map import Layout, Page, SiteGenerator, SiteSettings, open_site
+from app.adapters.markdown.site_map import Layout, SiteGenerator, SitePage, SiteSettings, open_site
 from app.adapters.markdown.source import make_source
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book, Document, Site, SourceWarning
@@ -102,7 +102,7 @@ def _finished(
     layout: Layout,
     context: FileContext,
     drafts: list[PageDraft],
-    left_out: tuple[Page, ...],
+    left_out: tuple[SitePage, ...],
 ) -> Book:
     """Make the book from the drafts of its pages."""
     settings = layout.settings
@@ -132,7 +132,7 @@ class _Pages:
     skip_refused: bool
     advance: Callable[[int], None] | None
 
-    def read(self, pages: Iterable[Page]) -> Iterator[PageDraft]:
+    def read(self, pages: Iterable[SitePage]) -> Iterator[PageDraft]:
         """Yield the drafts of each page; a refused one is left out or raises FileRefused.
 
         Pages that the site excludes from its own search are left out.
@@ -151,7 +151,7 @@ class _Pages:
                 self.advance(1)
 
 
-def _left_out(page: Page, error: FileRefused) -> SourceWarning:
+def _left_out(page: SitePage, error: FileRefused) -> SourceWarning:
     """Return the warning for a page left out because it, or a file it includes, was refused."""
     own = error.file == page.file
     reason = error.problem if own else str(error)
@@ -190,7 +190,7 @@ def _well_formed(layout: Layout) -> Layout:
     )
 
 
-def _well_formed_page(page: Page) -> Page:
+def _well_formed_page(page: SitePage) -> SitePage:
     return replace(
         page,
         title=well_formed(page.title),
@@ -230,7 +230,7 @@ def page_reader(folder: Path, site: Site) -> tuple[Library, FileReader]:
 
 
 def _single(site: Site, file: str, base_url: str) -> Layout:
-    return Layout(_GENERATORS[site], SiteSettings(base_url), (Page(file, base_url),))
+    return Layout(_GENERATORS[site], SiteSettings(base_url), (SitePage(file, base_url),))
 
 
 def _context(library: Library, layout: Layout) -> FileContext:

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from app.adapters.markdown.parser.drafts import BlockDraft, MarkupClass, MarkupSpan
 from app.adapters.markdown.parser.file_reader import FileReader
 from app.adapters.markdown.parser.sections import classify
-from app.adapters.markdown.site_map import Page
+from app.adapters.markdown.site_map import SitePage
 from app.adapters.markdown.source import SourceFile, front_text
 from app.domain.document import Block, BlockKind, Document, Span
 from app.domain.long_text import Text
@@ -20,7 +20,7 @@ from app.domain.urls import with_anchor
 class PageDraft:
     """A parsed page whose blocks have no ids yet."""
 
-    page: Page
+    page: SitePage
     source: SourceFile
     drafts: list[BlockDraft]
     marks: list[MarkupSpan]
@@ -35,7 +35,7 @@ class PageDraft:
             yield (text if worded else draft.text), draft.author_id
 
 
-def draft_page(page: Page, source: SourceFile, reader: FileReader) -> PageDraft:
+def draft_page(page: SitePage, source: SourceFile, reader: FileReader) -> PageDraft:
     """Parse a page, and set the kinds of blocks that depend on their section."""
     source = reader.visible(source)
     parsed = reader.read(source)
@@ -51,7 +51,7 @@ def draft_page(page: Page, source: SourceFile, reader: FileReader) -> PageDraft:
     return PageDraft(page, source, drafts, marks, parsed.links)
 
 
-def _named(page: Page, source: SourceFile) -> str:
+def _named(page: SitePage, source: SourceFile) -> str:
     """Return the title of a page without a level-one heading."""
     return front_text(source.front_matter, "title") or page.title or PurePosixPath(page.file).stem
 

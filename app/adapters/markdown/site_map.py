@@ -33,7 +33,7 @@ _PART = re.compile(r"(?:part|unit|volume|book|module|(?:front|back) ?matter|appe
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class SitePage:
     """A source file with its URL and its chapter."""
 
     file: str
@@ -84,9 +84,9 @@ class SiteSettings:
     contents: TableOfContents | None = None
     """If None, all pages are read, in the order of `sort_key`."""
     sort_key: Callable[[str], Any] = str
-    pages: Sequence[Page] | None = None
+    pages: Sequence[SitePage] | None = None
     """The listed pages in order, if the generator finds them itself."""
-    every_page: Sequence[Page] | None = None
+    every_page: Sequence[SitePage] | None = None
     """All pages, if they differ from the Markdown files of `folder`."""
     site_root: str = ""
     """The folder that `@site/` names, relative to the book's."""
@@ -136,8 +136,8 @@ class Layout:
 
     generator: SiteGenerator
     settings: SiteSettings
-    pages: tuple[Page, ...]
-    orphans: tuple[Page, ...] = ()
+    pages: tuple[SitePage, ...]
+    orphans: tuple[SitePage, ...] = ()
     """Pages that the table of contents does not list."""
     warnings: tuple[SourceWarning, ...] = ()
 
@@ -172,7 +172,7 @@ def open_site(
 
     every = settings.every_page
     if every is None:
-        every = [Page(file, page_url(file)) for file in markdown_files(library, folder)]
+        every = [SitePage(file, page_url(file)) for file in markdown_files(library, folder)]
     pages = settings.pages
     if pages is None and contents is not None:
         pages = _listed_pages(contents, library, page_url, warnings)
@@ -312,9 +312,9 @@ def _listed_pages(
     library: Library,
     page_url: Callable[[str], str],
     warnings: list[SourceWarning],
-) -> list[Page]:
+) -> list[SitePage]:
     """Return a page for each entry whose file exists, each file once, in order."""
-    pages: dict[str, Page] = {}
+    pages: dict[str, SitePage] = {}
     for entry, chapter in zip(contents.entries, chapters(contents.entries), strict=True):
         target = unquote(entry.target.split("#")[0])
         if not target or "://" in target:
@@ -325,7 +325,7 @@ def _listed_pages(
             message = f"listed in the table of contents but {problem}: {target}"
             warnings.append(SourceWarning(message, contents.shown or contents.file, entry.line))
         elif file not in pages:
-            pages[file] = Page(file, page_url(file), entry.title, chapter)
+            pages[file] = SitePage(file, page_url(file), entry.title, chapter)
     return list(pages.values())
 
 

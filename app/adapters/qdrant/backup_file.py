@@ -43,17 +43,17 @@ _Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True, slots=True)
-class BackedUpBook:
+class BookInFile:
     manifest: BookManifest
     pages: tuple[str, ...]
     """Names of the members that hold its points."""
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class BackupContents:
     created_at: str
     """ISO 8601, UTC."""
-    books: tuple[BackedUpBook, ...]
+    books: tuple[BookInFile, ...]
     state: tuple[str, ...]
     """Names of files."""
 
@@ -65,7 +65,7 @@ class Contents:
         return json.dumps(values | {"books": books}, ensure_ascii=False, indent=1)
 
     @classmethod
-    def from_json(cls, text: bytes, where: str) -> Contents:
+    def from_json(cls, text: bytes, where: str) -> BackupContents:
         """InputError, naming `where`, unless `to_json` of this version wrote it."""
         data = json.loads(text)
         if data["format"] != _FORMAT:
@@ -74,13 +74,13 @@ class Contents:
             )
             raise InputError(message)
         books = (
-            BackedUpBook(manifest_from_json(one["manifest"], where), tuple(one["pages"]))
+            BookInFile(manifest_from_json(one["manifest"], where), tuple(one["pages"]))
             for one in data["books"]
         )
         return cls(data["created_at"], tuple(books), tuple(data["state"]))
 
 
-class BackupWriter:
+class BackupFileWriter:
     """Writes `<path>.new`, which `finish` renames; `discard` deletes it."""
 
     def __init__(self, path: Path) -> None:
@@ -88,7 +88,7 @@ class BackupWriter:
         self._path = path
         self._new = path.with_name(path.name + ".new")
         self._pages = 0
-        self._books: list[BackedUpBook] = []
+        self._books: list[BookInFile] = []
         self._state: list[str] = []
         try:
             descriptor = os.open(self._new, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -109,7 +109,7 @@ class BackupWriter:
         """Add a book whose points are on these pages. Other pages belong to no book."""
         lines = "".join(f"{line}\n" for line in to_lines(ledger))
         self._add(_ledger_name(manifest.book), lines.encode())
-        self._books.append(BackedUpBook(manifest, tuple(pages)))
+        self._books.append(BookInFile(manifest, tuple(pages)))
 
     def add_state(self, name: str, source: Path) -> None:
         with self._errors():
@@ -118,7 +118,7 @@ class BackupWriter:
 
     def finish(self, created_at: str) -> int:
         """Complete the file under its name; return its size in bytes. StorageError."""
-        contents = Contents(created_at, tuple(self._books), tuple(self._state))
+        contents = BackupContents(created_at, tuple(self._books), tuple(self._state))
         self._add(_CONTENTS, contents.to_json().encode())
         with self._errors():
             self._zip.comment = bytes(_DIGEST_CHARS)
@@ -155,17 +155,17 @@ class BackupWriter:
             raise StorageError(message) from error
 
 
-class BackupReader:
+class BackupFileReader:
     """A complete backup: `open` has compared every byte with the digest."""
 
-    def __init__(self, path: Path, archive: zipfile.ZipFile, contents: Contents) -> None:
+    def __init__(self, path: Path, archive: zipfile.ZipFile, contents: BackupContents) -> None:
         """`archive` has been checked."""
         self._path = path
         self._zip = archive
         self.contents = contents
 
     @classmethod
-    def open(cls, path: Path, advance: Callable[[int], None]) -> BackupReader:
+    def open(cls, path: Path, advance: Callable[[int], None]) -> BackupFileReader:
         """Check and open a backup; `advance` is called with bytes read.
 
         InputError if the file is no backup, or is cut or changed.
@@ -185,7 +185,7 @@ class BackupReader:
             raise InputError(message) from error
         with _bad_backup(path):
             archive = zipfile.ZipFile(path)
-            return cls(path, archive, Contents.from_json(archive.read(_CONTENTS), str(path)))
+            return cls(path, archive, BackupContents.from_json(archive.read(_CONTENTS), str(path)))
 
     def points(self, page: str) -> list[IndexPoint]:
         with _bad_backup(self._path):

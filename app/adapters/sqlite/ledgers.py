@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from app.adapters.sqlite.connection import integrity, reading, writing
 from app.domain.book_id import BookId
 from app.domain.errors import StorageError
-from app.domain.ledger import Alias, Entry, Ledger, Located, Paragraph
+from app.domain.ledger import Alias, Entry, Ledger, LedgerParagraph, Located
 
 _SCHEMA = """
 create table if not exists entry (
@@ -136,7 +136,7 @@ def _load(connection: sqlite3.Connection) -> Ledger:
 
 def _entry(row: tuple[Any, ...]) -> Entry:
     pid, live, order, content, text, file, path, url, author = row
-    paragraph = Paragraph(content, text, file, tuple(json.loads(path)), url, author)
+    paragraph = LedgerParagraph(content, text, file, tuple(json.loads(path)), url, author)
     return Entry(pid, paragraph, order, bool(live))
 
 

@@ -14,7 +14,7 @@ _LINK = re.compile(r"[ \n]?\[\d{1,4}\]\([^()\s]*\)")
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class CitationLink:
     """`text[start:end]` of the whole text is the citation's link."""
 
     citation: Citation
@@ -27,7 +27,7 @@ class Piece:
     """The next piece of text, and the links in it."""
 
     text: str
-    links: tuple[Link, ...] = ()
+    links: tuple[CitationLink, ...] = ()
 
 
 class LinkedText:
@@ -49,7 +49,7 @@ class LinkedText:
         """Take the answer's next text."""
         at = len(self.text)
         self._answer += text
-        links: list[Link] = []
+        links: list[CitationLink] = []
         known = (self._blank + text).rstrip()
         self._blank = (self._blank + text)[len(known) :]
         for line in known.splitlines(keepends=True):
@@ -74,7 +74,7 @@ class LinkedText:
         links = self._links(closing=True)
         return Piece(self.text[at:], tuple(links))
 
-    def _links(self, *, closing: bool = False) -> list[Link]:
+    def _links(self, *, closing: bool = False) -> list[CitationLink]:
         fence = _open_fence(self.text) if self._waiting else ""
         if not self._waiting or (fence and not closing):
             return []
@@ -87,7 +87,7 @@ class LinkedText:
             self.text += " " if self.text[-1:].strip() else ""
             start = len(self.text)
             self.text += f"[{citation.index}]({citation.url})"
-            found.append(Link(citation, start, len(self.text)))
+            found.append(CitationLink(citation, start, len(self.text)))
         self._waiting.clear()
         return found
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.asking import answered, streamed
 from app.api.doors.conversation import ReadingContext, chat_request
-from app.api.doors.linked_text import Link, LinkedText, Piece, linked, without_links
+from app.api.doors.linked_text import CitationLink, LinkedText, Piece, linked, without_links
 from app.api.doors.openai_errors import errors, stream_error
 from app.api.events import data_frame
 from app.api.keys import BEARER, books_for
@@ -163,7 +163,7 @@ class Models(BaseModel):
     data: list[Model]
 
 
-def _annotations(links: Sequence[Link]) -> list[Annotation]:
+def _annotations(links: Sequence[CitationLink]) -> list[Annotation]:
     return [
         Annotation(
             url_citation=UrlCitation(

@@ -54,7 +54,7 @@ def quotable(given: ExtractionInput, read: str = "") -> list[Unit]:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChosenPassages:
     """The passages of an answer, before their sentences are marked."""
 
     found: Sequence[Unit]
@@ -97,7 +97,7 @@ def choose(
     found: Sequence[Unit],
     similarities: Sequence[float] = (),
     rules: Set[Rule] = ALL_RULES,
-) -> Choice:
+) -> ChosenPassages:
     """Return at most three passages, best first; none if no paragraph answers.
 
     `found` are the quotable units, `similarities` the cosines of the question and each paragraph of
@@ -119,7 +119,7 @@ def choose(
     for at in sorted(fitting, key=lambda at: (-ranked[at], at)):
         if ranked[at] >= LEAST_SHARE * top:
             selector.take(at)
-    return Choice(found, relevance, scores, announced, selector.ranges)
+    return ChosenPassages(found, relevance, scores, announced, selector.ranges)
 
 
 def paragraphs_to_read(given: ExtractionInput) -> list[ContextPassage]:

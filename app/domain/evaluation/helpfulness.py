@@ -20,7 +20,7 @@ class Outcome(StrEnum):
     REFUSED = "refused"
 
 
-class Failure(StrEnum):
+class UnhelpfulReason(StrEnum):
     """Why a question was not answered; the first reason that applies."""
 
     REFUSED = "answerable, but refused"
@@ -46,14 +46,14 @@ class Helpfulness:
     degraded: bool
 
     @property
-    def failure(self) -> Failure | None:
+    def failure(self) -> UnhelpfulReason | None:
         if not self.question.answerable:
-            return Failure.ANSWERED if self.outcome is Outcome.ANSWERED else None
+            return UnhelpfulReason.ANSWERED if self.outcome is Outcome.ANSWERED else None
         if self.outcome is Outcome.REFUSED:
-            return Failure.REFUSED
+            return UnhelpfulReason.REFUSED
         if self.facts_shown:
             return None
-        return Failure.NOT_SHOWN if self.found else Failure.NOT_FOUND
+        return UnhelpfulReason.NOT_SHOWN if self.found else UnhelpfulReason.NOT_FOUND
 
     def shares(self) -> Mapping[str, Share]:
         """The question's (part, whole) of each metric that applies to it."""

@@ -35,17 +35,17 @@ def read_literal(source: str) -> Value:
     for match in _START.finditer(source):
         if match.start() < read:
             continue  # inside a literal that was read already
-        reader = _Reader(source, match.end())
+        reader = _LiteralReader(source, match.end())
         value = reader.value(0)
         read = reader.position
         if reader.position - match.end() > size:
             best, size = value, reader.position - match.end()
     if best is None and source.lstrip()[:1] in ("{", "["):
-        best = _Reader(source, 0).value(0)
+        best = _LiteralReader(source, 0).value(0)
     return best
 
 
-class _Reader:
+class _LiteralReader:
     def __init__(self, source: str, position: int) -> None:
         self._source = source
         self.position = position

@@ -29,8 +29,8 @@ from app.adapters.markdown.docusaurus.syntax import DIALECT, STYLE
 from app.adapters.markdown.includes import Library
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.site_map import (
-    Page,
     SiteGenerator,
+    SitePage,
     SiteSettings,
     configured_base,
     files_beside,
@@ -258,12 +258,14 @@ def _resolve(root: str, target: str) -> str:
 
 def _page(
     doc: Doc, config: SiteConfig, base: str, built: Mapping[str, BuiltDoc], locale: str
-) -> Page:
+) -> SitePage:
     found = built.get(f"@site/{inside(config.folder, doc.file)}")
     path = found.path_in(config, doc, locale) if found else None
     if path is None:
         path = _route(doc, config, locale)
-    return Page(doc.file, join_url(base, path, encoded=True), doc.label, "", _language(doc, config))
+    return SitePage(
+        doc.file, join_url(base, path, encoded=True), doc.label, "", _language(doc, config)
+    )
 
 
 def _route(doc: Doc, config: SiteConfig, locale: str) -> str:

@@ -33,7 +33,7 @@ _KEYS = re.compile(r"[\s,;]+")
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _NumberedTarget:
     """A target with its number; () if it has none."""
 
     target: Target
@@ -60,7 +60,7 @@ def _dotted(number: Iterable[int]) -> str:
 
 
 @dataclass(slots=True)
-class CrossReferences:
+class MystCrossReferences:
     """The labels and titles of a book; its pages are scanned on first use."""
 
     library: Library
@@ -72,12 +72,12 @@ class CrossReferences:
     """Whether figures and the like are numbered (`numfig`)."""
     bibliographies: Sequence[str] = ()
     """The BibTeX files, relative to the book's folder."""
-    _labels: dict[str, _Known] | None = None
+    _labels: dict[str, _NumberedTarget] | None = None
     _titles: dict[str, str] = field(default_factory=dict)
     """A page's path without suffix -> its title."""
     _works: dict[str, CitedWork] | None = None
 
-    def label(self, name: str) -> _Known | None:
+    def label(self, name: str) -> _NumberedTarget | None:
         """Return the target of a label; None if no page has it."""
         return self._scanned().get(_normal(name))
 
@@ -124,7 +124,7 @@ class CrossReferences:
             return ", ".join(f"{work.authors} [{work.year or 'n.d.'}]" for work in found)
         return f"[{'; '.join(', '.join(filter(None, (w.authors, w.year))) for w in found)}]"
 
-    def _scanned(self) -> dict[str, _Known]:
+    def _scanned(self) -> dict[str, _NumberedTarget]:
         if self._labels is None:
             self._labels = {}
             numbers = _Numbers(self.numbers_figures)
@@ -161,7 +161,9 @@ class _Numbers:
         """Number of numbered children, by the parent's number."""
         self._counted: Counter[tuple[str, tuple[int, ...]]] = Counter()
 
-    def page(self, depth: int, targets: Sequence[Target], numbered: bool) -> Iterator[_Known]:
+    def page(
+        self, depth: int, targets: Sequence[Target], numbered: bool
+    ) -> Iterator[_NumberedTarget]:
         """Yield the targets of the next page with their numbers."""
         while self._above and self._above[-1][0] >= depth:
             self._above.pop()
@@ -172,7 +174,7 @@ class _Numbers:
         levels: list[tuple[int, tuple[int, ...]]] = []
         for target in targets:
             if target.kind != SECTION:
-                yield _Known(target, self._number(target, own))
+                yield _NumberedTarget(target, self._number(target, own))
                 continue
             while levels and levels[-1][0] >= target.level:
                 levels.pop()
@@ -180,7 +182,7 @@ class _Numbers:
             if levels and own:
                 number = self._next(levels[-1][1])
             levels.append((target.level, number))
-            yield _Known(target, number)
+            yield _NumberedTarget(target, number)
 
     def _next(self, above: tuple[int, ...]) -> tuple[int, ...]:
         self._children[above] += 1

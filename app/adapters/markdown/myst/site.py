@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from app.adapters.markdown.includes import Library, folder_of
-from app.adapters.markdown.myst.cross_references import CrossReferences
+from app.adapters.markdown.myst.cross_references import MystCrossReferences
 from app.adapters.markdown.myst.syntax import DIALECT, STYLE
 from app.adapters.markdown.site_map import (
     MARKDOWN_SUFFIXES,
@@ -98,7 +98,7 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         language=re.split("[-_]", settings.language)[0],
         folder=config.folder,
         contents=contents,
-        cross_references=CrossReferences(
+        cross_references=MystCrossReferences(
             library, config.folder, found, *_numbered_and_cited(library, config)
         ),
     )
@@ -256,7 +256,7 @@ def _mystmd_entries(items: object, depth: int, text: str) -> Iterator[TocEntry]:
 
 def toctree_entries(library: Library, folder: str, warnings: list[SourceWarning]) -> list[TocEntry]:
     """Follow the toctrees from the site's root page; targets are relative to `folder`."""
-    reader = _Reader(library, folder, warnings)
+    reader = _TocReader(library, folder, warnings)
     for name in ("index.md", "index.rst"):
         file = f"{folder}/{name}" if folder else name
         if library.text(file) is not None:
@@ -265,7 +265,7 @@ def toctree_entries(library: Library, folder: str, warnings: list[SourceWarning]
 
 
 @dataclass(slots=True)
-class _Reader:
+class _TocReader:
     library: Library
     folder: str
     warnings: list[SourceWarning]

@@ -87,7 +87,7 @@ class _Renderer:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageRendering:
     """State of the render rules for a page, or for a file that it includes."""
 
     renderer: _Renderer
@@ -113,7 +113,7 @@ class Page:
         if text is None or self.depth >= _MAX_INCLUDE_DEPTH:
             return ""
         source = self.renderer.reader.visible(make_source(text, file))
-        page = Page(self.renderer, file, BlockFinder(text, ()), self.depth + 1)
+        page = PageRendering(self.renderer, file, BlockFinder(text, ()), self.depth + 1)
         return page.render(source, self.finder.included_at(token))
 
     def _adapt(self, tokens: Sequence[Token]) -> None:
@@ -148,7 +148,7 @@ class Page:
 
 def _article(renderer: _Renderer, document: Document) -> str:
     text = str(document.source)
-    page = Page(renderer, document.file, BlockFinder(text, document.blocks))
+    page = PageRendering(renderer, document.file, BlockFinder(text, document.blocks))
     body = page.render(make_source(text, document.file))
     # As Docusaurus does: a page without a level-one heading gets the title of its front matter.
     return body if "<h1" in body else f"<h1>{escape(document.title)}</h1>\n{body}"
@@ -169,8 +169,8 @@ def _html_renderer() -> MarkdownIt:
     return md
 
 
-def _page(env: EnvType) -> Page:
-    page: Page = env[_PAGE]
+def _page(env: EnvType) -> PageRendering:
+    page: PageRendering = env[_PAGE]
     return page
 
 

@@ -14,8 +14,8 @@ from app.adapters.markdown.parser.block_rules import attribute_list, emit
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 from app.adapters.markdown.site_map import (
-    Page,
     SiteGenerator,
+    SitePage,
     SiteSettings,
     TableOfContents,
     TocEntry,
@@ -119,7 +119,7 @@ def _content_path(file: str) -> str:
 
 def _by_toctree(
     library: Library, toctrees: list[str], base_url: str, warnings: list[SourceWarning]
-) -> tuple[list[Page], str]:
+) -> tuple[list[SitePage], str]:
     """Return the pages of doc-builder's `_toctree.yml`, and their language."""
     toctree, language_folder = _chosen(toctrees)
     language = re.split("[-_]", language_folder)[0]
@@ -128,7 +128,7 @@ def _by_toctree(
     except UNREADABLE as error:
         warnings.append(SourceWarning(f"table of contents is not YAML: {error}", toctree, 1))
         return [], language
-    pages: list[Page] = []
+    pages: list[SitePage] = []
     for entry, chapter in _toctree_entries(loaded, ""):
         paths = (library.locate(folder_of(toctree), entry.target + end) for end in (".mdx", ".md"))
         file = next(filter(None, paths), None)
@@ -137,7 +137,7 @@ def _by_toctree(
             warnings.append(SourceWarning(message, toctree, 1))
         else:
             url = join_url(base_url, under(language_folder, entry.target))
-            pages.append(Page(file, url, entry.title, chapter, language))
+            pages.append(SitePage(file, url, entry.title, chapter, language))
     return pages, language
 
 
