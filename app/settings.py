@@ -90,7 +90,7 @@ class Settings(BaseSettings):
     """Largest content of such an archive, in MiB."""
     ingest_nice: int = Field(19, ge=0, le=19)
     """`nice` value of the admin API's ingest process: higher gives readers more processor time, and
-    19 on Linux leaves it only what no other process wants (SCHED_IDLE)."""
+    19 on Linux leaves it only what no other process wants (SCHED_IDLE), on half of the cores."""
     question_log: bool = False
     """Whether answered questions are logged for the owner, without personal data. Readers can give
     feedback only if they are."""

@@ -242,13 +242,15 @@ def test_the_process_of_an_ingest_gives_way_to_readers(home: Path, nice: int) ->
     settings = offline_settings(home, ingest_nice=nice)
     order = Order(BookId("bats"), home / "missing", None, home, None, "https://bats.example", False)
     then = "import os; from app.bootstrap import ingest_process as it; it.main(); "
-    then += "print(os.nice(0), os.sched_getscheduler(0))"
+    then += "print(os.nice(0), os.sched_getscheduler(0), len(os.sched_getaffinity(0)))"
     child = subprocess.run(
         [sys.executable, "-c", then],
         input=pickle.dumps((settings, order)),
         stdout=subprocess.PIPE,
         check=True,
     )
-    seen, policy = map(int, child.stdout.splitlines()[-1].split())
+    seen, policy, used = map(int, child.stdout.splitlines()[-1].split())
     assert seen == min(19, os.nice(0) + nice)
     assert (policy == os.SCHED_IDLE) == (nice == 19)
+    cores = len(os.sched_getaffinity(0))
+    assert used == (cores if nice < 19 else cores - cores // 2)
