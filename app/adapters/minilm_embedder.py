@@ -101,6 +101,17 @@ class MiniLmEmbedder:
         (vector,) = await self.embed_in_context([text])
         return vector
 
+    def read(self, text: str) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Return the contextual vector of each token, and the code point at which it begins.
+
+        Shapes (tokens, dimension) and (tokens); the vectors are not scaled.
+        """
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        ids = np.asarray(encoding.ids, dtype=np.int64)
+        found = [vectors for _, vectors in self._token_vectors(ids)]
+        starts = np.asarray([start for start, _ in encoding.offsets], dtype=np.int64)
+        return np.concatenate(found or [np.zeros((0, DIMENSION), np.float32)]), starts
+
     def _each_alone(self, texts: Sequence[str]) -> list[Vector]:
         return [vector for text in texts for vector in self._pooled([text])]
 

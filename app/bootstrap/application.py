@@ -27,6 +27,7 @@ from app.bootstrap.providers import (
     metered,
     open_cohere,
     pick_embedder,
+    pick_paragraph_scorer,
     pick_writer,
     tariff_of,
 )
@@ -50,7 +51,7 @@ from app.services.evaluate import Evaluate
 from app.services.feature_reranker import FeatureReranker
 from app.services.follow_ups import SuggestFollowUps
 from app.services.gc_control import frozen_heap
-from app.services.generators import ExtractiveGenerator, Generator
+from app.services.generators import ExtractiveGenerator, Generator, ParagraphScorer
 from app.services.ingest import IngestBook
 from app.services.lexical import FINGERPRINT as LEXICAL_FINGERPRINT
 from app.services.lexical import LexicalEncoder
@@ -175,7 +176,8 @@ async def application(
         retrieve = _retrieve(settings, analysis, cohere, feature_reranker, count_tokens)
         scorer = AnswerabilityScorer(similarity, feature_reranker.terms_of)
         glossary = LookUpTerms(index)
-        answer = _answer(settings, retrieve, scorer, glossary, vocabulary, count_tokens)
+        paragraphs = await pick_paragraph_scorer(settings, embedder)
+        answer = _answer(settings, retrieve, scorer, paragraphs, glossary, vocabulary, count_tokens)
         answer = answer.written_by(writer.generator) if writer else answer
         ledgers = ledger_store(settings)
         cite = CiteParagraph(index, ledgers)
@@ -236,6 +238,7 @@ def _answer(
     settings: Settings,
     retrieve: Retrieve,
     scorer: AnswerabilityScorer,
+    paragraphs: ParagraphScorer | None,
     glossary: LookUpTerms,
     vocabulary: BookVocabulary,
     count_tokens: Callable[[str], int],
@@ -244,9 +247,7 @@ def _answer(
     index, analysis = retrieve.index, retrieve.analysis
     # Many questions lead to the same paragraphs.
     sentences = lru_cache(maxsize=4_096)(split_sentences)
-    extractive = ExtractiveGenerator(
-        sentences, scorer.vectors, _paragraph_similarity(analysis.embedder)
-    )
+    extractive = ExtractiveGenerator(sentences, scorer.vectors, paragraphs)
     consult = ConsultBook(
         retrieve=retrieve,
         analysis=analysis,
@@ -269,17 +270,6 @@ def _answer(
         max_question_chars=settings.max_question_chars,
         log_questions=settings.log_questions,
     )
-
-
-def _paragraph_similarity(embedder: Embedder) -> SimilarityEncoder | None:
-    """Of the token-level model if that is in use: it costs 20 ms of CPU time a paragraph."""
-    if not isinstance(embedder, MiniLmEmbedder):
-        return None
-
-    async def loaded() -> Embedder:
-        return embedder
-
-    return SimilarityEncoder(loaded, FUNCTION_WORDS, inner_products)
 
 
 def _ingest(

@@ -22,6 +22,7 @@ from app.adapters.cohere.limiter import (
     default_limits,
 )
 from app.adapters.cohere.reranker import CohereReranker
+from app.adapters.late_interaction import LateInteractionScorer
 from app.adapters.local_embedder import LocalEmbedder
 from app.adapters.minilm_embedder import MODEL as MINILM
 from app.adapters.minilm_embedder import MiniLmEmbedder
@@ -253,6 +254,17 @@ async def _is_late(index: BookStore, strategy: str | None) -> bool:
     except StorageError:
         return False  # the first use of the index raises the error again
     return bool(books) and all(one.model == MINILM for one in books.named())
+
+
+async def pick_paragraph_scorer(
+    settings: Settings, embedder: OwnEmbedder
+) -> LateInteractionScorer | None:
+    """The model that chooses the paragraphs of offline answers; None: the static model does."""
+    if isinstance(embedder, MiniLmEmbedder) and settings.paragraph_model != "local":
+        return LateInteractionScorer(embedder)
+    if settings.paragraph_model == "minilm":
+        return LateInteractionScorer(await asyncio.to_thread(MiniLmEmbedder.load))
+    return None
 
 
 async def pick_writer(

@@ -17,12 +17,11 @@ from app.domain.answering.extractive import ExtractiveAnswer, choose, quotable
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.units import SplitSentences
-from app.domain.chunking.chunk import Passage
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
 from app.domain.prompting import NO_ANSWER
 from app.domain.retrieval.query import ContextPassage, Turn, Vector
 from app.services.provider_failures import degraded_by
-from app.services.similarity import SimilarityEncoder
+from app.services.similarity import MODEL_LANGUAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +117,15 @@ class Generator(Protocol):
         ...
 
 
+class ParagraphScorer(Protocol):
+    async def scores(self, question: str, paragraphs: Sequence[tuple[str, str]]) -> list[float]:
+        """Return the relevance of paragraphs, given as headings and text, about -1 to 2.
+
+        The headings may name the subject.
+        """
+        ...
+
+
 class Similarity(Protocol):
     async def similarities(
         self, asked: Vector, texts: Sequence[str], language: str
@@ -132,8 +140,8 @@ class ExtractiveGenerator:
 
     split_sentences: SplitSentences
     similarity: Similarity
-    paragraph_similarity: SimilarityEncoder | None = None
-    """A contextual model to choose paragraphs with; None: `similarity` is used."""
+    paragraphs: ParagraphScorer | None = None
+    """Scores the paragraphs of English books; None: `similarity` does."""
 
     @property
     def model(self) -> str:
@@ -170,25 +178,17 @@ class ExtractiveGenerator:
         return chosen.answer(await self._similarities(request, sentences))
 
     async def _paragraph_similarities(self, request: GenerationRequest) -> list[float]:
-        if self.paragraph_similarity is None:
-            paragraphs = [one.passage.text for one in request.context]
-            return await self._similarities(request, paragraphs)
-        language = request.analysis.features.language
-        asked = await self.paragraph_similarity.question(request.analysis.compared, language)
-        texts = [_with_headings(one.passage) for one in request.context]
-        cosines = await self.paragraph_similarity.similarities(asked, texts, language)
-        return [cosines[text] for text in texts]
+        passages = [one.passage for one in request.context]
+        if self.paragraphs is None or request.analysis.features.language != MODEL_LANGUAGE:
+            return await self._similarities(request, [one.text for one in passages])
+        texts = [(" > ".join(one.heading_path), one.text) for one in passages]
+        return await self.paragraphs.scores(request.analysis.compared, texts)
 
     async def _similarities(self, request: GenerationRequest, texts: Sequence[str]) -> list[float]:
         analysis = request.analysis
         language = analysis.features.language
         cosines = await self.similarity.similarities(analysis.vector, texts, language)
         return [cosines[text] for text in texts]
-
-
-def _with_headings(passage: Passage) -> str:
-    """Return the paragraph with its headings, which may name its subject."""
-    return f"{' > '.join(passage.heading_path)}. {passage.text}"
 
 
 _log = logging.getLogger(__name__)

@@ -33,11 +33,9 @@ from app.domain.retrieval.query import SearchFilter, Turn, Vector
 from app.services.analyse_question import AnalysedQuery
 from app.services.answer_question import SEARCHES_AT_ONCE, AnswerQuestion
 from app.services.generators import ExtractiveGenerator
-from app.services.ports import Embedder
 from app.services.retrieve import RetrievalResult
 from app.services.similarity import SimilarityEncoder
 from tests.answer_fakes import FakeGenerator, Step, World, passage
-from tests.retrieval_fakes import FakeEmbedder
 
 LIGHT = passage(
     "Photosynthesis turns light energy into chemical energy. It takes place in chloroplasts.",
@@ -165,28 +163,24 @@ def test_a_follow_up_is_compared_with_its_context_together_with_the_question_bef
 
 
 @dataclass
-class ListeningEmbedder(FakeEmbedder):
-    """Keeps the texts that it embeds."""
+class ListeningScorer:
+    """Keeps what it is asked to score."""
 
-    embedded: list[str] = field(default_factory=list)
+    heard: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)
 
-    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        self.embedded += texts
-        return await super().embed_documents(texts)
+    async def scores(self, question: str, paragraphs: Sequence[tuple[str, str]]) -> list[float]:
+        self.heard.append((question, list(paragraphs)))
+        return [0.5] * len(paragraphs)
 
 
-def test_paragraphs_are_compared_with_their_headings_by_a_model_that_reads_them() -> None:
-    embedder = ListeningEmbedder()
-
-    async def loaded() -> Embedder:
-        return embedder
-
+def test_paragraphs_are_scored_with_their_headings_by_a_model_that_reads_them() -> None:
+    scorer = ListeningScorer()
     answering = World((LIGHT,)).answering()
-    vectors = answering.consult.scorer.vectors
-    reading = SimilarityEncoder(loaded, {}, vectors.inner_products)
-    extractive = ExtractiveGenerator(answering.split_sentences, vectors, reading)
+    extractive = ExtractiveGenerator(
+        answering.split_sentences, answering.consult.scorer.vectors, scorer
+    )
     assert ask(replace(answering, generator=extractive)).passages
-    assert embedder.embedded == [f"Book > Section. {LIGHT.text}"]
+    assert scorer.heard == [("What is photosynthesis?", [("Book > Section", LIGHT.text)])]
 
 
 def test_question_of_its_own_is_not_judged_by_the_one_before_it() -> None:
