@@ -195,11 +195,12 @@ class SearchRequest(_Request):
     )
 
 
-def _book_of_chat(body: ChatRequest) -> BookId | None:
+# Coroutines, since FastAPI runs other dependencies in a thread.
+async def _book_of_chat(body: ChatRequest) -> BookId | None:
     return body.book
 
 
-def _book_of_search(body: SearchRequest) -> BookId | None:
+async def _book_of_search(body: SearchRequest) -> BookId | None:
     return body.book
 
 
