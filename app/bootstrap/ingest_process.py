@@ -30,7 +30,6 @@ from app.settings import Settings
 
 _EVERY_SECONDS = 0.2
 _MAX_LINE = 2**24
-_LOWEST_PRIORITY = 19
 
 
 LEDGER_FILE = "textbook-rag-ledger.jsonl"
@@ -58,6 +57,8 @@ async def ingest_in_process(settings: Settings, order: Order, report: Report) ->
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
+        "app.bootstrap.low_priority",
+        str(settings.ingest_nice),
         "app.bootstrap.ingest_process",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
@@ -163,26 +164,11 @@ def _unpacked(settings: Settings, order: Order) -> Path:
     return unpack(order.archive, folder, settings.unpacked_mb * 2**20)
 
 
-def give_way(nice: int) -> None:
-    """Lower this process's priority; at 19 on Linux, below every other process, on half the cores.
-
-    The other half keep their caches for the readers: the p95 of searches rises by 1 to 11 % then,
-    by 29 to 47 % if the ingest uses all cores, and at `nice` 10 it doubles (two cores,
-    `scripts/bench/load.py`).
-    """
-    os.nice(nice)
-    if nice == _LOWEST_PRIORITY and sys.platform == "linux":
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-        cores = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, cores[len(cores) // 2 :])
-
-
 def main() -> None:
     """Entry point of the child, which imports only what an ingest needs."""
     from app.bootstrap.logs import logging_to  # noqa: PLC0415
 
     settings, order = pickle.load(sys.stdin.buffer)  # noqa: S301 - of the parent
-    give_way(settings.ingest_nice)
     try:
         with logging_to(sys.stderr, settings, server=True):
             asyncio.run(_ingest(settings, order))

@@ -13,7 +13,7 @@ Servers in processes of their own, client and double on the same machine:
   which the reader waits a second) and how late, failures, the server's CPU time a request, memory;
 - the same at half of the best rate (open loop: arrivals do not wait), and with `--ingest` while
   another process ingests that book again and again, as a second one of the same RAG_HOME, with
-  the priority that the server gives it (`give_way`);
+  the priority that the server gives it (`app.bootstrap.low_priority`);
 - with `--soak` search and answers together, each at a quarter of its best rate, for so long: memory
   in ten steps.
 
@@ -100,13 +100,6 @@ SMALL = 20
 """Milliseconds below which tenths are printed."""
 TURNS = 3
 """Runs with and without an ingest, in turn: a machine that others use is not the same for long."""
-GIVING_WAY = """
-import runpy
-from app.bootstrap.ingest_process import give_way
-give_way(19)
-runpy.run_module("app.cli", run_name="__main__")
-"""
-"""Starts a command with the priority of the server's own ingests."""
 HEAD = "answered/s | p50 ms | p95 | p99 | max | refused | failed | CPU ms each | MB"
 
 
@@ -234,8 +227,8 @@ def ingest(home: Path, book: Path | None) -> subprocess.Popen[bytes]:
     if book is not None:
         arguments = ["ingest", str(book), "--base-url", "https://book.example", "--force"]
     env = {**os.environ, **LIFTED, "RAG_HOME": str(home), "PYTHONPATH": str(ROOT)}
-    start = ["-c", GIVING_WAY] if book else ["-m", "app.cli"]
-    command = [sys.executable, *start, *arguments]
+    start = ["app.bootstrap.low_priority", "19", "app.cli"] if book else ["app.cli"]
+    command = [sys.executable, "-m", *start, *arguments]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     return subprocess.Popen(command, env=env, cwd=ROOT, **quiet)  # type: ignore[call-overload,no-any-return]
 

@@ -146,14 +146,19 @@ def test_uploads_that_a_killed_server_left_are_removed_after_a_day(
 def test_an_ingest_whose_process_is_killed_says_so_and_changes_nothing(
     settings: Settings, tmp_path: Path
 ) -> None:
+    policies: set[int] = set()
+
     def killed(phase: str, _done: int, _total: int, _unit: str) -> None:
         for child in Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split():
             if b"app.bootstrap.ingest_process" in Path(f"/proc/{child}/cmdline").read_bytes():
+                policies.add(os.sched_getscheduler(int(child)))
                 os.kill(int(child), signal.SIGKILL)
 
     order = Order(BookId("bats"), settings.book_folders["bats"], None, tmp_path, None, "", True)
+    low = settings.model_copy(update={"ingest_nice": 19})
     with pytest.raises(StorageError, match="ended with status -9 and no result"):
-        asyncio.run(ingest_in_process(settings, order, killed))
+        asyncio.run(ingest_in_process(low, order, killed))
+    assert policies == {os.SCHED_IDLE}  # it gives way to readers
 
 
 def test_an_ingest_whose_server_is_killed_clears_up_and_ends(
@@ -237,19 +242,12 @@ def test_without_keys_nobody_administers(owl_home: Path, home: Path, open: bool)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="scheduling of Linux")
-@pytest.mark.parametrize("nice", [3, 19])
-def test_the_process_of_an_ingest_gives_way_to_readers(home: Path, nice: int) -> None:
-    settings = offline_settings(home, ingest_nice=nice)
-    order = Order(BookId("bats"), home / "missing", None, home, None, "https://bats.example", False)
-    then = "import os; from app.bootstrap import ingest_process as it; it.main(); "
+@pytest.mark.parametrize("nice", [0, 5, 19])
+def test_a_process_gives_way_to_readers(nice: int) -> None:
+    then = f"import os; from app.bootstrap.low_priority import give_way; give_way({nice}); "
     then += "print(os.nice(0), os.sched_getscheduler(0), len(os.sched_getaffinity(0)))"
-    child = subprocess.run(
-        [sys.executable, "-c", then],
-        input=pickle.dumps((settings, order)),
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    seen, policy, used = map(int, child.stdout.splitlines()[-1].split())
+    child = subprocess.run([sys.executable, "-c", then], stdout=subprocess.PIPE, check=True)
+    seen, policy, used = map(int, child.stdout.split())
     assert seen == min(19, os.nice(0) + nice)
     assert (policy == os.SCHED_IDLE) == (nice == 19)
     cores = len(os.sched_getaffinity(0))
