@@ -12,13 +12,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from cachetools import LRUCache
 from numpy.typing import NDArray
-
-from app.adapters.minilm_embedder import MiniLmEmbedder
 
 Matrix: TypeAlias = NDArray[np.float32]
 
@@ -26,6 +24,12 @@ _CACHED_PARAGRAPHS = 400
 """Paragraphs whose token vectors are cached, about 60 MB."""
 _MOST_TOKENS = 1_000
 """Tokens read of a paragraph with its headings."""
+
+
+class TokenModel(Protocol):
+    def read(self, text: str) -> tuple[Matrix, NDArray[np.int64]]:
+        """Return the contextual vector of each token, and the code point at which it begins."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ class _ReadParagraph:
 class LateInteractionScorer:
     """Implements the `ParagraphScorer` port; about 20 ms of CPU time a paragraph not yet cached."""
 
-    model: MiniLmEmbedder
+    model: TokenModel
     _read: LRUCache[tuple[str, str], _ReadParagraph] = field(
         default_factory=lambda: LRUCache(_CACHED_PARAGRAPHS), init=False, repr=False
     )
