@@ -52,7 +52,7 @@ def test_the_shortcut_opens_and_closes_and_escape_returns(page: Page, site: str)
 def test_keys_typed_in_the_panel_are_not_the_sites(page: Page, site: str) -> None:
     page.goto(site + PAGE)
     page.evaluate(
-        "document.onkeydown = (event) => { if (event.key === 's') event.preventDefault(); }"
+        "() => { document.onkeydown = (e) => { if (e.key === 's') e.preventDefault(); }; }"
     )
     open_by_shortcut(page)
     page.keyboard.type("searches")

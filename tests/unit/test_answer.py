@@ -180,7 +180,7 @@ def test_paragraphs_are_scored_with_their_headings_by_a_model_that_reads_them() 
         answering.split_sentences, answering.consult.scorer.vectors, scorer
     )
     assert ask(replace(answering, generator=extractive)).passages
-    assert scorer.heard == [("What is photosynthesis?", [("Book > Section", LIGHT.text)])]
+    assert scorer.heard == [(QUESTION, [("Book > Section", LIGHT.text)])]
 
 
 def test_question_of_its_own_is_not_judged_by_the_one_before_it() -> None:
