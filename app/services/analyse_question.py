@@ -22,6 +22,7 @@ from app.domain.errors import (
     ProviderError,
     QuestionError,
 )
+from app.domain.languages import language_of_words
 from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
 from app.domain.retrieval.query import SearchFilter, SearchMode, SearchQuery, SparseVector, Vector
 from app.domain.retrieval.rescoring import QuestionTerms
@@ -118,7 +119,7 @@ class AnalyseQuestion:
         """
         query = SearchQuery(question, mode=SearchMode.SPARSE, filter=filter)
         books = _by_language(await self._in_scope(filter))
-        asked = AnalysedQuery(query, question, Standalone.of(question), books=books)
+        asked = AnalysedQuery(query, question, _unchanged(question), books=books)
         return self._with_sparse(asked)
 
     async def of_answer(
@@ -204,7 +205,7 @@ class AnalyseQuestion:
         self, query: SearchQuery, language: str
     ) -> tuple[Standalone, tuple[str, ...]]:
         if not query.history:
-            return Standalone.of(query.question), ()
+            return _unchanged(query.question), ()
         degraded: tuple[str, ...] = ()
         if self.rewriter is not None and query.rewrite:
             try:
@@ -221,10 +222,11 @@ class AnalyseQuestion:
         return standalone(query.question, query.history, count_terms, language), degraded
 
     async def _with_cognates(self, asked: Standalone, books: Sequence[BookManifest]) -> Standalone:
-        if self.cognates is None:
+        language = language_of_words(tuple(words(asked.lexical)), books[0].language)
+        if self.cognates is None or language == books[0].language:
             return asked
         with stage("cognates"):
-            found = await self.cognates.of(asked.lexical, tuple(words(asked.lexical)), books)
+            found = await self.cognates.of(asked.lexical, language, books)
         if not found:
             return asked
         embedded, lexical = (" ".join([one, *found]) for one in (asked.embedded, asked.lexical))
@@ -255,6 +257,10 @@ class AnalyseQuestion:
         ]
         terms = blend(self.lexical.question_vector(asked.lexical, language), background)
         return terms if terms.indices else None
+
+
+def _unchanged(question: str) -> Standalone:
+    return Standalone(question, question, question)
 
 
 def _by_language(books: Sequence[BookManifest]) -> Mapping[str, tuple[BookId, ...]]:

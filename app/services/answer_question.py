@@ -264,11 +264,14 @@ class AnswerQuestion:
         event = Finished(replace(event.answer, searched_for=read.searched_for))
         if event.answer.refused:
             return event
+        asked = read.analysis
         cited = {(one.book, one.file) for one in event.answer.citations}
         near = sorted(read.hits, key=lambda hit: (hit.chunk.book, hit.chunk.file) not in cited)
         with stage("follow_ups"):
             async with self._turns:
-                questions = await self.suggest.after(read.analysis, near, read.scope)
+                questions = await self.suggest.after(
+                    asked.own_terms, near, read.scope, asked.features.terms, asked.asked_in
+                )
         return Finished(replace(event.answer, follow_ups=questions))
 
     def _verifier(self, read: Consultation) -> Verifier:

@@ -16,7 +16,7 @@ from cachetools import LRUCache
 from rapidfuzz import process
 from rapidfuzz.distance import JaroWinkler
 
-from app.domain.languages import LANGUAGES, language_of_words
+from app.domain.languages import LANGUAGES
 from app.services.ports import BookManifest
 from app.services.vocabulary import BookVocabulary, KnownWords, plain_words
 
@@ -42,14 +42,13 @@ class FindCognates:
     )
 
     async def of(
-        self, question: str, said: Sequence[str], books: Sequence[BookManifest]
+        self, question: str, language: str, books: Sequence[BookManifest]
     ) -> tuple[str, ...]:
-        """Return the distinct cognates as the books spell them. Raises StorageError.
+        """Return the distinct cognates of a question in this language, as the books spell them.
 
-        `said` are the question's words. Empty for a question in the language of the first book.
+        Raises StorageError.
         """
-        language = language_of_words(said, books[0].language)
-        if language == books[0].language or len(books) > MOST_BOOKS:
+        if len(books) > MOST_BOOKS:
             return ()
         known: dict[str, str] = {}
         for book in books:

@@ -14,7 +14,6 @@ from typing import Protocol
 
 from app.domain.answering.definitions import has_defining_sentence, names_term
 from app.domain.answering.invisible import without_invisible
-from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.refusal import share_of_bounds
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
@@ -170,13 +169,19 @@ class SuggestFollowUps:
     bounds: TermUpperBounds
 
     async def after(
-        self, analysis: QuestionAnalysis, hits: Sequence[Hit], scope: SearchFilter
+        self,
+        asked: frozenset[int],
+        hits: Sequence[Hit],
+        scope: SearchFilter,
+        terms: Terms,
+        language: str,
     ) -> tuple[str, ...]:
-        """Return up to three questions; none if the index fails, since the answer is complete."""
-        asked, terms = analysis.own_terms, analysis.features.terms
+        """Return up to three questions in this language; none if the index fails, since the answer
+        is complete. `asked` are the terms of the reader's question.
+        """
         found: list[str] = []
         try:
-            for suggested in islice(suggestions(asked, hits, terms, analysis.asked_in), TRIED):
+            for suggested in islice(suggestions(asked, hits, terms, language), TRIED):
                 if await self._answerable(suggested.about, scope, terms):
                     found.append(without_invisible(suggested.question))
                 if len(found) == FOLLOW_UPS:

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from app.domain.retrieval.query import SearchQuery
-from app.domain.terms import words
 from app.services.cognates import MOST_BOOKS, FindCognates, cognates, folded
 from app.services.lexical import LexicalEncoder
 from app.services.ports import BookManifest
@@ -74,15 +73,12 @@ def finder(index: FakeIndex) -> FindCognates:
 
 
 def found_by(finder: FindCognates, question: str, books: list[BookManifest]) -> tuple[str, ...]:
-    return asyncio.run(finder.of(question, tuple(words(question)), books))
+    return asyncio.run(finder.of(question, "es", books))
 
 
-def test_a_question_in_the_book_s_language_has_none() -> None:
+def test_they_are_spelled_as_in_the_book() -> None:
     index = FakeIndex([make_chunk("innate immunity")])
-    books = [make_manifest()]
-    english = "What is innat immunit and how does it work?"
-    assert found_by(finder(index), english, books) == ()
-    assert found_by(finder(index), QUESTION, books) == ("innate",)
+    assert found_by(finder(index), QUESTION, [make_manifest()]) == ("innate",)
 
 
 def test_many_books_are_not_read_for_them() -> None:
@@ -99,3 +95,13 @@ def test_a_question_in_another_language_finds_the_book_s_own_words() -> None:
     found = asyncio.run(within.search(query))
     assert found.hits[0].chunk.text_content == "innate immunity"
     assert found.question == QUESTION
+
+
+def test_a_question_in_the_book_s_language_is_searched_as_it_is() -> None:
+    index = FakeIndex([make_chunk("stacks grow", index=0), make_chunk("innate immunity", index=1)])
+    plain = retrieving(FakeEmbedder(), FakeSparse(), index)
+    within = replace(plain.analysis, cognates=finder(index))
+    asked = asyncio.run(within.of_query(SearchQuery("What is innat and how does it work?")))
+    assert asked.texts.lexical == "What is innat and how does it work?"
+    asked = asyncio.run(within.of_query(SearchQuery(QUESTION)))
+    assert asked.texts.lexical == f"{QUESTION} innate"

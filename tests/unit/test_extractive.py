@@ -10,13 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.sentences import split_sentences
-from app.domain.answering.definitions import (
-    defined_terms,
-    name_asked,
-    term_match_score,
-)
+from app.domain.answering.definitions import term_match_score
 from app.domain.answering.extractive import ExtractiveAnswer
 from app.domain.answering.passage_text import quoted_text
+from app.domain.answering.question_analysis import defined_terms, name_asked
 from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import (
     MAX_UNIT_WORDS,

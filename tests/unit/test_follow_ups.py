@@ -12,7 +12,7 @@ from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import Hit, SearchFilter
-from app.services.follow_ups import SuggestFollowUps, suggestions
+from app.services.follow_ups import Searcher, SuggestFollowUps, suggestions
 from tests.answer_fakes import World, analysed, chunk, passage, terms
 
 LIGHT = passage(
@@ -134,8 +134,13 @@ def test_what_was_found_on_other_pages_comes_after_what_stands_near_the_citation
 
 
 def after(world: World, hits: list[Hit]) -> tuple[str, ...]:
-    suggest = SuggestFollowUps(world.retriever, world.answering().consult.analysis.bounds)
-    return asyncio.run(suggest.after(RAIN, hits, SearchFilter()))
+    return suggested_by(world.retriever, world, hits)
+
+
+def suggested_by(searcher: Searcher, world: World, hits: list[Hit]) -> tuple[str, ...]:
+    suggest = SuggestFollowUps(searcher, world.answering().consult.analysis.bounds)
+    asked, terms = RAIN.own_terms, RAIN.features.terms
+    return asyncio.run(suggest.after(asked, hits, SearchFilter(), terms, "en"))
 
 
 def test_what_the_book_cannot_answer_is_not_suggested() -> None:
@@ -160,6 +165,4 @@ def test_an_index_that_fails_costs_only_the_suggestions() -> None:
         async def best_by_words(self, question: str, filter: SearchFilter) -> float:
             raise StorageError(question)
 
-    suggest = SuggestFollowUps(Failing(), World((LIGHT,)).answering().consult.analysis.bounds)
-    hits = [Hit(chunk([LIGHT]), 1.0)]
-    assert asyncio.run(suggest.after(RAIN, hits, SearchFilter())) == ()
+    assert suggested_by(Failing(), World((LIGHT,)), [Hit(chunk([LIGHT]), 1.0)]) == ()

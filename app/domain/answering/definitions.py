@@ -1,4 +1,4 @@
-"""Questions that ask what something is, and the places where the book defines it."""
+"""The places where the book defines a term."""
 
 from __future__ import annotations
 
@@ -33,18 +33,6 @@ def _same_but_for_number(name: Name, other: Name) -> bool:
     return other[-1] in other_numbers(name[-1])
 
 
-_LONGEST_TERM = 4
-_ASKS_DEFINITION = re.compile(
-    r"^\s*(?:what(?:\s+(?:is|are|was|were)|['\u2019]?s)(?:\s+meant\s+by"
-    r"|\s+the\s+(?:function|role|purpose|meaning|definition|point|idea)s?\s+(?:of|behind))?"
-    r"|(?:what|how)\s+do(?:es)?|define|explain|describe|tell\s+me\s+about"
-    r"|who\s+(?:is|was|are|were)|qué\s+(?:es|son)|was\s+(?:ist|sind)|qu['\u2019]est-ce\s+que?"
-    r"|o\s+que\s+(?:é|são))\s+(?P<what>.+?)(?:\s+do|\s+means?|\s+refers?\s+to|\s+stands?\s+for|\s+works?"
-    r"|(?:\s+(?:used|good|meant|there))?\s+for)?"
-    r"(?:,?\s+(?:to\s+me|please|briefly|exactly|in\s+(?:simple|plain)\s+(?:terms|words|english)))*$",
-    re.IGNORECASE | re.DOTALL,
-)
-
 _KIND_FOLLOWS = (
     r"(?=\s+(?:an?|the|any|one|when|what|how|un[ae]?|l[ae]|el|eine?|d(?:er|ie|as)|uma?)\b)"
 )
@@ -54,7 +42,6 @@ DEFINING_VERB = re.compile(
     r"|:|\u2014|\s-\s",
     re.IGNORECASE,
 )
-_ARTICLES = frozenset({"a", "an", "the"})
 _LONGEST_SUBJECT = 80  # characters
 _CALLED = re.compile(
     r"\b(?:called|named|termed|dubbed|known as|referred to as|by the name of|llama[dns]*|genannt"
@@ -62,25 +49,8 @@ _CALLED = re.compile(
     r"(?P<name>[^\s,;:.()]+(?:\s+[^\s,;:.()]+){0,4})",
     re.IGNORECASE,
 )
-_POINTS_AT = re.compile(r"\s*(?:this|that|these|those)\b", re.IGNORECASE)
+POINTS_AT = re.compile(r"\s*(?:this|that|these|those)\b", re.IGNORECASE)
 _SENTENCE_BEGINS = re.compile(r"[.!?]\s+|\n")
-
-
-def defined_terms(question: str, terms: Terms) -> frozenset[int]:
-    """Return the terms of X in "what is X?"; empty for other questions, and if X is long."""
-    what = terms(_what(question) or "")
-    return what if len(what) <= _LONGEST_TERM else frozenset()
-
-
-def _what(question: str) -> str | None:
-    asked = _ASKS_DEFINITION.match(question.strip(" \t\n?.!"))
-    return None if asked is None or _POINTS_AT.fullmatch(asked["what"]) else asked["what"]
-
-
-def name_asked(question: str) -> Name:
-    """Return the words of X in "what is X?" as written; empty for other questions."""
-    asked = tuple(words(_what(question) or ""))
-    return asked[1:] if asked[:1] and asked[0] in _ARTICLES else asked
 
 
 def defines(passage: Passage, asked: frozenset[int], terms: Terms) -> bool:
@@ -104,7 +74,7 @@ def subject_match(
     else 0.
     """
     found = verb.search(sentence)
-    if not found or found.start() > _LONGEST_SUBJECT or _POINTS_AT.match(sentence):
+    if not found or found.start() > _LONGEST_SUBJECT or POINTS_AT.match(sentence):
         return 0.0
     # "TCP (a protocol) is ..." is about TCP.
     readings = [terms(form) for form in term_forms(sentence[: found.start()])]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.domain.answering.definitions import Name, defined_terms, name_asked
+from app.domain.answering.definitions import POINTS_AT, Name
 from app.domain.answering.refusal import Reading
 from app.domain.languages import COMMON_WORDS, language_of_words, without_words
 from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
@@ -15,6 +16,20 @@ from app.domain.terms import Terms, words
 
 EARLIER_TURN = 0.5
 """Weight of a term that only an earlier turn or the selected text has."""
+
+_LONGEST_TERM = 4
+"""Terms of X in "what is X?"; more are a sentence, which no term is."""
+_ARTICLES = frozenset({"a", "an", "the"})
+_ASKS_DEFINITION = re.compile(
+    r"^\s*(?:what(?:\s+(?:is|are|was|were)|['\u2019]?s)(?:\s+meant\s+by"
+    r"|\s+the\s+(?:function|role|purpose|meaning|definition|point|idea)s?\s+(?:of|behind))?"
+    r"|(?:what|how)\s+do(?:es)?|define|explain|describe|tell\s+me\s+about"
+    r"|who\s+(?:is|was|are|were)|qué\s+(?:es|son)|was\s+(?:ist|sind)|qu['\u2019]est-ce\s+que?"
+    r"|o\s+que\s+(?:é|são))\s+(?P<what>.+?)(?:\s+do|\s+means?|\s+refers?\s+to|\s+stands?\s+for|\s+works?"
+    r"|(?:\s+(?:used|good|meant|there))?\s+for)?"
+    r"(?:,?\s+(?:to\s+me|please|briefly|exactly|in\s+(?:simple|plain)\s+(?:terms|words|english)))*$",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +108,23 @@ def analyse(
         own_terms=own,
         wordings=tuple(dict.fromkeys((question, standalone, bare))),
     )
+
+
+def defined_terms(question: str, terms: Terms) -> frozenset[int]:
+    """Return the terms of X in "what is X?"; empty for other questions, and if X is long."""
+    what = terms(_what(question) or "")
+    return what if len(what) <= _LONGEST_TERM else frozenset()
+
+
+def _what(question: str) -> str | None:
+    asked = _ASKS_DEFINITION.match(question.strip(" \t\n?.!"))
+    return None if asked is None or POINTS_AT.fullmatch(asked["what"]) else asked["what"]
+
+
+def name_asked(question: str) -> Name:
+    """Return the words of X in "what is X?" as written; empty for other questions."""
+    asked = tuple(words(_what(question) or ""))
+    return asked[1:] if asked[:1] and asked[0] in _ARTICLES else asked
 
 
 def single_letters(said: Iterable[str]) -> list[str]:

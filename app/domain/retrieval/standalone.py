@@ -67,11 +67,6 @@ class Standalone:
     background: tuple[tuple[str, float], ...] = ()
     """(text, weight) of earlier turns for lexical search."""
 
-    @classmethod
-    def of(cls, question: str) -> Standalone:
-        """Return a question without history."""
-        return cls(question, question, question)
-
 
 def standalone(
     question: str, history: Sequence[Turn], count_terms: Callable[[str], int], language: str
