@@ -14,6 +14,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from importlib import metadata
 from typing import Any, TypeAlias
 
@@ -66,20 +67,6 @@ def create_app(
     """
     settings = settings or Settings()
     traced = open_traces(settings)
-
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with logging_to(sys.stderr, settings, server=True):
-            async with open_application(settings) as rag:
-                app.state.application = rag
-                _set_state(app, settings)
-                try:
-                    yield
-                finally:
-                    await app.state.ingest_jobs.close()
-                    if traced:
-                        await asyncio.to_thread(traced.close)
-
     app = FastAPI(
         title="textbook-rag",
         version=metadata.version("textbook-rag"),
@@ -88,7 +75,7 @@ def create_app(
         docs_url=None,  # `docs_routes` serves it with its files
         redoc_url=None,
         openapi_url="/v1/openapi.json",
-        lifespan=lifespan,
+        lifespan=partial(_lifespan, settings, open_application, traced),
         # Starlette's slash redirects repeat whatever Host header was sent.
         redirect_slashes=False,
     )
@@ -98,15 +85,27 @@ def create_app(
     security.install(app, settings, app.state.keys, app.state.metrics, traced)
     app.include_router(routes.router)
     mount.doors(app, settings)
-    app.include_router(metrics.router)
-    app.include_router(feedback.router)
-    app.include_router(admin_pages.router)
-    app.router.routes.extend(docs_routes())
-    app.include_router(admin_routes.router)
-    app.router.routes.extend(widget_routes())
-    app.router.routes.extend(site)
+    for router in (metrics.router, feedback.router, admin_pages.router, admin_routes.router):
+        app.include_router(router)
+    app.router.routes.extend([*docs_routes(), *widget_routes(), *site])
     _extend_description(app)
     return app
+
+
+@asynccontextmanager
+async def _lifespan(
+    settings: Settings, open_application: OpenApplication, traced: Traces | None, app: FastAPI
+) -> AsyncIterator[None]:
+    with logging_to(sys.stderr, settings, server=True):
+        async with open_application(settings) as rag:
+            app.state.application = rag
+            _set_state(app, settings)
+            try:
+                yield
+            finally:
+                await app.state.ingest_jobs.close()
+                if traced:
+                    await asyncio.to_thread(traced.close)
 
 
 def _set_state(app: FastAPI, settings: Settings) -> None:

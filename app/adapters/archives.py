@@ -57,20 +57,8 @@ def unpack(archive: Path, folder: Path, max_bytes: int) -> Path:
     name, more than MAX_FILES files, or more than `max_bytes` when unpacked. StorageError if the
     disk fails.
     """
-    left, count = max_bytes, 0
     try:
-        with closing(_members(archive)) as members:
-            for member in members:
-                count += 1
-                if count > MAX_FILES:
-                    raise _refused(f"it holds more than {MAX_FILES:,} files")
-                path = folder / _inside(member.name)
-                if member.is_file and member.open is not None:
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    with member.open as source:
-                        left = _copy(source, path, left, max_bytes)
-                else:
-                    path.mkdir(parents=True, exist_ok=True)
+        _unpack_members(archive, folder, max_bytes)
     except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
         raise _refused(f"it holds {Path(str(error.filename)).name!r} twice") from error
     except (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError) as error:
@@ -86,6 +74,21 @@ def unpack(archive: Path, folder: Path, max_bytes: int) -> Path:
     if not top:
         raise _refused("it holds no file")
     return top[0] if len(top) == 1 and top[0].is_dir() else folder
+
+
+def _unpack_members(archive: Path, folder: Path, max_bytes: int) -> None:
+    left = max_bytes
+    with closing(_members(archive)) as members:
+        for count, member in enumerate(members, 1):
+            if count > MAX_FILES:
+                raise _refused(f"it holds more than {MAX_FILES:,} files")
+            path = folder / _inside(member.name)
+            if member.is_file and member.open is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with member.open as source:
+                    left = _copy(source, path, left, max_bytes)
+            else:
+                path.mkdir(parents=True, exist_ok=True)
 
 
 def _members(archive: Path) -> Generator[_Member, None, None]:

@@ -232,21 +232,26 @@ class _Answer:
             logger.warning("openai.generation_failed", extra={"error": str(event["error"])[:300]})
             message = "the model server could not answer: the generation failed"
             raise ProviderError(message)
-        usage = event.get("usage") or {}
-        if usage:
-            prompt = int(usage.get("prompt_tokens") or 0)
-            self._usage = Usage(prompt, int(usage.get("completion_tokens") or 0))
-            cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
-            self.uncached = 1 - min(cached / prompt, 1) if prompt else 1.0
+        if usage := event.get("usage"):
+            self._count(usage)
         for choice in (event.get("choices") or [])[:1]:
-            delta = choice.get("delta") or {}
-            text = delta.get("content") or ""
-            # A first event may hold the role alone, and come before the prompt is read.
-            begun = text or delta.get("reasoning_content") or delta.get("reasoning")
-            if begun and self.began_at is None:
-                self.began_at = self._clock()
+            text = self._text(choice.get("delta") or {})
             yield from self._events(self._parser.feed(self._detector.feed(text)))
             self._reason = choice.get("finish_reason") or self._reason
+
+    def _text(self, delta: Mapping[str, Any]) -> str:
+        text = str(delta.get("content") or "")
+        # A first event may hold the role alone, and come before the prompt is read.
+        begun = text or delta.get("reasoning_content") or delta.get("reasoning")
+        if begun and self.began_at is None:
+            self.began_at = self._clock()
+        return text
+
+    def _count(self, usage: Mapping[str, Any]) -> None:
+        prompt = int(usage.get("prompt_tokens") or 0)
+        self._usage = Usage(prompt, int(usage.get("completion_tokens") or 0))
+        cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
+        self.uncached = 1 - min(cached / prompt, 1) if prompt else 1.0
 
     def close(self) -> Iterator[GeneratorEvent]:
         end = generated_end(_NAME, self._usage, self._reason, self._detector)

@@ -34,6 +34,7 @@ from app.domain.errors import InputError, RagError
 from app.domain.ledger import to_lines
 from app.domain.urls import checked_base_url
 from app.services.ingest_jobs import IngestJobs, JobState
+from app.settings import Settings
 
 _STALE_SECONDS = 86_400
 """Age of an upload that no ingest can be reading."""
@@ -136,12 +137,7 @@ async def ingest(
     ledger of a book that the server does not know yet.
     """
     allowed(key, book)
-    if rag.settings.workers > 1:
-        message = (
-            "this server has several workers, which do not know of each other's ingests: run "
-            "`textbook-rag ingest` with its RAG_HOME"
-        )
-        raise InputError(message)
+    _require_one_worker(rag.settings)
     jobs.require_free()
     base_url = checked_base_url(base_url)
     settings = rag.settings
@@ -211,6 +207,15 @@ async def ledger(book: BookName, key: AdminKey, request: Request, rag: Rag) -> R
         return problem_response(404, "book_not_found", detail, request_id(request))
     text = "".join(f"{line}\n" for line in to_lines(found))
     return PlainTextResponse(text, media_type="application/jsonl")
+
+
+def _require_one_worker(settings: Settings) -> None:
+    if settings.workers > 1:
+        message = (
+            "this server has several workers, which do not know of each other's ingests: run "
+            "`textbook-rag ingest` with its RAG_HOME"
+        )
+        raise InputError(message)
 
 
 def _scratch(uploads: Path) -> Path:

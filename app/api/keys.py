@@ -79,16 +79,14 @@ class KeyRequired:
         except StorageError as error:
             report(error, str(request.state.request_id))
             return status_of(error).status, error.code, status_of(error).detail
-        scheme, _, key = request.headers.get("authorization", "").strip().partition(" ")
+        scheme, key = _sent(request)
         needs_none = self._open or (not known and is_local(request))
         # Clients of other protocols always send a key, such as `none`.
-        if needs_none and not key.strip().startswith(_PREFIXES):
+        if needs_none and not key.startswith(_PREFIXES):
             return None
         if not scheme:
             return 401, "key_required", "send a key: `Authorization: Bearer pk_...`"
-        found = None
-        if scheme.lower() == "bearer" and len(key) <= LONGEST_KEY:
-            found = find_key(key.strip(), known)
+        found = _known_key(scheme, key, known)
         if found is None:
             return 401, "key_unknown", _UNKNOWN_KEY
         if not found.allows_origin(origin_of(request.headers)):
@@ -100,19 +98,27 @@ class KeyRequired:
 def operator_refusal(request: Request) -> tuple[int, str, str] | None:
     """Status, code and detail for a request that needs a secret key, or to be of this machine."""
     keys: SqliteSiteKeys = request.app.state.keys
-    scheme, _, sent = request.headers.get("authorization", "").strip().partition(" ")
+    scheme, key = _sent(request)
     if not scheme:
         if is_local(request):
             return None
         return 401, "key_required", "send a secret key: `Authorization: Bearer sk_...`"
-    found = None
-    if scheme.lower() == "bearer" and len(sent) <= LONGEST_KEY:
-        found = find_key(sent.strip(), keys.all())
+    found = _known_key(scheme, key, keys.all())
     if found is None:
         return 401, "key_unknown", _UNKNOWN_KEY
     if found.kind is not KeyKind.SECRET:
         return 403, "secret_key_required", "a publishable key is for readers' questions only"
     return None
+
+
+def _sent(request: Request) -> tuple[str, str]:
+    """Return scheme, in lower case, and key of the request's header; "" for what is missing."""
+    scheme, _, key = request.headers.get("authorization", "").strip().partition(" ")
+    return scheme.lower(), key.strip()
+
+
+def _known_key(scheme: str, key: str, known: Sequence[SiteKey]) -> SiteKey | None:
+    return find_key(key, known) if scheme == "bearer" and len(key) <= LONGEST_KEY else None
 
 
 def is_local(request: Request) -> bool:

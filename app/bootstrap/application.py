@@ -19,8 +19,8 @@ from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
 from app.bootstrap.books import chunk_book, embed_from_thread, read_source, source_stamp
 from app.bootstrap.providers import (
-    CohereParts,
     OwnEmbedder,
+    Writer,
     asked_in_time,
     budget,
     local_embedder,
@@ -58,7 +58,7 @@ from app.services.lexical import LexicalEncoder
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.page_suggestions import SuggestForPage
-from app.services.ports import BookStore, Embedder
+from app.services.ports import BookStore, Embedder, Reranker
 from app.services.question_log import QuestionLog, whole_answer
 from app.services.quote_links import LinkQuotes
 from app.services.read_paragraph import ReadParagraph
@@ -143,6 +143,36 @@ class Application:
         return self.answer.generator
 
 
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The adapters that the settings choose, from which the use cases are built."""
+
+    settings: Settings
+    index: BookStore
+    embedder: OwnEmbedder
+    writer: Writer | None
+    reranker: Reranker | None
+    paragraphs: ParagraphScorer | None
+    sparse: Bm25Encoder
+    count_tokens: Callable[[str], int]
+
+
+async def _open_parts(settings: Settings, strategy: str | None, stack: AsyncExitStack) -> _Parts:
+    index = await stack.enter_async_context(index_only(settings))
+    cohere = await open_cohere(settings, stack)
+    embedder = await pick_embedder(settings, cohere, index, strategy)
+    return _Parts(
+        settings=settings,
+        index=index,
+        embedder=embedder,
+        writer=await pick_writer(settings, cohere, stack),
+        reranker=cohere.reranker if cohere else None,
+        paragraphs=await pick_paragraph_scorer(settings, embedder),
+        sparse=Bm25Encoder(),
+        count_tokens=await asyncio.to_thread(token_counter),
+    )
+
+
 @asynccontextmanager
 async def application(
     settings: Settings, strategy: str | None = None
@@ -152,102 +182,88 @@ async def application(
     `strategy` is the strategy of the books to ingest; None for an application that only answers.
     """
     async with AsyncExitStack() as stack:
-        index = await stack.enter_async_context(index_only(settings))
-        cohere = await open_cohere(settings, stack)
-        embedder = await pick_embedder(settings, cohere, index, strategy)
-        writer = await pick_writer(settings, cohere, stack)
-        sparse = Bm25Encoder()
-        count_tokens = await asyncio.to_thread(token_counter)
-        lexical, bounds = LexicalEncoder(sparse), TermUpperBounds(index)
-        similarity = SimilarityEncoder(
-            partial(local_embedder, embedder), FUNCTION_WORDS, inner_products
-        )
-        vocabulary = BookVocabulary(index, lexical, bounds, count_tokens)
-        analysis = AnalyseQuestion(
-            index,
-            asked_in_time(settings, metered(settings, embedder)),
-            lexical,
-            bounds,
-            similarity,
-            rewriter=writer.rewriter if writer else None,
-            cognates=FindCognates(vocabulary),
-        )
-        feature_reranker = FeatureReranker(lexical.ordered_terms, vectors=similarity)
-        retrieve = _retrieve(settings, analysis, cohere, feature_reranker, count_tokens)
-        scorer = AnswerabilityScorer(similarity, feature_reranker.terms_of)
-        glossary = LookUpTerms(index)
-        paragraphs = await pick_paragraph_scorer(settings, embedder)
-        answer = _answer(settings, retrieve, scorer, paragraphs, glossary, vocabulary, count_tokens)
-        answer = answer.written_by(writer.generator) if writer else answer
+        parts = await _open_parts(settings, strategy, stack)
+        index, writer = parts.index, parts.writer
+        retrieve, answer = _answering(parts)
         ledgers = ledger_store(settings)
         cite = CiteParagraph(index, ledgers)
         log = await stack.enter_async_context(question_log(settings, index))
         stack.enter_context(frozen_heap())
-        breakers = {
-            "embedder": analysis.embedder,
-            "reranker": retrieve.reranker,
-            "rewriter": analysis.rewriter,
-            "generator": writer.generator if writer else None,
-        }
         yield Application(
             settings=settings,
-            embedder=embedder,
+            embedder=parts.embedder,
             index=index,
             ledgers=ledgers,
             cite=cite,
-            ingest=_ingest(settings, embedder, index, ledgers, sparse, count_tokens),
+            ingest=_ingest(parts, ledgers),
             retrieve=retrieve,
             answer=answer,
             evaluate=Evaluate(retrieve, time.perf_counter, answer),
-            glossary=glossary,
-            suggestions=SuggestForPage(index, lexical.terms),
+            glossary=answer.chapters.glossary,
+            suggestions=SuggestForPage(index, retrieve.analysis.lexical.terms),
             describe=DescribeBook(index),
             paragraphs=ReadParagraph(index, cite),
             check_model=writer.check if writer else None,
             budget=budget(settings),
-            breakers={
-                part: one.breaker for part, one in breakers.items() if isinstance(one, GUARDED)
-            },
+            breakers=_breakers(retrieve, writer),
             question_log=log,
             reports=question_reports(log.store, index) if log else None,
         )
 
 
-def _retrieve(
-    settings: Settings,
-    analysis: AnalyseQuestion,
-    cohere: CohereParts | None,
-    feature_reranker: FeatureReranker,
-    count_tokens: Callable[[str], int],
-) -> Retrieve:
-    return Retrieve(
+def _breakers(retrieve: Retrieve, writer: Writer | None) -> dict[str, CircuitBreaker]:
+    guarded = {
+        "embedder": retrieve.analysis.embedder,
+        "reranker": retrieve.reranker,
+        "rewriter": retrieve.analysis.rewriter,
+        "generator": writer.generator if writer else None,
+    }
+    return {part: one.breaker for part, one in guarded.items() if isinstance(one, GUARDED)}
+
+
+def _answering(parts: _Parts) -> tuple[Retrieve, AnswerQuestion]:
+    """The use cases that search and answer."""
+    settings, index, writer = parts.settings, parts.index, parts.writer
+    lexical, bounds = LexicalEncoder(parts.sparse), TermUpperBounds(index)
+    similarity = SimilarityEncoder(
+        partial(local_embedder, parts.embedder), FUNCTION_WORDS, inner_products
+    )
+    vocabulary = BookVocabulary(index, lexical, bounds, parts.count_tokens)
+    analysis = AnalyseQuestion(
+        index,
+        asked_in_time(settings, metered(settings, parts.embedder)),
+        lexical,
+        bounds,
+        similarity,
+        rewriter=writer.rewriter if writer else None,
+        cognates=FindCognates(vocabulary),
+    )
+    feature_reranker = FeatureReranker(lexical.ordered_terms, vectors=similarity)
+    retrieve = Retrieve(
         analysis=analysis,
-        index=analysis.index,
-        reranker=cohere.reranker if cohere else None,
+        index=index,
+        reranker=parts.reranker,
         # Many questions lead to the same paragraphs.
-        count_tokens=lru_cache(maxsize=4_096)(count_tokens),
+        count_tokens=lru_cache(maxsize=4_096)(parts.count_tokens),
         feature_reranker=feature_reranker,
         fusion=settings.fusion,
         dense_weight=settings.dense_weight,
         # Longer than the reranker's limit, so that its circuit breaker counts the failure.
         rerank_seconds=settings.rerank_timeout_seconds + 1,
     )
+    scorer = AnswerabilityScorer(similarity, feature_reranker.terms_of)
+    answer = _answer(parts, retrieve, scorer, vocabulary)
+    return retrieve, answer.written_by(writer.generator) if writer else answer
 
 
 def _answer(
-    settings: Settings,
-    retrieve: Retrieve,
-    scorer: AnswerabilityScorer,
-    paragraphs: ParagraphScorer | None,
-    glossary: LookUpTerms,
-    vocabulary: BookVocabulary,
-    count_tokens: Callable[[str], int],
+    parts: _Parts, retrieve: Retrieve, scorer: AnswerabilityScorer, vocabulary: BookVocabulary
 ) -> AnswerQuestion:
     """The use case that answers, with extractive answers."""
-    index, analysis = retrieve.index, retrieve.analysis
+    settings, index, analysis = parts.settings, parts.index, retrieve.analysis
     # Many questions lead to the same paragraphs.
     sentences = lru_cache(maxsize=4_096)(split_sentences)
-    extractive = ExtractiveGenerator(sentences, scorer.vectors, paragraphs)
+    extractive = ExtractiveGenerator(sentences, scorer.vectors, parts.paragraphs)
     consult = ConsultBook(
         retrieve=retrieve,
         analysis=analysis,
@@ -259,27 +275,21 @@ def _answer(
     )
     return AnswerQuestion(
         consult=consult,
-        chapters=ConsultChapters(index, consult, glossary, sentences, count_tokens),
+        chapters=ConsultChapters(index, consult, LookUpTerms(index), sentences, parts.count_tokens),
         generator=extractive,
         extractive=extractive,
         split_sentences=sentences,
         links=LinkQuotes(index),
         suggest=SuggestFollowUps(retrieve, analysis.bounds),
-        count_tokens=count_tokens,
+        count_tokens=parts.count_tokens,
         history_tokens=settings.history_tokens,
         max_question_chars=settings.max_question_chars,
         log_questions=settings.log_questions,
     )
 
 
-def _ingest(
-    settings: Settings,
-    embedder: OwnEmbedder,
-    index: BookStore,
-    ledgers: SqliteLedgers,
-    sparse: Bm25Encoder,
-    count_tokens: Callable[[str], int],
-) -> IngestBook:
+def _ingest(parts: _Parts, ledgers: SqliteLedgers) -> IngestBook:
+    settings, embedder = parts.settings, parts.embedder
     paid = metered(settings, embedder)
     return IngestBook(
         read_book=read_source,
@@ -293,13 +303,13 @@ def _ingest(
         context_embedder=embedder if isinstance(embedder, MiniLmEmbedder) else None,
         cache=SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
         ledgers=ledgers,
-        sparse=sparse,
-        index=index,
+        sparse=parts.sparse,
+        index=parts.index,
         memory=FileLastRunStore(settings.home / "runs"),
-        count_tokens=count_tokens,
+        count_tokens=parts.count_tokens,
         clock=time.perf_counter,
         stamp=partial(source_stamp, state=settings.home),
         tariff=tariff_of(settings, embedder),
-        encoder=f"{sparse.fingerprint} {LEXICAL_FINGERPRINT}",
+        encoder=f"{parts.sparse.fingerprint} {LEXICAL_FINGERPRINT}",
         billed=lambda: embedder.billed_tokens,
     )

@@ -72,14 +72,8 @@ async def ingest_in_process(settings: Settings, order: Order, report: Report) ->
             raise StorageError(message)
         child.stdin.write(pickle.dumps((settings, order)))
         child.stdin.close()
-        async for line in child.stdout:
-            sent = json.loads(line)
-            if "phase" in sent:
-                report(sent["phase"], sent["done"], sent["total"], sent["unit"])
-            elif "error" in sent:
-                raise _error(sent)
-            else:
-                return IngestReport(**sent["report"])
+        if (result := await _result(child.stdout, report)) is not None:
+            return result
         status = await child.wait()
         message = (
             f"the ingest's process ended with status {status} and no result; the index is as it "
@@ -90,6 +84,21 @@ async def ingest_in_process(settings: Settings, order: Order, report: Report) ->
         if child.returncode is None:
             child.kill()
         await child.wait()
+
+
+async def _result(output: asyncio.StreamReader, report: Report) -> IngestReport | None:
+    """Pass the progress on until the result comes; None if there is none. Raises the child's
+    RagError.
+    """
+    async for line in output:
+        sent = json.loads(line)
+        if "phase" in sent:
+            report(sent["phase"], sent["done"], sent["total"], sent["unit"])
+        elif "error" in sent:
+            raise _error(sent)
+        else:
+            return IngestReport(**sent["report"])
+    return None
 
 
 def _error(sent: dict[str, str]) -> RagError:

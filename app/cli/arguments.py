@@ -42,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
     _measuring(commands)
     _compare(commands)
     _index(commands)
+    _upkeep(commands)
     _backup(commands)
     _links(commands)
     _llms(commands)
@@ -222,6 +223,8 @@ def _index(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     json_option(rollback)
     rollback.set_defaults(run="index_commands.rollback")
 
+
+def _upkeep(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     verify = commands.add_parser("verify", help="check the index, the ledgers and the cache")
     verify.add_argument(
         "books", type=BookId, metavar="BOOK", nargs="*", help="all when none is named"

@@ -65,6 +65,11 @@ def keys(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def question_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    _report(commands)
+    _forget(commands)
+
+
+def _report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     report = commands.add_parser("report", help="what readers ask a book, from the question log")
     report.add_argument("book", type=BookId, metavar="BOOK", help=_BOOK)
     report.add_argument(
@@ -90,6 +95,8 @@ def question_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     report.set_defaults(run="owner_commands.report")
 
+
+def _forget(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     forget = commands.add_parser("forget", help="delete questions from the question log")
     forget.add_argument("--book", type=BookId, metavar="ID", help="of this book only")
     forget.add_argument(

@@ -15,7 +15,7 @@ from app.api.owner_pages import gap_issues, report_csv, report_html, report_json
 from app.bootstrap.question_logging import reports
 from app.cli.output import print_json, remark, require_folder, write_text
 from app.domain.errors import AnswerNotFound, InputError
-from app.domain.owner_report import OwnerReport
+from app.domain.owner_report import OwnerReport, ParagraphUse
 from app.services.question_log import Selected
 from app.services.report_questions import ReportQuestions, evaluation_question
 from app.settings import Settings
@@ -104,14 +104,8 @@ def _lines(found: OwnerReport) -> Iterator[str]:
     )
     yield from _listed("Asked most", (f"{one.asked:4}  {one.question}" for one in found.most_asked))
     for title, uses in (("Cited most", found.most_cited), ("Unhappy readers", found.unhappy)):
-        yield from _listed(
-            f"{title}: times cited, opened, unhelpful, rated down",
-            (
-                f"{one.cited:4} {one.clicked:4} {one.unhelpful:4} {one.down:4}  "
-                f"{one.paragraph.section} ({one.paragraph.paragraph_id})"
-                for one in uses
-            ),
-        )
+        counts = "times cited, opened, unhelpful, rated down"
+        yield from _listed(f"{title}: {counts}", map(_use_line, uses))
     yield from _listed(
         "Chapters: questions per reader, questions",
         (f"{one.per_reader:6.1f} {one.questions:4}  {one.chapter}" for one in found.chapters),
@@ -149,3 +143,10 @@ async def forget(arguments: argparse.Namespace, settings: Settings) -> None:
         print_json({"deleted": count})
     else:
         remark(f"{count} logged questions were deleted")
+
+
+def _use_line(use: ParagraphUse) -> str:
+    return (
+        f"{use.cited:4} {use.clicked:4} {use.unhelpful:4} {use.down:4}  "
+        f"{use.paragraph.section} ({use.paragraph.paragraph_id})"
+    )

@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 from types import FrameType
@@ -51,22 +51,26 @@ def run_workers(settings: Settings, listener: Listener, serve: Serve) -> int:
         _started(settings, listener, serve): time.monotonic() for _ in range(settings.workers)
     }
     code = 0
-    while not stopping:
+    while not stopping and code == 0:
         wait([worker.sentinel for worker in workers], _LOOK_SECONDS)
         for worker in [one for one in workers if not one.is_alive()]:
             lived = time.monotonic() - workers.pop(worker)
-            fields = {"worker": worker.pid, "exit_code": worker.exitcode}
             if not stopping:
+                fields = {"worker": worker.pid, "exit_code": worker.exitcode}
                 _log.error("serve.worker_died", extra=fields)
             if lived < _EARLY_SECONDS:
-                stopping, code = [0], 1
+                code = 1
                 break
             workers[_started(settings, listener, serve)] = time.monotonic()
+    _end(workers)
+    return code
+
+
+def _end(workers: Collection[SpawnProcess]) -> None:
     for worker in workers:
         worker.terminate()
     for worker in workers:
         worker.join()
-    return code
 
 
 def end_with_parent(stop: Callable[[], None]) -> None:

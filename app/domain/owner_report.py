@@ -172,10 +172,6 @@ def _readers(answers: Iterable[LoggedAnswer]) -> int:
 
 def _cluster(answers: Sequence[LoggedAnswer]) -> QuestionCluster:
     wordings = Counter(" ".join(one.question.split()) for one in answers).most_common()
-    nearest = Counter(one.paragraphs[0] for one in answers if one.paragraphs)
-    by_section = {one.section: one for one in reversed(nearest)}
-    sections = Counter(one.paragraphs[0].section for one in answers if one.paragraphs)
-    best = sections.most_common(1)
     why = Counter(filter(None, map(why_not_answered, answers))).most_common()
     return QuestionCluster(
         question=wordings[0][0],
@@ -185,12 +181,21 @@ def _cluster(answers: Sequence[LoggedAnswer]) -> QuestionCluster:
         refused=sum(one.refused for one in answers),
         uncertain=sum(one.confidence is Confidence.UNCERTAIN for one in answers),
         down=sum(one.rating is Rating.DOWN for one in answers),
-        nearest=by_section[best[0][0]] if best else None,
+        nearest=_nearest(answers),
         why=tuple(text for text, _ in why),
-        reasons=tuple(dict.fromkeys(one.reason for one in answers if one.reason)),
+        reasons=tuple(dict.fromkeys(filter(None, (one.reason for one in answers)))),
         gaps=sum(count for _, count in why),
         answer_ids=tuple(one.id for one in answers),
     )
+
+
+def _nearest(answers: Sequence[LoggedAnswer]) -> LoggedParagraph | None:
+    """Return the first paragraph of the section that is nearest most often."""
+    nearest = [one.paragraphs[0] for one in answers if one.paragraphs]
+    if not nearest:
+        return None
+    section = Counter(one.section for one in nearest).most_common(1)[0][0]
+    return next(one for one in nearest if one.section == section)
 
 
 def why_not_answered(answer: LoggedAnswer) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
-from operator import itemgetter
 
 from app.domain.answering.refusal import (
     Evidence,
@@ -65,32 +64,48 @@ class AnswerabilityScorer:
         Sentences are compared in the `READ_CLOSELY` best paragraphs only; in others the sentence's
         cosine is the paragraph's. 0 if there is no text.
         """
-        language = chunks[0].language if chunks else ""
-        titled = [
-            [(f"{one.section} {said.text}", said) for said in _answering(one)] for one in chunks
-        ]
-        cosines = await self.vectors.similarities(
-            question,
-            [*(one.section for one in chunks), *(text for own in titled for text, _ in own)],
-            language,
-        )
-        title = max((cosines[one.section] for one in chunks), default=0.0)
+        if not chunks:
+            return 0.0, []
+        titles = [one.section for one in chunks]
         paragraphs = [
-            (cosines[text], at, said) for at, own in enumerate(titled) for text, said in own
+            _Paragraph(at, f"{chunk.section} {said.text}", said)
+            for at, chunk in enumerate(chunks)
+            for said in _answering(chunk)
         ]
-        best, best_sentence = [0.0] * len(chunks), [0.0] * len(chunks)
-        for cosine, at, _ in paragraphs:
-            best[at] = max(best[at], cosine)
-        near = [
-            (at, sentences(said))
-            for _, at, said in nlargest(READ_CLOSELY, paragraphs, key=itemgetter(0))
+        texts = [*titles, *(one.text for one in paragraphs)]
+        cosines = await self.vectors.similarities(question, texts, chunks[0].language)
+        best = _highest(len(chunks), ((one.chunk, cosines[one.text]) for one in paragraphs))
+        near = nlargest(READ_CLOSELY, paragraphs, key=lambda one: cosines[one.text])
+        closely = await self._sentences(question, near, chunks)
+        return max(map(cosines.__getitem__, titles)), [
+            (one, said or one) for one, said in zip(best, closely, strict=True)
         ]
-        closely = await self.vectors.similarities(
-            question, [text for _, texts in near for text in texts], language
-        )
-        for at, texts in near:
-            best_sentence[at] = max(best_sentence[at], *(closely[text] for text in texts), 0.0)
-        return title, [(one, said or one) for one, said in zip(best, best_sentence, strict=True)]
+
+    async def _sentences(
+        self, question: Vector, paragraphs: Sequence[_Paragraph], chunks: Sequence[Chunk]
+    ) -> list[float]:
+        """Return for each chunk the cosine of the most similar sentence of these paragraphs."""
+        said = [(one.chunk, text) for one in paragraphs for text in sentences(one.passage)]
+        texts = [text for _, text in said]
+        cosines = await self.vectors.similarities(question, texts, chunks[0].language)
+        return _highest(len(chunks), ((at, cosines[text]) for at, text in said))
+
+
+@dataclass(frozen=True, slots=True)
+class _Paragraph:
+    chunk: int
+    """Position of its chunk among the hits."""
+    text: str
+    """Its text after the title of its section."""
+    passage: Passage
+
+
+def _highest(count: int, scored: Iterable[tuple[int, float]]) -> list[float]:
+    """Return the highest value at each of `count` positions; 0 where there is none above."""
+    best = [0.0] * count
+    for at, value in scored:
+        best[at] = max(best[at], value)
+    return best
 
 
 def _answering(chunk: Chunk) -> list[Passage]:

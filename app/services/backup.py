@@ -110,6 +110,21 @@ class BackUp:
 
         `scratch` is a folder with room for a copy of the largest state file.
         """
+        books, faults = await self._books(writer, phases)
+        for book, damage in (await self.index.damaged()).items():
+            if damage.answers:
+                faults[book] = f"{book}: its previous generation, as {damage.reason}"
+        if faults and not books:
+            raise StorageError(next(iter(faults.values())))
+        state, unread = await asyncio.to_thread(self._state, writer, scratch)
+        created_at = self.now().isoformat(timespec="seconds")
+        size = await asyncio.to_thread(writer.finish, created_at)
+        return BackedUp(created_at, size, tuple(books), state, (*faults.values(), *unread))
+
+    async def _books(
+        self, writer: BackupWriter, phases: Phases
+    ) -> tuple[list[BookCount], dict[BookId, str]]:
+        """Write the books; return those that were written, and why others were not."""
         known = await self.index.books()
         faults: dict[BookId, str] = {}
         books = []
@@ -125,15 +140,7 @@ class BackUp:
                     if not damaged and not isinstance(error, IndexUnreadable):
                         raise  # the store, not the book
                     faults[book] = f"{book} is left out: {error}"
-        for book, damage in (await self.index.damaged()).items():
-            if damage.answers:
-                faults[book] = f"{book}: its previous generation, as {damage.reason}"
-        if faults and not books:
-            raise StorageError(next(iter(faults.values())))
-        state, unread = await asyncio.to_thread(self._state, writer, scratch)
-        created_at = self.now().isoformat(timespec="seconds")
-        size = await asyncio.to_thread(writer.finish, created_at)
-        return BackedUp(created_at, size, tuple(books), state, (*faults.values(), *unread))
+        return books, faults
 
     async def _book(self, book: BookId, writer: BackupWriter, advance: Advance) -> BookCount:
         for _ in range(_ATTEMPTS):

@@ -10,6 +10,7 @@ import asyncio
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TypeAlias
 
 from cachetools import LRUCache
@@ -76,21 +77,23 @@ def cognates(question: str, language: str, known: FoldedWords) -> tuple[str, ...
 
     Words that are known themselves are skipped: the search has them already.
     """
-    spoken = LANGUAGES.get(language)
-    common = {_fold(word) for word in spoken.common | spoken.stop_words} if spoken else set()
-    asked = dict.fromkeys(_fold(word) for word in plain_words(question))
-    wanted = [
-        word
-        for word in asked
-        if len(word) >= SHORTEST and word.isascii() and word not in common and word not in known
-    ]
     near = (
         process.extractOne(
             word, known.keys(), scorer=JaroWinkler.similarity, score_cutoff=LEAST_SIMILARITY
         )
-        for word in wanted[:MOST]
+        for word in _content_words(question, language)
+        if word not in known
     )
-    return tuple(dict.fromkeys(known[found[0]] for found in near if found))
+    found = (known[word[0]] for word in islice(near, MOST) if word)
+    return tuple(dict.fromkeys(found))
+
+
+def _content_words(question: str, language: str) -> list[str]:
+    """Return the folded words that can have cognates: in Latin script, no function words."""
+    spoken = LANGUAGES.get(language)
+    common = {_fold(word) for word in spoken.common | spoken.stop_words} if spoken else set()
+    asked = dict.fromkeys(_fold(word) for word in plain_words(question))
+    return [one for one in asked if one.isascii() and len(one) >= SHORTEST and one not in common]
 
 
 def _fold(word: str) -> str:

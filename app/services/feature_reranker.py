@@ -55,15 +55,17 @@ class FeatureReranker:
         """Return the cosine of the question and each hit's heading path; empty without a model."""
         if self.vectors is None:
             return []
-        paths = [(hit.chunk.language, " ".join(hit.chunk.heading_path)) for hit in hits]
-        found: dict[tuple[str, str], float] = {}
-        for language in sorted({language for language, _ in paths}):
-            vector = asked[language].vector
-            if vector is not None:
-                texts = [path for of, path in paths if of == language and path]
-                cosines = await self.vectors.similarities(vector, texts, language)
-                found.update({(language, path): cosine for path, cosine in cosines.items()})
-        return [found.get(path, 0.0) for path in paths]
+        paths: dict[str, list[str]] = {}
+        for hit in hits:
+            paths.setdefault(hit.chunk.language, []).append(_heading_path(hit.chunk))
+        cosines = {
+            language: await self.vectors.similarities(vector, [*filter(None, texts)], language)
+            for language, texts in paths.items()
+            if (vector := asked[language].vector) is not None
+        }
+        return [
+            cosines.get(hit.chunk.language, {}).get(_heading_path(hit.chunk), 0.0) for hit in hits
+        ]
 
     def terms_of(self, chunk: Chunk) -> ChunkTerms:
         """The terms of a chunk, cached."""
@@ -72,3 +74,7 @@ class FeatureReranker:
         if found is None:
             found = self._known[key] = chunk_terms(chunk, self.terms)
         return found
+
+
+def _heading_path(chunk: Chunk) -> str:
+    return " ".join(chunk.heading_path)

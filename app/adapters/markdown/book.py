@@ -62,11 +62,7 @@ def read_book(
     BookError if there is nothing to read or a file is not UTF-8. FileRefused if a file exceeds the
     reading budget; with `skip_refused` its page is left out with a warning instead.
     """
-    if not folder.exists():
-        message = "no such file or folder: give the path of the book's folder"
-        raise BookError(message, str(folder))
-    if folder.is_symlink() and folder.is_file():
-        folder = folder.resolve()  # a link stands for its target
+    folder = _existing(folder)
     library, layout = _opened(folder, site, base_url, edition)
     context = _context(library, layout)
     pages = _Pages(library, layout, context, skip_refused, advance)
@@ -81,6 +77,14 @@ def read_book(
     name = folder.stem if folder.is_file() else folder.resolve().name
     own_id = edition.id_of(book_id or book_id_of(name))
     return _finished(own_id, library, layout, context, drafts, tuple(left_out))
+
+
+def _existing(folder: Path) -> Path:
+    """Return the folder, or the file that a symbolic link stands for."""
+    if not folder.exists():
+        message = "no such file or folder: give the path of the book's folder"
+        raise BookError(message, str(folder))
+    return folder.resolve() if folder.is_symlink() and folder.is_file() else folder
 
 
 def editions_of(

@@ -160,11 +160,7 @@ def open_site(
     """
     warnings: list[SourceWarning] = []
     settings = generator.read_settings(library, base_url, warnings)
-    if edition in settings.editions:
-        settings = settings.editions[edition]()
-    elif any(edition.in_id):
-        named = "/".join(filter(None, (edition.version, edition.locale)))
-        settings = generator.read_settings(library, join_url(settings.base_url, named), [])
+    settings = _of_edition(generator, library, settings, edition)
     folder, contents = settings.folder, settings.contents
 
     def page_url(file: str) -> str:
@@ -188,11 +184,29 @@ def open_site(
     )
 
 
+def _of_edition(
+    generator: SiteGenerator, library: Library, settings: SiteSettings, edition: Edition
+) -> SiteSettings:
+    if edition in settings.editions:
+        return settings.editions[edition]()
+    named = "/".join(filter(None, (edition.version, edition.locale)))
+    if not any(edition.in_id):
+        return settings
+    return generator.read_settings(library, join_url(settings.base_url, named), [])
+
+
 def markdown_files(library: Library, folder: str = "") -> list[str]:
     """Return all Markdown files below `folder`, relative to the root, sorted."""
     return sorted(
         file for file in walk(library, folder) if file.lower().endswith(MARKDOWN_SUFFIXES)
     )
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise BookError(f"cannot be listed: {error.strerror}", str(folder)) from error
 
 
 def content_folder(library: Library) -> str:
@@ -211,12 +225,7 @@ def walk(library: Library, folder: str = "") -> Iterator[str]:
         return
     stack = [library.root / folder if folder else library.root]
     while stack:
-        here = stack.pop()
-        try:
-            entries = sorted(here.iterdir())
-        except OSError as error:
-            raise BookError(f"cannot be listed: {error.strerror}", str(here)) from error
-        for entry in entries:
+        for entry in _entries(stack.pop()):
             name = entry.relative_to(library.root).as_posix()
             if entry.name.startswith("."):
                 continue

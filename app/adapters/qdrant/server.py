@@ -178,13 +178,13 @@ class ServerIndex:
         served = await self._catalogue.served(list(wanted)) if wanted else []
         books = {one.manifest.book: one for one in served}
         found = await self._retrieve([(one.current, wanted[book]) for book, one in books.items()])
-        every = [(book, chunk_id) for book, ids in wanted.items() for chunk_id in ids]
-        missing: dict[BookId, list[str]] = defaultdict(list)
-        for book, chunk_id in every:
-            if (book, chunk_id) not in found:
-                missing[book].append(chunk_id)
-        before = [(books[book].previous, ids) for book, ids in missing.items() if book in books]
-        found |= await self._retrieve([(one, ids) for one, ids in before if one])
+        before = [
+            (one.previous, [chunk_id for chunk_id in wanted[book] if (book, chunk_id) not in found])
+            for book, one in books.items()
+            if one.previous
+        ]
+        found |= await self._retrieve([(one, missing) for one, missing in before if missing])
+        every = ((book, chunk_id) for book, ids in wanted.items() for chunk_id in ids)
         return [found[one] for one in every if one in found]
 
     async def matching(self, filter: SearchFilter) -> list[Chunk]:

@@ -114,6 +114,17 @@ class CitedAnswerBuilder:
 
     def _take(self, new: str, *, closing: bool = False) -> tuple[str, list[Citation]]:
         self.text += new
+        cited = self._verify(self._ready())
+        self._unseen += cited
+        if self._quoted:
+            return "", []
+        done = self._complete[-1][1] if self._complete else 0
+        if closing or cited or _MAY_END.search(self.text, done):
+            self._judge(closing=closing)
+        return self._show(len(self.text) if self._enough(closing) else max(self._shown, self._sure))
+
+    def _ready(self) -> list[tuple[Span, str]]:
+        """Return the citations whose text is complete, with their spans in the shown text."""
         ready: list[tuple[Span, str]] = []
         waiting: list[tuple[Span, str]] = []
         for span, paragraph_id in self._pending:
@@ -123,14 +134,7 @@ class CitedAnswerBuilder:
             else:
                 ready.append(((start, end), paragraph_id))
         self._pending = waiting
-        cited = self._verify(ready)
-        self._unseen += cited
-        if self._quoted:
-            return "", []
-        done = self._complete[-1][1] if self._complete else 0
-        if closing or cited or _MAY_END.search(self.text, done):
-            self._judge(closing=closing)
-        return self._show(len(self.text) if self._enough(closing) else max(self._shown, self._sure))
+        return ready
 
     def _enough(self, closing: bool) -> bool:
         """Whether all of the text can be shown, so that a sentence shown in part is completed."""

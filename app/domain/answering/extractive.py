@@ -189,14 +189,15 @@ class _Marking:
 
         Empty if none has at least the score `least`.
         """
-        within = [at for at, unit in enumerate(self.found) if first <= unit.passage <= last]
-        marked: set[int] = set()
-        for paragraph in range(first, last + 1):
-            of_one = [at for at in within if self.found[at].passage == paragraph]
-            marked |= self._run(of_one, least)
+        within: dict[int, list[int]] = {paragraph: [] for paragraph in range(first, last + 1)}
+        for at, unit in enumerate(self.found):
+            if unit.passage in within:
+                within[unit.passage].append(at)
+        marked = set().union(*(self._run(units, least) for units in within.values()))
         for at in sorted(marked):
-            marked.update(one for one in self.announced[at] or () if one in within)
-        return tuple(self.found[at] for at in sorted(marked))
+            marked.update(self.announced[at] or ())
+        inside = (at for at in sorted(marked) if self.found[at].passage in within)
+        return tuple(self.found[at] for at in inside)
 
     def _run(self, within: Sequence[int], least: float) -> set[int]:
         """Return the paragraph's best unit with adjacent units above `least`; lists whole."""
@@ -207,15 +208,18 @@ class _Marking:
         if unit.kind is BlockKind.LIST:
             items = [at for at in within if self.found[at].kind is BlockKind.LIST]
             return self._with_lead_in(best, items)
+        run = self._adjacent(best, within, least)
+        return self._with_lead_in(best, run) if unit.kind in WHOLE else set(run)
+
+    def _adjacent(self, best: int, within: Sequence[int], least: float) -> list[int]:
+        """Return the best unit with the units after and before it that answer too."""
         run = [best]
         for step in (1, -1):
             at = best + step
             while at in within and len(run) < MARKED_RUN and self._answers(at, least):
                 run.append(at)
                 at += step
-        if unit.kind in WHOLE:
-            return self._with_lead_in(best, run)
-        return set(run)
+        return run
 
     def _answers(self, at: int, least: float) -> bool:
         return self.found[at].kind not in BLOCKS and self.scores[at] >= least

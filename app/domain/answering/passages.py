@@ -64,11 +64,7 @@ class PassageSelector:
         first, last = self._whole(at)
         if (self.grows and self._announces(last)) or self._repeats(first, last):
             return False
-        beside = [
-            (one, other)
-            for one, other in self._ranges
-            if one <= last + 1 and first <= other + 1 and self._connected(one, first, other, last)
-        ]
+        beside = self._beside(first, last)
         first = min([first, *(one for one, _ in beside)])
         last = max([last, *(other for _, other in beside)])
         rest = [one for one in self._ranges if one not in beside]
@@ -76,16 +72,18 @@ class PassageSelector:
         if self._ranges and (not fits or len(rest) >= MAX_PASSAGES):
             return False
         last = self._longer(first, last, rest, CONTINUED_SHARE * self.scores[at])
-        self._ranges = (
-            [*rest, (first, last)]
-            if not beside
-            else [
-                (first, last) if one == beside[0] else one
-                for one in self._ranges
-                if one not in beside[1:]
-            ]
-        )
+        # A passage that joins others takes the place of the first of them.
+        place = self._ranges.index(beside[0]) if beside else len(rest)
+        self._ranges = [*rest[:place], (first, last), *rest[place:]]
         return True
+
+    def _beside(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Return the passages that these paragraphs overlap or continue."""
+        return [
+            (one, other)
+            for one, other in self._ranges
+            if one <= last + 1 and first <= other + 1 and self._connected(one, first, other, last)
+        ]
 
     @property
     def ranges(self) -> list[tuple[int, int]]:

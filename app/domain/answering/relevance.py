@@ -152,7 +152,7 @@ class Relevance:
         marked = {at: self._marks(at, asked) for at in {unit.passage for unit in units}}
         found = [self._definition(unit, asked, marked=marked[unit.passage]) for unit in units]
         entries = {
-            at: max((term_match_score(term, name) for term in self._passage(unit).terms), default=0)
+            at: _best_match(self._passage(unit), name)
             for at, unit in enumerate(units)
             if found[at] and unit.kind is BlockKind.GLOSSARY_ENTRY
         }
@@ -174,6 +174,10 @@ class Relevance:
             return 0.0
         defining = subject_match(asked, unit.text, DEFINING_VERB, terms)
         return max(defining, 0.65) if marked else 0.75 * defining
+
+
+def _best_match(entry: Passage, name: Name) -> int:
+    return max((term_match_score(term, name) for term in entry.terms), default=0)
 
 
 def _share(term: int, own: frozenset[int], around: tuple[Set[int], ...]) -> float:

@@ -73,10 +73,7 @@ def find_config(library: Library) -> str | None:
 def read_config(library: Library, path: str | None) -> SiteConfig:
     """Read `site.json` or the literals of `docusaurus.config.*`; defaults where there is none."""
     if path is None:
-        content = content_folder(library)
-        if content:
-            return SiteConfig("", docs_path=content, route="")
-        return SiteConfig("", docs_path="docs" if library.has_folder("docs") else ".")
+        return _without_file(library)
     folder = folder_of(path)
     text = library.settings(path)
     value = parse_json(text) if path.endswith(".json") else read_literal(text)
@@ -107,6 +104,13 @@ def read_config(library: Library, path: str | None) -> SiteConfig:
             if "path" in (options := table(docs, "versions", version))
         },
     )
+
+
+def _without_file(library: Library) -> SiteConfig:
+    content = content_folder(library)
+    if content:
+        return SiteConfig("", docs_path=content, route="")
+    return SiteConfig("", docs_path="docs" if library.has_folder("docs") else ".")
 
 
 def _docs_options(config: dict[str, Value]) -> dict[str, Value]:

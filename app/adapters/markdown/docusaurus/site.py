@@ -311,13 +311,7 @@ class BuiltDoc:
         A build is stale if its version or front matter of the doc differs from the source, or if
         its base path differs.
         """
-        stated = {key: value for key, value in doc.address if value}
-        built = self.front_matter
-        if built is not None and stated != {
-            key: str(built[key]) for key, _ in doc.address if built.get(key)
-        }:
-            return None
-        if self.version and self.version != doc.version:
+        if self._is_stale(doc):
             return None
         parts, base = self.permalink.split("/"), ["", *segments(config.base_path)]
         if parts[: len(base)] != base:
@@ -326,6 +320,15 @@ class BuiltDoc:
         if rest[:1] and rest[0] in config.locales:
             rest = rest[1:]
         return "/".join(rest if locale == config.locale else [locale, *rest])
+
+    def _is_stale(self, doc: Doc) -> bool:
+        if self.version and self.version != doc.version:
+            return True
+        built = self.front_matter
+        if built is None:
+            return False
+        stated = {key: value for key, value in doc.address if value}
+        return stated != {key: str(built[key]) for key, _ in doc.address if built.get(key)}
 
 
 def _built_permalinks(library: Library, config: SiteConfig) -> dict[str, BuiltDoc]:

@@ -38,6 +38,9 @@ class CitedWork:
     authors: str
     year: str
 
+    def __str__(self) -> str:
+        return ", ".join(filter(None, (self.authors, self.year)))
+
 
 def read_bibliography(text: str) -> dict[str, CitedWork]:
     """Return the works of a BibTeX file by key, without those that lack author and title.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from posixpath import normpath
 from urllib.parse import unquote
@@ -96,10 +96,10 @@ class MystCrossReferences:
         if role.startswith("cite"):
             return self._citation(role, target)
         path, _, anchor = unquote(target).partition("#")
-        if role == "doc" or (role == "link" and not anchor):
-            title = self.page_title(path, file)
-            if title or role == "doc":
-                return title
+        if role == "doc":
+            return self.page_title(path, file)
+        if role == "link" and not anchor and (title := self.page_title(path, file)):
+            return title
         known = self.label(anchor or target)
         if known is None:
             return ""
@@ -110,19 +110,25 @@ class MystCrossReferences:
 
     def _citation(self, role: str, keys: str) -> str:
         """Return "[Cover and Hart, 1967]", or "Cover and Hart [1967]" in running text."""
+        known = self._read_works()
+        wanted = _KEYS.split(keys.strip())
+        works = [known[key] for key in wanted if key in known]
+        if not works or len(works) < len(wanted):
+            return ""
+        if role.startswith("cite:author"):
+            return ", ".join(work.authors for work in works)
+        if role.startswith("cite:year"):
+            return ", ".join(work.year for work in works)
+        if role.startswith("cite:t"):
+            return ", ".join(f"{work.authors} [{work.year or 'n.d.'}]" for work in works)
+        return f"[{'; '.join(map(str, works))}]"
+
+    def _read_works(self) -> Mapping[str, CitedWork]:
         if self._works is None:
             self._works = {}
             for file in self.bibliographies:
                 self._works |= read_bibliography(_text(self.library, file))
-        works = [self._works.get(key) for key in _KEYS.split(keys.strip())]
-        found = [work for work in works if work is not None]
-        if not found or len(found) < len(works):
-            return ""
-        if role.startswith(("cite:author", "cite:year")):
-            return ", ".join(w.authors if "author" in role else w.year for w in found)
-        if role.startswith("cite:t"):
-            return ", ".join(f"{work.authors} [{work.year or 'n.d.'}]" for work in found)
-        return f"[{'; '.join(', '.join(filter(None, (w.authors, w.year))) for w in found)}]"
+        return self._works
 
     def _scanned(self) -> dict[str, _NumberedTarget]:
         if self._labels is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
@@ -75,21 +75,26 @@ class RawDirective(NamedTuple):
 
 def merge(kind: BlockKind, drafts: Sequence[BlockDraft], title: str = "") -> BlockDraft:
     """Join drafts into one block; a visible title comes first in its text."""
-    shown = [title, *(draft.text for draft in drafts)] if title else [p.text for p in drafts]
+    shown = [title, *(draft.text for draft in drafts)]
     terms = dict.fromkeys(term for draft in drafts for term in draft.terms)
     return BlockDraft(
         kind,
-        "\n\n".join(text for text in shown if text),
+        "\n\n".join(filter(None, shown)),
         " ".join([title, *(draft.id_text for draft in drafts)]),
         drafts[0].start,
         drafts[-1].end,
-        runs=RUN_BOUNDARY.join(draft.runs for draft in drafts if draft.runs) or title,
+        runs=RUN_BOUNDARY.join(filter(None, (draft.runs for draft in drafts))) or title,
         terms=tuple(terms),
         parts=tuple(part for draft in drafts for part in draft.as_parts()),
         title=title,
-        included=next((draft.included for draft in drafts if draft.included), ""),
-        author_id=next((draft.author_id for draft in drafts if draft.author_id), ""),
+        included=_first(draft.included for draft in drafts),
+        author_id=_first(draft.author_id for draft in drafts),
     )
+
+
+def _first(texts: Iterable[str]) -> str:
+    """Return the first text that is not empty; "" if there is none."""
+    return next(filter(None, texts), "")
 
 
 def with_body(entry: BlockDraft, body: Sequence[BlockDraft]) -> BlockDraft:
