@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
+from app.domain.answering.intents import Intent, SmallTalk, intent_of
 from app.domain.answering.question_analysis import QuestionAnalysis, analyse, single_letters
 from app.domain.answering.refusal import Reading
 from app.domain.book_id import BookId
@@ -83,6 +84,10 @@ class AnalyseQuestion:
     """Rewrites a follow-up as a standalone question; None: a rule does (`standalone`)."""
     cognates: FindCognates | None = None
     """None: a question in another language than the book's is searched unchanged."""
+
+    def intent(self, question: str) -> Intent | SmallTalk | None:
+        """Return the intent of a question; None for an ordinary question."""
+        return intent_of(tuple(words(question)))
 
     async def of_query(self, query: SearchQuery) -> AnalysedQuery:
         """Return what the search compares.

@@ -22,7 +22,7 @@ from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.exercises import Solutions, read_first
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import paragraphs_to_read
-from app.domain.answering.intents import requested, small_talk_reply
+from app.domain.answering.intents import Intent, SmallTalk
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest, Scope, recent
 from app.domain.answering.units import SplitSentences
@@ -125,15 +125,17 @@ class AnswerQuestion:
 
     async def _stream(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
         self._check(request.question)
-        if reply := small_talk_reply(request.question):
-            for event in _reply(reply, AnswerMode.SMALL_TALK):
+        intent = self.consult.intent(request.question)
+        if isinstance(intent, SmallTalk):
+            for event in _reply(intent.reply, AnswerMode.SMALL_TALK):
                 yield event
             return
         history = recent(request.history, self.history_tokens, self.count_tokens)
         with stage("queue"):
             await self._turns.acquire()
         try:
-            read = await self._consult(replace(request, history=history))
+            intent = None if request.selection else intent
+            read = await self._consult(replace(request, history=history), intent)
         finally:
             self._turns.release()
         if isinstance(read, Clarification):
@@ -146,14 +148,16 @@ class AnswerQuestion:
                     linked = await self.links.event(event)
                 yield await self._completed(linked, read)
 
-    async def _consult(self, request: AskRequest) -> Consultation | Clarification:
+    async def _consult(
+        self, request: AskRequest, intent: Intent | None
+    ) -> Consultation | Clarification:
         """Return the context for the question, or the part of the book that it requests.
 
         If the reader's edition does not answer the question, the default edition is consulted.
         """
         books = await self.consult.places.editions_at(request.page_url, request.filter.books)
         own = replace(request, filter=replace(request.filter, books=books))
-        found = await self._consult_books(own)
+        found = await self._consult_books(own, intent)
         default = tuple(dict.fromkeys(book.name for book in own.filter.books))
         if (
             default == own.filter.books
@@ -163,11 +167,12 @@ class AnswerQuestion:
         ):
             return found
         request = replace(own, filter=replace(own.filter, books=default), page_url="")
-        instead = await self._consult_books(request)
+        instead = await self._consult_books(request, intent)
         return found if isinstance(instead, Consultation) and instead.refused else instead
 
-    async def _consult_books(self, request: AskRequest) -> Consultation | Clarification:
-        intent = None if request.selection else requested(request.question)
+    async def _consult_books(
+        self, request: AskRequest, intent: Intent | None
+    ) -> Consultation | Clarification:
         found = await self.chapters.read(intent, request) if intent else None
         if found is None or isinstance(found, AskRequest):
             return await self.consult.read(found or request)

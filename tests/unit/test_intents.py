@@ -11,9 +11,10 @@ from app.domain.answering.intents import (
     Here,
     Intent,
     IntentKind,
+    intent_of,
     label_numbers,
-    requested,
 )
+from app.domain.terms import words
 from tests.conftest import ROOT
 
 SUMMARY, EXERCISE, QUIZ = IntentKind.SUMMARY, IntentKind.EXERCISE, IntentKind.QUIZ
@@ -67,7 +68,7 @@ def on(topic: str) -> ChapterReference:
     ],
 )
 def test_a_request_names_its_part_of_the_book(question: str, intent: Intent) -> None:
-    assert requested(question) == intent
+    assert intent_of([*words(question)]) == intent
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,7 @@ def test_a_request_names_its_part_of_the_book(question: str, intent: Intent) -> 
     ],
 )
 def test_an_ordinary_question_is_no_request(question: str) -> None:
-    assert requested(question) is None
+    assert intent_of([*words(question)]) is None
 
 
 @pytest.mark.parametrize("file", ["student_questions.jsonl", "sample_questions.jsonl"])
@@ -103,7 +104,7 @@ def test_no_question_of_the_development_sets_is_a_request(file: str) -> None:
     lines = (ROOT / "tests/data" / file).read_text("utf-8").splitlines()
     asked = [one for one in map(json.loads, lines) if one.get("half") != "final"]
     assert len(asked) > 40
-    assert [one["question"] for one in asked if requested(one["question"])] == []
+    assert [one["question"] for one in asked if intent_of([*words(one["question"])])] == []
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ import asyncio
 import pytest
 
 from app.domain.answer import AnswerMode
-from app.domain.answering.intents import small_talk_reply
+from app.domain.answering.intents import intent_of
 from app.domain.answering.request import AskRequest
+from app.domain.terms import words
 from tests.answer_fakes import World, passage
 
 
@@ -27,4 +28,4 @@ def test_small_talk_is_answered_without_a_search(said: str) -> None:
     "question", ["hello world", "How are you able to fly?", "thanks to what do owls fly?", "?"]
 )
 def test_a_question_is_no_small_talk(question: str) -> None:
-    assert small_talk_reply(question) == ""
+    assert intent_of([*words(question)]) is None

@@ -50,6 +50,13 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True)
+class SmallTalk:
+    """A greeting or thanks."""
+
+    reply: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Vocabulary:
     """The vocabulary of one language; all words as returned by `words`."""
 
@@ -135,9 +142,10 @@ _VOCABULARIES = {
 _NUMBER = re.compile(r"(\d{1,3})(?:st|nd|rd|th)?")
 
 
-def requested(question: str) -> Intent | None:
-    """Return the request in the question; None for an ordinary question."""
-    said = [*words(question)]
+def intent_of(said: Sequence[str]) -> Intent | SmallTalk | None:
+    """Return the intent of a question with these words; None for an ordinary question."""
+    if reply := _small_talk_reply(said):
+        return SmallTalk(reply)
     for language, known in _VOCABULARIES.items():
         if intent := _read(said, language, known):
             return intent
@@ -280,9 +288,8 @@ _WELCOME = {
 }
 
 
-def small_talk_reply(question: str) -> str:
+def _small_talk_reply(said: Sequence[str]) -> str:
     """Return the reply to a greeting or thanks; "" for anything else."""
-    said = [*words(question)]
     if not said or said[0] not in _HEADS:
         return ""
     for which, table in enumerate((_GREETINGS, _THANKS)):
