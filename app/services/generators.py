@@ -6,13 +6,13 @@ Adapters implement the port for Cohere and for servers of the OpenAI protocol.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence, Set
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 from app.domain.answer import AnswerMode, AnswerPassage, Usage
-from app.domain.answering.extraction_input import ExtractionInput
+from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
 from app.domain.answering.extractive import ExtractiveAnswer, choose, quotable
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.refusal import RefusalPolicy
@@ -142,6 +142,7 @@ class ExtractiveGenerator:
     similarity: Similarity
     paragraphs: ParagraphScorer | None = None
     """Scores the paragraphs of English books; None: `similarity` does."""
+    rules: Set[Rule] = ALL_RULES
 
     @property
     def model(self) -> str:
@@ -173,7 +174,8 @@ class ExtractiveGenerator:
             return request.prepared
         given = ExtractionInput(request.analysis.features, request.context, self.split_sentences)
         units = quotable(given, read=request.selected)
-        chosen = choose(given, units, await self._paragraph_similarities(request))
+        paragraphs = await self._paragraph_similarities(request)
+        chosen = choose(given, units, paragraphs, self.rules)
         sentences = [units[at].text for at in chosen.to_compare]
         return chosen.answer(await self._similarities(request, sentences))
 

@@ -5,8 +5,9 @@
 A line for each question set, over up to 250 of its answerable questions, none refused: words of
 the answer; precision, the share of citations to a gold paragraph; the share of answers with such a
 citation; the share of the gold sentences that are quoted (clapnq, xquad); and how many of the known
-answer's words, in its best wording, the answer has. With --ablate what the passages show,
-with every rule alone and without it (see `answer_ablation.py`).
+answer's words, in its best wording, the answer has. With `--without RULE` the same without a rule,
+such as "definition score". With --ablate what the passages show, with every rule alone and without
+it (see `answer_ablation.py`).
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ from dev_sets import DEV_SETS, Silent, dev_sets_parser, indexed
 
 from app.bootstrap.books import sample_request
 from app.domain.answer import Answer, Citation
+from app.domain.answering.extraction_input import ALL_RULES, Rule
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.evaluation.gold_question import GoldSpan
 from app.domain.retrieval.query import SearchFilter
 from app.domain.terms import Terms
+from app.services.generators import ExtractiveGenerator
 
 Measure: TypeAlias = tuple[str, float]
 
@@ -101,10 +104,14 @@ def _share(wanted: frozenset[int], held: frozenset[int]) -> float:
     return len(wanted & held) / len(wanted) if wanted else 0.0
 
 
-async def run(data: Path, home: Path) -> None:
+async def run(data: Path, home: Path, rules: frozenset[Rule]) -> None:
     async with indexed(data, home) as app:
         consult = replace(app.answer.consult, refusal=RefusalPolicy(0.0, 0.0))
-        answering = replace(app.answer, consult=consult)
+        if not isinstance(app.answer.generator, ExtractiveGenerator):
+            message = "the settings choose a model that writes; unset RAG_GENERATOR and CO_API_KEY"
+            raise SystemExit(message)
+        generator = replace(app.answer.generator, rules=rules)
+        answering = replace(app.answer, consult=consult, generator=generator)
         terms = partial(consult.analysis.lexical.terms, language="en")
         print(f"\n{'set':20}" + "".join(f"{column:>16}" for column in COLUMNS))
         for one in DEV_SETS:
@@ -142,8 +149,12 @@ async def ablate(data: Path, home: Path) -> None:
 def main() -> None:
     parser = dev_sets_parser(__doc__)
     parser.add_argument("--ablate", action="store_true", help="measure every rule by itself")
+    parser.add_argument("--without", type=Rule, choices=[*Rule], action="append", default=[])
     options = parser.parse_args()
-    asyncio.run((ablate if options.ablate else run)(options.data, options.home))
+    if options.ablate:
+        asyncio.run(ablate(options.data, options.home))
+    else:
+        asyncio.run(run(options.data, options.home, ALL_RULES - {*options.without}))
 
 
 if __name__ == "__main__":
