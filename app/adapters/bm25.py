@@ -60,6 +60,8 @@ _SPACED_CALL = re.compile(
     r"\((?<=[^\W\d_]\()(?<![^\W\d_]{2}\()(?:[^()\n]|\([^()\n]{0,24}\)){1,24}\)"
 )
 _OPERATOR = re.compile(r"[-+=<>!&|:*/%^~?.@]{2,}")
+_EMPHATIC_END = re.compile(r"(?<=\w)[?!]{2,}[\"')\]]*\Z")
+"""The end of "what is that??", which is no operator."""
 _ALONE = frozenset("?&!%+=~^@$")
 _JOINT = re.compile(r"[._&-]|::")
 _HUMP = re.compile(r"[^\W\d_A-Z][A-Z]|[A-Z]{2}[^\W\d_A-Z]")
@@ -204,7 +206,8 @@ def _fold(word: str) -> str:
 
 def _symbols(run: str, *, alone: bool) -> list[str]:
     """Operators of two or more characters; of one character only if the run has nothing else."""
-    found = [operator for operator in _OPERATOR.findall(run) if not _is_decoration(operator)]
+    marks = run if alone else _EMPHATIC_END.sub("", run)
+    found = [operator for operator in _OPERATOR.findall(marks) if not _is_decoration(operator)]
     if alone and not found:
         found = [char for char in run if char in _ALONE or unicodedata.category(char) == "Sm"]
         return found if len(found) == 1 else []
@@ -259,7 +262,7 @@ class Bm25Encoder:
     @property
     def fingerprint(self) -> str:
         """A value that changes with the vectors; an index with another fingerprint is stale."""
-        return f"bm25-3/{self._k1}/{self._b}/{self._average_length}"
+        return f"bm25-4/{self._k1}/{self._b}/{self._average_length}"
 
     def encode_document(self, text: str, language: str) -> SparseVector:
         """Weights of all terms. `language` is an ISO 639-1 code; "pt-BR" counts as "pt"."""

@@ -58,7 +58,8 @@ LANGUAGES = {
             before after above below over under am is are was were be been being isnt arent wasnt
             werent have has had having havent hasnt hadnt do does did doing dont doesnt didnt can
             could may might must shall should will would cant cannot couldnt shouldnt wont wouldnt
-            im ive youre youve theyre theyve weve id ill youll theyll also just such some any each
+            im ive youre youve theyre theyve weve id ill youll theyll whats thats whos hows wheres
+            theres heres also just such some any each
             other both few more most own same too very please
         """,
     ),

@@ -24,7 +24,6 @@ from app.domain.errors import (
     QuestionError,
 )
 from app.domain.languages import language_of_words
-from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
 from app.domain.retrieval.query import SearchFilter, SearchMode, SearchQuery, SparseVector, Vector
 from app.domain.retrieval.rescoring import QuestionTerms
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
@@ -160,9 +159,7 @@ class AnalyseQuestion:
         weights = await self.bounds.of(every, asked.query.filter.books)
         added = {
             language: RescoringInput(
-                QuestionTerms(
-                    found, weights, ordered(QUESTION_FRAME_WORDS.get(language, ""), language)
-                ),
+                QuestionTerms(found, weights, self.lexical.definition_targets(text, language)),
                 await self.similarity.question(asked.texts.embedded, language)
                 if self.similarity
                 else None,

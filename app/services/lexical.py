@@ -7,6 +7,7 @@ however often the book uses the word.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -24,6 +25,8 @@ from app.services.ports import SparseEncoder
 
 FINGERPRINT = "definitions-5"
 """Changed whenever the vector of a chunk would change."""
+
+_SENTENCE_END = re.compile(r"(?<=[.?!])\s+|\n")
 
 _DEFINITION = 1.0
 """Weight of a definition term; its high inverse document frequency does the rest."""
@@ -59,6 +62,10 @@ class LexicalEncoder:
         """Return the BM25 vector of a question, with its definition terms."""
         return question_vector(question, language, self.sparse)
 
+    def definition_targets(self, question: str, language: str) -> frozenset[tuple[int, ...]]:
+        """Return the terms whose definition the question may ask for."""
+        return question_targets(question, language, self.sparse)
+
     def _encoded(self, text: str, language: str) -> frozenset[int]:
         return frozenset(self.sparse.encode_query(text, language).indices)
 
@@ -72,10 +79,17 @@ def chunk_vector(chunk: Chunk, sparse: SparseEncoder) -> SparseVector:
 
 def question_vector(question: str, language: str, sparse: SparseEncoder) -> SparseVector:
     words = sparse.encode_query(question, language)
+    return _with_definitions(words, question_targets(question, language, sparse))
+
+
+def question_targets(
+    question: str, language: str, sparse: SparseEncoder
+) -> frozenset[tuple[int, ...]]:
+    """Return the terms whose definition the question, or one of its sentences, may ask for."""
     frame_words = sparse.terms(QUESTION_FRAME_WORDS.get(language, ""), language)
-    return _with_definitions(
-        words, definition_targets(sparse.terms(question, language), frame_words)
-    )
+    sentences = (question, *_SENTENCE_END.split(question))
+    targets = (definition_targets(sparse.terms(one, language), frame_words) for one in sentences)
+    return frozenset().union(*targets)
 
 
 def _with_definitions(words: SparseVector, defined: Collection[tuple[int, ...]]) -> SparseVector:

@@ -34,9 +34,9 @@ def order(
     rare: str = "",
     page_url: str = "",
 ) -> list[str]:
-    asked = QuestionTerms(
-        terms_of(question), dict.fromkeys(terms_of(rare), 5.0), frozenset(terms_of(frame_words))
-    )
+    said = terms_of(question)
+    targets = definition_targets(said, frozenset(terms_of(frame_words)))
+    asked = QuestionTerms(said, dict.fromkeys(terms_of(rare), 5.0), targets)
     terms = [chunk_terms(hit.chunk, terms_of) for hit in hits]
     return [
         hit.chunk.text_content for hit in rescore(hits, terms, {"en": asked}, weights, page_url)

@@ -15,7 +15,6 @@ from itertools import accumulate, pairwise
 from typing import TypeAlias
 
 from app.domain.retrieval.chunk_terms import ChunkTerms
-from app.domain.retrieval.definition_terms import definition_targets
 from app.domain.retrieval.query import Hit
 
 _Page: TypeAlias = tuple[str, str]
@@ -77,9 +76,11 @@ class QuestionTerms:
         self,
         terms: Sequence[int],
         weights: Mapping[int, float] | None = None,
-        frame_words: Collection[int] = (),
+        definition_targets: Collection[tuple[int, ...]] = (),
     ) -> None:
-        """`terms` are in order, of weight 1 by default; `frame_words`: see `definition_targets`."""
+        """`terms` are in order, of weight 1 by default; `definition_targets` are the terms whose
+        definition may be asked.
+        """
         weights = weights or {}
         self._weights = {term: weights.get(term, 1.0) for term in terms}
         self._distinct = frozenset(terms)
@@ -89,7 +90,7 @@ class QuestionTerms:
         self._pairs = {(a, b): self._weights[a] + self._weights[b] for a, b in pairwise(terms)}
         self._in_a_pair = min((len({*pair}) for pair in self._pairs), default=2)
         self._all_pairs = sum(self._pairs.values()) or 1.0
-        self.definition_targets = definition_targets(terms, frame_words)
+        self.definition_targets = frozenset(definition_targets)
         self.describes = len(self._distinct) >= _MIN_DESCRIPTION_TERMS
 
     def opens(self, terms: tuple[int, ...]) -> bool:
