@@ -1,11 +1,11 @@
-"""What each stage of retrieval is worth: every stage on and off, on every development set.
+"""The gain of each retrieval stage: every stage on and off, on every development set.
 
     python scripts/bench/ablation.py ../shared/data --home /tmp/ablation-index [--sample 300]
         [--only all "no pairs"]
 
-Prints a Markdown table: hit@1 / hit@5 of every set, for chroma-dev recall@5 and nDCG@10; for the
+Prints a Markdown table: hit@1 / hit@5 of every set; for chroma-dev recall@5 and nDCG@10; for the
 quizzes of the Rust book the page instead of the section. Offline, local model, embedded index.
-`--sample` questions of each kind are asked, drawn with a fixed seed; 0 asks them all.
+`--sample` questions of each kind are drawn with a fixed seed; 0 uses all of them.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Variant:
 
 FEATURES = [one.name for one in fields(RescoringWeights) if one.name not in ("glossary", "here")]
 _MARKS = {"definition": 0.0, "defined": 0.0, "glossary": 0.0}
-"""What a book without marked terms cannot have."""
+"""Features that need marked terms."""
 VARIANTS = (
     Variant("all"),
     *(
@@ -82,7 +82,7 @@ VARIANTS = (
 
 
 def sampled(data: Path, one: DevSet, size: int) -> dict[str, list[Question]]:
-    """Answerable questions by column of the table: by kind for the biology book."""
+    """Answerable questions by table column; those of the biology book by kind."""
     columns: dict[str, list[Question]] = {}
     for question in read_questions(data / "qa" / one.questions / "questions.jsonl"):
         if question.answerable:

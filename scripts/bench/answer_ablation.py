@@ -1,11 +1,11 @@
-"""What each rule of the offline answer gains: with it alone, and with all rules but it.
+"""The gain of each rule of the offline answer: with only this rule, and with all rules except it.
 
-Called by `extraction.py --ablate`. A figure is the mean over a set's questions of how much of the
-known answer is in the text that is shown, in percent: of a student's question 100 if all key facts
-are there; of xquad, clapnq and chroma the share of the gold text's runs of five words; of the
-others the share of the known answer's terms. The same for the marked sentences alone. Differences
-to all rules come with 95 % intervals of a paired bootstrap. Baselines leave out exercises and
-solutions.
+Called by `extraction.py --ablate`. A figure is the mean over a set's questions of the share of the
+reference answer in the shown text, in percent. For a student's question it is 100 if all key facts
+are shown; for xquad, clapnq and chroma it is the share of the gold text's 5-grams of words; for the
+others the share of the reference answer's terms. The same is measured for the marked sentences
+alone. Differences to all rules have 95 % intervals (paired bootstrap). Baselines leave out
+exercises and solutions.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ from app.domain.terms import Terms, words
 
 SAMPLE = 300
 RUN = 5
-"""Words of the runs that a gold text is compared by."""
+"""Words of the n-grams that are compared with a gold text."""
 WINDOW_WORDS = 100
 SETS = ("xquad-en", "clapnq-dev", "chroma-dev", "openstax-biology", "rust-book-quizzes",
         "hf-course-quizzes", "fairytaleqa-val")  # fmt: skip
 STUDENTS = Path(__file__).resolve().parents[2] / "tests/data/student_questions.jsonl"
 
 Record: TypeAlias = dict[str, Any]
-"""A question as its file has it: each set has keys of its own."""
+"""A question as in its file: each set has its own keys."""
 Shown: TypeAlias = Sequence[str]
 System: TypeAlias = Callable[["Asked"], Shown]
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with what was found for it, and how much of its answer a text shows."""
+    """A question, its hits, and the measure of how much of its answer a text shows."""
 
     given: ExtractionInput
     units: Sequence[Unit]
     similarities: Mapping[str, float]
-    """Cosine of the question and each text, of a paragraph or a unit."""
+    """Cosine of the question and each text of a paragraph or unit."""
     chunks: Sequence[Shown]
     score: Callable[[Shown], float]
 
@@ -100,7 +100,7 @@ async def questions(app: Application, data: Path) -> AsyncIterator[tuple[str, As
 
 
 async def students(app: Application) -> AsyncIterator[tuple[str, Asked]]:
-    """Only the half that rules may be chosen by."""
+    """Return only the half that may be used to choose rules."""
     for record in _lines(STUDENTS):
         if record["answerable"] and record["half"] == "development":
             history = tuple(Turn(turn["role"], turn["content"]) for turn in record["history"])
@@ -172,7 +172,7 @@ def _answer(asked: Asked, rules: Set[Rule]) -> ExtractiveAnswer:
 
 
 def _windows(asked: Asked) -> Shown:
-    """The three runs of blocks of one section, up to 100 words each, with most of the question."""
+    """The three best runs of blocks of one section, up to 100 words each, for the question."""
     context, weights = asked.given.context, asked.given.question.weights
     total = sum(weights.values()) or 1.0
     found: list[tuple[float, int, set[int], str]] = []
@@ -221,7 +221,7 @@ def table(every: Mapping[str, Sequence[Asked]]) -> None:
 
 
 def _rows(systems: Mapping[str, System], every: Mapping[str, Sequence[Asked]]) -> None:
-    """One row a system; intervals are of the difference to the first."""
+    """One row per system; intervals are for the difference to the first."""
     against: dict[str, list[float]] = {}
     for name, system in systems.items():
         cells = []

@@ -1,13 +1,13 @@
-"""Answers measured with every generator: the book's own words, Cohere, an OpenAI-compatible server.
+"""Measure answers with every generator: extractive, Cohere, an OpenAI-compatible server.
 
     python scripts/bench/answers.py [--book BOOK_DIR --site SITE --questions QUESTIONS.jsonl]
         [--exclude-kinds KIND,...] [--report FOLDER]
 
 Runs `textbook-rag eval --answers` three times on the sample book and its test questions, or on
-others. The two providers are the tests' doubles on a local port: Cohere is reached by its real SDK
-(embed, rerank and chat over HTTP), the other by our own client. What they write, sentences that
-share words with the question, says nothing of a model's answers; the figures show that paragraphs,
-citations and refusals make the whole way there and back. Prints a Markdown table.
+others. The two providers are the tests' doubles on a local port: Cohere is called by its real SDK
+(embed, rerank and chat over HTTP), the other by our own client. The doubles write sentences that
+share words with the question, so the figures say nothing about a model's answers. They show that
+paragraphs, citations and refusals pass through the whole pipeline. Prints a Markdown table.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ COLUMNS = (
 
 
 def command(env: Mapping[str, str], *arguments: str) -> str:
-    """Run `textbook-rag`; what it says on stderr is shown, what it prints is returned."""
+    """Run `textbook-rag`; pass its stderr through and return its stdout."""
     line = [sys.executable, "-m", "app.cli", *arguments]
     done = subprocess.run(line, env=env, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     return done.stdout
@@ -48,7 +48,7 @@ def command(env: Mapping[str, str], *arguments: str) -> str:
 
 @contextmanager
 def providers() -> Iterator[Mapping[str, Mapping[str, str]]]:
-    """Yield the settings of each run, by name; say at the end what was asked of the doubles."""
+    """Yield the settings of each run, by name; finally print the number of calls to the doubles."""
     with CohereDouble() as cohere, OpenAIDouble(answering=quote_sources) as other:
         yield {
             "extractive": {},

@@ -1,15 +1,16 @@
-"""Measure which paragraph a sentence without a citation is attributed to, beside simpler methods.
+"""Measure the attribution of sentences without a citation, compared with simpler methods.
 
     python scripts/bench/attribution.py ../shared/data --home /tmp/dev-index
 
-Sentences that a consulted paragraph holds: those of clapnq-dev's human answers, over the context
-that an answer would have, with the gold paragraph added where it was not found. Sentences that none
-holds: those of a page of OpenStax Biology, over six other paragraphs of the same page. The
-threshold of a method is the least of 0.00 to 0.95 that cites at most 2 % of the latter, on one half
-of the questions and pages; the figures are those of the other half. Prints the share of sentences
-cited, of citations to a gold paragraph (right), of sentences cited rightly (recall), of the
-sentences cited that no paragraph holds (wrong), and of those cited that a paragraph holds, but for
-their halves, which are exchanged (swapped).
+Supported sentences: those of clapnq-dev's human answers, with the context that an answer would
+have; the gold paragraph is added if it was not found. Unsupported sentences: those of a page of
+OpenStax Biology, with six other paragraphs of the same page. A method's threshold is the lowest
+from 0.00 to 0.95 that cites at most 2 % of the unsupported sentences, on one half of the questions
+and pages; the figures are from the other half.
+
+Prints the shares of sentences cited (cited), of citations to a gold paragraph (right), of supported
+sentences cited correctly (recall), of unsupported sentences cited (wrong), and of supported
+sentences cited although their halves are exchanged (swapped).
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ SET = "clapnq-dev"
 PAGES = 60
 PARAGRAPHS = 6
 SENTENCES = 12
-"""Of a page, that its other paragraphs hold."""
+"""Sentences per page, from paragraphs that are not in its context."""
 WORDS = 25
-"""At least, of such a paragraph."""
+"""Minimum number of words of such a paragraph."""
 MOST_WRONG = 0.02
 THRESHOLDS = [step / 20 for step in range(20)]
 
@@ -57,7 +58,7 @@ class Claim:
     """Paragraph id to text."""
     attributor: Attributor
     gold: frozenset[str]
-    """Ids of the paragraphs that hold it; empty if none does."""
+    """Ids of the paragraphs that support it; empty if there is none."""
     tuned_on: bool
 
 
@@ -143,7 +144,7 @@ def _passage(block: Block, paragraph_id: str) -> ContextPassage:
 
 
 def attributed(claim: Claim) -> dict[str, float]:
-    """The program's own, with the share as the score."""
+    """The program's own method, with the share as the score."""
     order = claim.attributor.order
     scores = in_any_order(claim)
     return {key: share for key, share in scores.items() if order(claim.text, key) >= MIN_ORDER}
@@ -156,7 +157,7 @@ def in_any_order(claim: Claim) -> dict[str, float]:
 
 
 def swapped(claim: Claim) -> Claim:
-    """The sentence with its halves exchanged; its names are in the paragraph still."""
+    """The sentence with its halves exchanged; the paragraph still contains its names."""
     said = claim.text.rstrip(".").split()
     middle = len(said) // 2
     return replace(claim, text=" ".join([*said[middle:], *said[:middle]]))

@@ -1,24 +1,24 @@
-"""What answering costs beside search and generator: one reader, many at once, memory.
+"""The cost of answering, without search and generator: one reader, many readers, memory.
 
     python scripts/bench/chat.py [--offline] [--streams 200] [--seconds 20] [--answers 10000]
         [--book BOOK_DIR --site SITE --questions QUESTIONS.jsonl]
 
-Starts the server (as `serve` does) and the tests' Cohere double in processes of their own, ingests
-the sample book or another one, and prints:
+Starts the server (like `serve`) and the tests' Cohere double in their own processes, ingests the
+sample book or another one, and prints:
 
-- one reader: the time to the first delta of a streamed answer, and what is left of it without the
-  search (`POST /v1/search` less an empty request, after as long a pause as the generator makes: a
+- one reader: the time to the first delta of a streamed answer, and the rest of it without the
+  search (`POST /v1/search` minus an empty request, after a pause as long as the generator's: a
   process that has slept is slower) and without the generator (a call by Cohere's SDK alone, from
-  this process, with the hits' paragraphs for documents). With --offline there is no generator: what
-  is left is choosing the sentences.
-- many readers: the same with so many streams open at a time, each begun as soon as another ends;
-  the generator writes for `--seconds` each. Overhead is the time to the first delta less search and
-  generator of one reader alone. Then all streams begun in the same moment.
+  this process, with the hits' paragraphs as documents). With --offline there is no generator: the
+  rest is the choice of sentences.
+- many readers: the same with this number of concurrent streams, each started as soon as another
+  ends; the generator writes for `--seconds` each. Overhead is the time to the first delta minus
+  search and generator of one reader alone. Then all streams are started at the same moment.
 - memory: the server's resident memory after each tenth of the answers.
 
-The double's first event has eight words, the others two: an answer is shown from where a paragraph
-supports its beginning (three terms, about six words), and the wait for these is the model's. The
-rates that Cohere allows a key are lifted. All processes share this machine.
+The double's first event has eight words, the others two: an answer is shown as soon as a paragraph
+supports its beginning (three terms, about six words), and the wait for these words is the model's.
+Cohere's rate limits of a key are switched off. All processes share this machine.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ QUESTIONS = (
     "When should an answer be refused?",
 )
 FIRST_PAUSE = 0.3
-"""Seconds until the double's first event: about what a hosted model takes."""
+"""Seconds until the double's first event, similar to a hosted model."""
 EVENTS = 25
-"""Of one streamed answer of the double, about."""
+"""Approximate length of one streamed answer of the double."""
 
 
 # --- the server and the double, each in a process of its own --------------------------------------
@@ -95,7 +95,7 @@ def run_server() -> None:
 
 
 def role(name: str, *arguments: str) -> list[str]:
-    """The arguments to Python that run this program as the double or the server."""
+    """Return the arguments with which Python runs this program as the double or the server."""
     return [__file__, "--role", name, *arguments]
 
 
@@ -109,7 +109,7 @@ def double(first_pause: float, pause: float) -> Iterator[str]:
 
 @contextmanager
 def ready(env: dict[str, str]) -> Iterator[Server]:
-    """Yield a server that can answer."""
+    """Yield a server that is ready to answer."""
     with server(role("server"), env) as served:
         asyncio.run(request_when_up(served.port, "GET", "/readyz"))
         yield served
@@ -126,7 +126,7 @@ class Streamed:
 
 
 async def ask(port: int, question: str) -> Streamed:
-    """Ask and read the answer to its end. Raises RuntimeError when it is not an answer."""
+    """Ask and read the answer to its end. RuntimeError if it is not an answer."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         start = time.perf_counter()
@@ -162,7 +162,7 @@ def p(values: Sequence[float], percent: int) -> float:
 
 @dataclass(frozen=True)
 class Alone:
-    """Seconds, of one reader at a time: the medians."""
+    """Median seconds, with one reader at a time."""
 
     search: float
     generator: float
@@ -175,7 +175,7 @@ async def one_reader(port: int, questions: Sequence[str], url: str) -> Alone:
         await ask(port, question)
     empty = statistics.median([await timed(port, "GET", "/healthz") for _ in asked])
     search, first = [], []
-    for question in asked:  # in turn, so that both find the machine at the same pace
+    for question in asked:  # alternating, so that both are measured at the same machine speed
         await asyncio.sleep(FIRST_PAUSE if url else 0.0)
         body = {"question": question, "k": 8}
         search.append(await timed(port, "POST", "/v1/search", body) - empty)
@@ -200,7 +200,7 @@ async def one_reader(port: int, questions: Sequence[str], url: str) -> Alone:
 async def many_readers(
     served: Server, questions: Sequence[str], streams: int, answers: int, alone: Alone, ramp: float
 ) -> None:
-    """Keep `streams` answers open, begun over `ramp` seconds, until there were `answers`."""
+    """Keep `streams` answers open, started over `ramp` seconds, until there are `answers`."""
     waiting = iter(range(answers))
     over: list[float] = []
     degraded: list[bool] = []
@@ -248,7 +248,7 @@ async def memory(served: Server, questions: Sequence[str], answers: int) -> None
 
 
 async def generator_alone(url: str, port: int, questions: Sequence[str]) -> list[float]:
-    """Return the seconds to the first text when the SDK alone asks, with the hits' paragraphs."""
+    """Return the seconds to the first text of the SDK alone, with the hits' paragraphs."""
     from cohere import AsyncClientV2  # noqa: PLC0415 - not needed offline
 
     times = []

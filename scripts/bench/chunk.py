@@ -1,19 +1,19 @@
-"""Speed and integrity of chunkers on real books: ours, others', and the floor of speed.
+"""Speed and integrity of chunkers on real books: ours, others', and the minimum possible time.
 
     python scripts/bench/chunk.py BOOK... [--repeat 3] [--integrity | --memory]
 
 One core, one run, CPU seconds, MB/s of UTF-8 source. Ours is the structure strategy from files to
 chunks with ids; the floor is one markdown-it-py parse and one tiktoken pass. Others run if they are
 installed (`pip install semantic-text-splitter semchunk chonkie llama-index-core`), with 512 tokens
-and no overlap; those that are not are named. The best of the repeats counts; all take turns, so
-that other load hits each alike. The cycle collector is off while the clock runs, as `timeit` has
-it: ours pauses it anyway, and with a book in memory it would slow down the others.
+and no overlap; missing ones are named. The best of the repeats counts; all alternate, so that other
+load affects each alike. The cyclic garbage collector is off during the measurement, as in `timeit`:
+ours pauses it anyway, and a book in memory would slow down the others.
 
-Broken: of the code blocks, tables and lists of at most 512 tokens, the share that is whole in no
-chunk. A second row of ours has the others' size, 512 tokens at most and no overlap. `--integrity`
+Broken: the share of code blocks, tables and lists of at most 512 tokens that no chunk contains
+whole. A second row of ours has the others' size, at most 512 tokens without overlap. `--integrity`
 runs each once, and prints one table of these shares with a column for each book. `--memory` prints
-what Python holds of a read book, and the most that chunking one of its files takes beside it, its
-chunks included.
+the memory of a read book, and the additional peak while one of its files is chunked, including its
+chunks.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from app.domain.document import BlockKind, Book
 SIZE = 512
 KINDS = (BlockKind.CODE, BlockKind.TABLE, BlockKind.LIST)
 Texts = list[list[str]]
-"""Of each file, the texts of its chunks."""
+"""The chunk texts of each file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Contender:
 
 
 def ours(folder: Path, tools: ChunkingTools, config: ChunkingConfig) -> Texts:
-    tools = replace(tools)  # They would remember the counts of the run before.
+    tools = replace(tools)  # They would cache the counts of the previous run.
     book = read_book(folder)
     return [
         [chunk.text_content for chunk in stream_chunks(document, book, config, tools)]
@@ -93,7 +93,7 @@ def langchain(tools: ChunkingTools) -> Iterator[Contender]:
 
 
 def others(tools: ChunkingTools) -> Iterator[Contender]:
-    """Those that are installed, set up before the clock starts."""
+    """The installed chunkers, set up before the measurement starts."""
     yield from langchain(tools)
     if _installed("semantic_text_splitter"):
         module = importlib.import_module("semantic_text_splitter")
@@ -101,7 +101,7 @@ def others(tools: ChunkingTools) -> Iterator[Contender]:
         yield Contender("semantic-text-splitter", each(rust.chunks))
     if _installed("semchunk"):
         module = importlib.import_module("semchunk")
-        # It would remember the counts of the run before.
+        # It would cache the counts of the previous run.
         semchunk = module.chunkerify(tools.count_tokens, SIZE, memoize=False)
         yield Contender("semchunk", each(semchunk))
     if _installed("chonkie"):
@@ -119,7 +119,7 @@ def others(tools: ChunkingTools) -> Iterator[Contender]:
 
 @cache
 def _installed(module: str) -> bool:
-    """Whether a peer is there; says once on stderr if it is not."""
+    """Whether a peer is installed; reports a missing one once on stderr."""
     found = importlib.util.find_spec(module) is not None
     if not found:
         print(f"{module} is not installed: left out", file=sys.stderr)
@@ -127,7 +127,7 @@ def _installed(module: str) -> bool:
 
 
 class Ordinary:
-    """tiktoken without special tokens, which books about tokenizers write out."""
+    """tiktoken without special tokens, because books about tokenizers contain them as text."""
 
     def __init__(self) -> None:
         encoding = tiktoken.get_encoding("cl100k_base")
@@ -137,12 +137,12 @@ class Ordinary:
 
 
 def solid(text: str) -> str:
-    """Without blanks: some splitters write their own."""
+    """Without blanks: some splitters change them."""
     return "".join(text.split())
 
 
 def broken(book: Book, chunks: Texts, tools: ChunkingTools) -> Iterator[str]:
-    """Of each kind, the share of blocks of at most SIZE tokens that is whole in no chunk."""
+    """For each kind, the share of blocks of at most SIZE tokens that no chunk contains whole."""
     whole = dict.fromkeys(KINDS, 0)
     total = dict.fromkeys(KINDS, 0)
     for document, texts in zip(book.documents, chunks, strict=True):
@@ -208,11 +208,11 @@ def integrity(folders: Sequence[Path], tools: ChunkingTools) -> None:
 
 
 def memory(folders: Sequence[Path], tools: ChunkingTools) -> None:
-    """Print, as a Markdown table, megabytes of source, read book and chunking by book."""
+    """Print, as a Markdown table, megabytes of source, read book and chunking, by book."""
     print("| book | MB | largest file | held, once read | most beside it while chunking |")
     print("|---|---:|---:|---:|---:|")
     for folder in folders:
-        ours(folder, tools, ChunkingConfig())  # what is loaded once for all is not the book's
+        ours(folder, tools, ChunkingConfig())  # loads data that does not belong to a book
         tracemalloc.start()
         book = read_book(folder)
         held = tracemalloc.get_traced_memory()[0]
@@ -229,7 +229,7 @@ def memory(folders: Sequence[Path], tools: ChunkingTools) -> None:
 
 
 def timed(contender: Contender, texts: Sequence[str]) -> tuple[float, Texts]:
-    """Return CPU seconds and chunks of one run, without the cycle collector."""
+    """Return CPU seconds and chunks of one run, with the garbage collector off."""
     gc.collect()
     gc.disable()
     try:

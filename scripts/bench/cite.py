@@ -1,4 +1,4 @@
-"""How long one permanent link takes in a ledger of many ids.
+"""The time to look up one permanent link in a large ledger.
 
 python scripts/bench/cite.py [IDS]
 """
@@ -19,7 +19,7 @@ from app.domain.ledger import Entry, Ledger, LedgerParagraph
 
 BOOK = BookId("made-up")
 SECTIONS, PAGES, GONE = 20, 200, 10
-"""Paragraphs a section and a page; every tenth paragraph is a tombstone."""
+"""Paragraphs per section and per page; every tenth paragraph is a tombstone."""
 LOOK_UPS = 500
 
 
@@ -33,7 +33,7 @@ def entry(number: int) -> Entry:
 
 async def measure(ids: int, folder: Path) -> None:
     entries = [entry(number) for number in range(ids)]
-    # A page that left the book whole: nothing near it is of its page or section.
+    # A deleted page: no live paragraph is of its page or section.
     for number in range(ids // 2, ids // 2 + PAGES):
         entries[number] = Entry(
             entries[number].paragraph_id, entries[number].paragraph, number, live=False

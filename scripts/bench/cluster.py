@@ -3,10 +3,10 @@ r"""Searches and ingests on three Qdrant nodes while nodes are killed and restar
     scripts/bench/cluster.py --binary PATH \
         --urls http://127.0.0.1:7001,http://127.0.0.1:7011,http://127.0.0.1:7021
 
-Starts a node at each address, in a temporary folder: gRPC and the cluster's own traffic take the
-next two ports. In each round, in a seeded order, one node is killed with -9 and comes back and
-another is restarted. Searches go on all the while, a new generation of one book is ingested, and
-every point of every book is read back at the end of the round.
+Starts a node at each address, in a temporary folder: gRPC and the cluster's internal traffic use
+the next two ports. In each round, in a seeded order, one node is killed with -9 and comes back, and
+another is restarted. Searches run all the time, a new generation of one book is ingested, and every
+point of every book is read back at the end of the round.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LIMIT = 10
 
 @dataclass(slots=True)
 class Figures:
-    """What was seen in all rounds."""
+    """Counts over all rounds."""
 
     rounds: int = 0
     searches: int = 0
@@ -62,14 +62,14 @@ class Figures:
 
 @dataclass(slots=True)
 class Library:
-    """The books that are served, as they must be read: the version that each has, by chunk."""
+    """The served books with their expected content: each book's version, by chunk."""
 
     version: dict[str, int]
     writing: set[str] = field(default_factory=set)
-    """Books that are being ingested, or whose ingest ended with an error: such a write may still be
-    on its way to the nodes, so the next version counts as right too."""
+    """Books that are being ingested, or whose ingest failed: such a write may still reach the
+    nodes, so the next version is accepted too."""
     published: str = ""
-    """The book that was published in this round."""
+    """The book published in this round."""
 
     def expected(self, book: str) -> set[str]:
         shown = {f"v{self.version[book]}"}
@@ -77,7 +77,7 @@ class Library:
 
 
 def book_points(book: str, version: int) -> list[IndexPoint]:
-    """Other vectors in each version, under the same ids: what is read back shows which it is."""
+    """The same ids with other vectors in each version: a point read back shows its version."""
     return points(book, range(CHUNKS), version=f"v{version}")
 
 
@@ -118,7 +118,7 @@ async def search_loop(
 
 
 async def ingest(index: BookStore, library: Library, figures: Figures, book: str) -> None:
-    """A new version of one book, which ends published or refused."""
+    """Ingest a new version of one book; it is published or refused."""
     library.writing.add(book)
     made = book_points(book, library.version[book] + 1)
     try:
@@ -139,7 +139,7 @@ async def ingest(index: BookStore, library: Library, figures: Figures, book: str
 
 
 async def read_back(index: BookStore, library: Library, figures: Figures) -> None:
-    """Every point of every book is that of one version, the written book's the old or the new."""
+    """Check that all points of a book are of one version; for the written book, old or new."""
     for book in sorted(library.version):
         read = [point async for page in index.points(BookId(book)) for point in page]
         versions = {point.chunk.book_version for point in read}
@@ -165,12 +165,12 @@ async def read_back(index: BookStore, library: Library, figures: Figures) -> Non
 
 
 async def wait_ready(nodes: list[QdrantNode]) -> None:
-    """Until every copy is active again: with two copies a second loss would be one too many."""
+    """Wait until every replica is active again: two replicas tolerate only one loss."""
     await asyncio.to_thread(wait_whole, nodes)
 
 
 async def fault_round(nodes: list[QdrantNode], source: random.Random) -> str:
-    """Kill one node, let it come back, restart another; the order and the pauses are random."""
+    """Kill one node, restart it, and restart another; order and pauses are random."""
     killed, other = source.sample(nodes, 2)
 
     async def kill() -> None:

@@ -2,9 +2,9 @@
 
     python scripts/bench/cognates.py ../shared/data --home /tmp/ablation-index
 
-The questions of xquad-es, translations of those of xquad-en, are asked of the paragraphs of
-xquad-en; gold is the English question's. Offline, local model, embedded index. Prints hit@1, hit@5
-without and with `Retrieve.cognates`, and the difference with its 95 % interval (paired bootstrap).
+Puts the questions of xquad-es, translations of those of xquad-en, to the paragraphs of xquad-en;
+gold is the English question's. Offline, local model, embedded index. Prints hit@1 and hit@5 without
+and with `Retrieve.cognates`, and the difference with its 95 % interval (paired bootstrap).
 """
 
 from __future__ import annotations

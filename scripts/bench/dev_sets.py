@@ -1,4 +1,4 @@
-"""The development books and question sets, indexed once into a folder of their own."""
+"""The development books and question sets, indexed once into their own folder."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @dataclass(frozen=True, slots=True)
 class DevSet:
-    """A book and, unless `questions` is empty, the questions about it; paths below the data."""
+    """A book and, unless `questions` is empty, its questions; paths are relative to the data."""
 
     book: BookId
     folder: str
     questions: str = ""
     exclude: frozenset[BlockKind] = frozenset()
-    """Kinds that hold the answers to the questions themselves."""
+    """Kinds that contain the answers to the questions themselves."""
     site: Site = Site.PLAIN
 
 
@@ -46,7 +46,7 @@ DEV_SETS = (
     *(DevSet(BookId(name), f"qa/{name}/corpus", name) for name in _CORPORA),
 )
 SAMPLE = DevSet(BookId("sample"), str(ROOT / "app/sample_book"), "sample", site=Site.DOCUSAURUS)
-"""The book that comes with the program; its own questions are in `tests/data`."""
+"""The book that is part of the program; its questions are in `tests/data`."""
 
 
 class Silent:
@@ -58,7 +58,7 @@ class Silent:
 
 
 def dev_sets_parser(description: str | None) -> argparse.ArgumentParser:
-    """Return a parser of where the development data is and where its index is kept."""
+    """Return a parser for the folders of the development data and of its index."""
     parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("--home", type=Path, required=True, help="where the index is kept")
@@ -69,7 +69,7 @@ def dev_sets_parser(description: str | None) -> argparse.ArgumentParser:
 async def indexed(
     data: Path, home: Path, sets: Sequence[DevSet] = DEV_SETS
 ) -> AsyncIterator[Application]:
-    """Open an index of the dev sets, made by the local model, with extractive answers."""
+    """Open an index of the dev sets, made with the local model, with extractive answers."""
     settings = Settings(home=home, embedder="local", generator="extractive")
     async with application(settings) as app:
         for one in sets:
@@ -82,6 +82,6 @@ async def indexed(
 
 
 def single_questions(data: Path, name: str) -> list[Question]:
-    """Questions of a set that are not in the middle of a conversation."""
+    """The questions of a set that do not depend on earlier turns."""
     questions = read_questions(data / "qa" / name / "questions.jsonl")
     return [one for one in questions if not one.history]

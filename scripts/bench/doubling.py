@@ -1,11 +1,13 @@
-"""CPU time of reading a text twice as long: about 2 where reading is linear, 4 where it is not.
+"""CPU time of parsing a text twice as long: a ratio of about 2 if parsing is linear, 4 if
+quadratic.
 
     python scripts/bench/doubling.py [--site plain ...] [--pattern NAME ...] [--seconds 0.1]
 
-For each pattern of `tests/reading_patterns.py` and each dialect the text is doubled until reading
-it takes `--seconds`; then the time for the last text is divided by that for half of it. Prints a
-table of pattern by dialect with microseconds per character and the ratio; marked where the ratio is
-above 2.6 or a character takes over 100 microseconds. "refused" where the budget ends it first.
+For each pattern of `tests/reading_patterns.py` and each dialect, the text is doubled until parsing
+takes `--seconds`; then the time for the last text is divided by the time for half of it. Prints a
+table of patterns by dialects with microseconds per character and the ratio. Cells are marked if the
+ratio is above 2.6 or a character takes over 100 microseconds, and "refused" if the reading budget
+stops the text first.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from tests.reading_patterns import PATTERNS, Pattern  # noqa: E402
 SMALLEST, LARGEST = 1_000, 2_048_000
 RATIO, MICROSECONDS = 2.6, 100.0
 PATIENCE = 20
-"""CPU seconds after which a text is given up."""
+"""CPU seconds after which a text is abandoned."""
 
 
 def seconds(text: str, site: Site) -> float:

@@ -1,10 +1,10 @@
-"""Is all that comes after the parser near-linear? Hostile shapes of a page at n, 2n and 4n.
+"""Check that all steps after the parser are near-linear, on hostile pages at n, 2n and 4n units.
 
     python scripts/bench/doubling_chunks.py [--units 2000] [--shape NAME] [--stage NAME]
 
-Prints CPU seconds for each shape and stage at n, 2n and 4n, and how they grow, where a stage takes
-long enough to tell. `tests/unit/test_doubling_domain.py` counts steps of the interpreter over the
-same table; what is quadratic within one call (a slice, a search in a string) shows here alone.
+Prints CPU seconds for each shape and stage at n, 2n and 4n, and their growth if a stage takes long
+enough to measure. `tests/unit/test_doubling_domain.py` counts executed lines for the same table;
+quadratic time within a single call (a slice, a search in a string) shows only here.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _WORDS = (
 
 
 def _drawn(number: int, count: int) -> str:
-    """So many words, the same for the same number; neighbours differ."""
+    """Return `count` words, the same for the same number; neighbours differ."""
     state = number * 2_654_435_761 + 1
     words = []
     for _ in range(count):
@@ -86,7 +86,7 @@ def _sentence(number: int) -> str:
 
 
 SHAPES: Mapping[str, Shape] = {
-    # Equal units: whatever counts, numbers or distinguishes repeats.
+    # Equal units, for code that counts, numbers or distinguishes repeats.
     "equal paragraphs": _same("The index holds the terms of the page."),
     "equal long paragraphs": _same(" ".join(map(_sentence, range(12)))),
     "equal headings": _same("## Exercises"),
@@ -106,7 +106,7 @@ SHAPES: Mapping[str, Shape] = {
     "equal pictures": _same("![the index](index.png)"),
     "equal words": _same("index", " "),
     "equal letters": lambda n: "a" * (n * 10) + "\n",
-    # The same with something that differs.
+    # The same with units that differ.
     "paragraphs": _blocks(lambda i: f"{_drawn(i, 25).capitalize()} {i}."),
     "short paragraphs": _blocks(lambda i: f"{_drawn(i, 5)} {i}"),
     "numbered paragraphs": _blocks(lambda i: f"This is paragraph {i} of a book that repeats."),
@@ -142,7 +142,7 @@ SHAPES: Mapping[str, Shape] = {
         + "".join(f"[^{i}]: {_drawn(i, 6)}\n\n" for i in range(n))
     ),
     "admonitions": _blocks(lambda i: f":::note\n\n{_sentence(i)}\n\n:::"),
-    # One unit that is long.
+    # One long unit.
     "one paragraph": _lines(_sentence, " "),
     "one paragraph of short lines": _lines(lambda i: _drawn(i, 4)),
     "one line of code": _fenced(_lines(lambda i: f"call({i});", " ")),
@@ -154,7 +154,7 @@ SHAPES: Mapping[str, Shape] = {
     "one identifier": _lines(lambda i: f"{_drawn(i, 1)}_{i}", "_"),
     "one glossary entry": _glossary(lambda i: f"{'index' if i == 0 else _sentence(i)}\n: Terms."),
     "one admonition": _framed(":::note\n\n", _blocks(_sentence), "\n:::\n"),
-    # Without stops, capitals or blanks; with nothing else.
+    # Without full stops, capitals or blanks; with nothing else.
     "no capitals and no stops": _lines(lambda i: _drawn(i, 9), " "),
     "small letters after stops": _lines(lambda i: f"{_drawn(i, 6)}.", " "),
     "capitals without stops": _lines(lambda i: _drawn(i, 6).title(), " "),
@@ -209,11 +209,11 @@ SHAPES: Mapping[str, Shape] = {
 
 @dataclass(frozen=True)
 class Made:
-    """A page with what the stages before have made of it."""
+    """A page with the results of the previous stages."""
 
     book: Book
     other: Book
-    """The next version: each paragraph has a word more."""
+    """The next version: each paragraph has one more word."""
     ledger: Ledger
     chunks: Sequence[Chunk]
     other_chunks: Sequence[Chunk]
@@ -247,7 +247,7 @@ def _book(document: Document) -> Book:
 
 
 def _changed(book: Book, file: str = "page.md") -> Book:
-    """Each paragraph with a word more in its middle, in this file."""
+    """Return the book with one more word in the middle of each paragraph, in this file."""
     document = book.documents[0]
     blocks = tuple(_reworded(block, file) for block in document.blocks)
     return replace(book, documents=(replace(document, blocks=blocks),))
@@ -261,7 +261,7 @@ def _reworded(block: Block, file: str) -> Block:
 
 
 def hash_of(text: str) -> str:
-    """Ten characters, as a paragraph id has them."""
+    """Ten characters, like those of a paragraph id."""
     return f"{sum(map(ord, text)) * 31 + len(text):010d}"[-10:]
 
 

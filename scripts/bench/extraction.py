@@ -1,13 +1,13 @@
-"""How good the extractive answers are: which sentences are quoted, and what they answer.
+"""Quality of the extractive answers: which sentences are quoted, and what they answer.
 
     python scripts/bench/extraction.py ../shared/data --home /tmp/dev-index
 
-A line for each question set, over up to 250 of its answerable questions, none refused: words of
-the answer; precision, the share of citations to a gold paragraph; the share of answers with such a
-citation; the share of the gold sentences that are quoted (clapnq, xquad); and how many of the known
-answer's words, in its best wording, the answer has. With `--without RULE` the same without a rule,
-such as "definition score". With --ablate what the passages show, with every rule alone and without
-it (see `answer_ablation.py`).
+Prints a line for each question set, over up to 250 of its answerable questions, none refused: words
+of the answer; precision, the share of citations to a gold paragraph; the share of answers with such
+a citation; the share of gold sentences quoted (clapnq, xquad); and the share of the reference
+answer's words, in its best wording, that the answer has. With `--without RULE`, the same without a
+rule such as "definition score". With --ablate, what the passages show with only one rule and
+without each rule (see `answer_ablation.py`).
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _in_paragraph(gold: GoldSpan, citation: Citation) -> bool:
 
 
 def _is_quoted(gold: GoldSpan, citation: Citation, book: Path) -> bool:
-    """Whether the quote, where it stands in the source, overlaps the gold sentence."""
+    """Whether the quote's position in the source overlaps the gold sentence."""
     if not _in_paragraph(gold, citation):
         return False
     source = (book / gold.file).read_bytes().decode("utf-8")

@@ -3,9 +3,10 @@
     python scripts/bench/identity.py BOOK_DIR [BOOK_DIR ...] [--seed 1]
 
 The second version renames files, moves sections within and between files, edits words of
-paragraphs, inserts and deletes paragraphs. Since the script knows where each block went, it can say
-of each paragraph of the second version whether it kept its id. Prints, for each book, the share of
-unchanged and of edited paragraphs that kept their id and of those that got another paragraph's.
+paragraphs, inserts and deletes paragraphs. The script knows the new place of each block, so it can
+check for each paragraph of the second version whether it kept its id. Prints, for each book, the
+shares of unchanged and of edited paragraphs that kept their id, and of those that got another
+paragraph's id.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ WORDS = ("index", "query", "vector", "token", "passage", "ranking", "corpus", "h
 
 @dataclass
 class Piece:
-    """A run of a file: a block with the mark-up behind it, or the mark-up before the first."""
+    """Part of a file: a block with the mark-up after it, or the mark-up before the first block."""
 
     text: str
     tail: str
@@ -44,7 +45,7 @@ class Page:
 
 
 def pages_of(book: Book) -> list[Page]:
-    """Cut each file at its blocks, so that pieces can be moved and edited."""
+    """Split each file at its blocks, so that pieces can be moved and edited."""
     return [Page(d.file, list(_pieces(d))) for d in book.documents]
 
 
@@ -87,7 +88,7 @@ def edit(pages: list[Page], rng: random.Random) -> None:
 
 
 def _is_plain(piece: Piece) -> bool:
-    """A paragraph that stands by itself: safe to edit without breaking the mark-up around it."""
+    """Whether a paragraph can be edited without breaking the mark-up around it."""
     text = piece.text
     return bool(
         piece.old_id
@@ -144,7 +145,7 @@ def write(pages: list[Page], folder: Path, rng: random.Random) -> dict[tuple[str
 
 
 def _rename_in_contents(folder: Path, old: str, new: str) -> None:
-    """Follow a rename in every table of contents that names the file."""
+    """Apply a rename to every table of contents that names the file."""
     for name in ("SUMMARY.md", "src/SUMMARY.md", "website/sidebars.json", "sidebars.js"):
         contents = folder / name
         if contents.is_file():

@@ -1,9 +1,9 @@
-"""A small change applied to a copy of the last generation, against writing the whole one anew.
+"""A small change applied to a copy of the previous generation, compared with a new generation.
 
     python scripts/bench/in_place.py [--chunks 20000] [--home FOLDER]
 
-Of the chunks 100 go, 60 come and all get another `book_version`. For each way: CPU seconds in the
-engine, and how many of 100 rankings by BM25 differ from those of an index written anew.
+Of the chunks, 100 are deleted, 60 are added and all get another `book_version`. For each method:
+CPU seconds in the engine, and how many of 100 BM25 rankings differ from those of a new index.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Seconds, memory and money of whole ingests, each in a process of its own.
+"""Time, memory and cost of complete ingests, each in its own process.
 
     python scripts/bench/ingest.py BOOK... [--home FOLDER]
     python scripts/bench/ingest.py --synthetic 100000 [--dimension 256] [--home FOLDER]
@@ -7,10 +7,10 @@ For each book, with the embedder that the settings choose: a cold run, a run on 
 one with a word edited on the largest page, and one more for another address (nothing to embed).
 Wall seconds by phase, CPU seconds, MB/s of Markdown and peak memory; `start` is the process's own
 start-up.
-`--synthetic` writes that many made-up chunks of some 1,300 characters as ingest does, and tells
-apart what is embedding (of which only the cache is real), writing, optimising and publishing. The
-resident memory is taken after each tenth: the process's own, and pages of files that it has mapped,
-which the system takes back when it needs them. State lies in a temporary folder under `--home`.
+`--synthetic` writes that many synthetic chunks of some 1,300 characters like an ingest, and
+measures embedding (of which only the cache is real), writing, optimising and publishing separately.
+The resident memory is measured after each tenth: the process's own, and mapped pages of files,
+which the system reclaims when it needs them. State is in a temporary folder under `--home`.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ _PHASES = ("read", "chunk", "compare", "embed", "index", "publish")
 class Run:
     seconds: float
     cpu: float
-    """Seconds of one core."""
+    """CPU seconds, summed over cores."""
     megabytes: float
     """Peak resident memory."""
     phases: dict[str, float]
     chunks: int
     embedded: int
     inner: float
-    """Seconds by the program's own clock."""
+    """Seconds by the program's own measurement."""
 
 
 def ingest(folder: Path, home: Path, *options: str) -> Run:
@@ -116,7 +116,7 @@ def bench_book(folder: Path, home: Path) -> None:
 
 
 def edit(page: Path) -> None:
-    """Change a word of the last paragraph of prose."""
+    """Change a word of the last prose paragraph."""
     text = page.read_text("utf-8")
     place = text.rindex(" the ")
     page.write_text(text[:place] + " this very " + text[place + 5 :], "utf-8")
@@ -277,7 +277,7 @@ def manifest(chunks: int, dimension: int) -> BookManifest:
 
 
 def resident() -> tuple[float, float]:
-    """Megabytes of the process's own memory, and of files that it has mapped."""
+    """Megabytes of the process's own memory, and of its mapped files."""
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     own, *mapped = (int(status[name].split()[0]) for name in ("RssAnon", "RssFile", "RssShmem"))
     return own / 1024, sum(mapped) / 1024

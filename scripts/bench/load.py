@@ -1,25 +1,27 @@
-"""How many readers one process serves, and what happens beyond that; a plain service beside it.
+"""How many readers one process serves, and its behaviour beyond that, compared with a plain
+service.
 
     python scripts/bench/load.py [--book BOOK_DIR --questions QUESTIONS.jsonl] [--readers 1 4 ...]
         [--seconds 8] [--kinds search answer stream plain] [--soak SECONDS] [--ingest BOOK_DIR]
 
-Servers in processes of their own, client and double on the same machine:
+Servers in their own processes, client and double on the same machine:
 
-- `search`: POST /v1/search; `answer`: offline answers of POST /v1/chat; `stream`: answers that a
-  double of an OpenAI server writes, as events; `plain`: GET /search of a service in 30 lines,
-  FastAPI + LangChain + qdrant-client `:memory:`, the same questions, local model and hit count;
-- for each number of readers, all asking again as soon as they are answered, each from an address of
-  its own: requests answered a second, latency, those refused (503 or 429 with Retry-After, after
-  which the reader waits a second) and how late, failures, the server's CPU time a request, memory;
-- the same at half of the best rate (open loop: arrivals do not wait), and with `--ingest` while
-  another process ingests that book again and again, as a second one of the same RAG_HOME, with
-  the priority that the server gives it (`app.bootstrap.low_priority`);
-- with `--soak` search and answers together, each at a quarter of its best rate, for so long: memory
-  in ten steps.
+- `search`: POST /v1/search; `answer`: offline answers of POST /v1/chat; `stream`: answers written
+  by a double of an OpenAI server, as events; `plain`: GET /search of a service in 30 lines, FastAPI
+  + LangChain + qdrant-client `:memory:`, with the same questions, local model and hit count;
+- for each number of readers, each of which asks again as soon as it is answered, from its own
+  address: requests answered per second, latency, requests refused (503 or 429 with Retry-After,
+  after which the reader waits a second) and their latency, failures, the server's CPU time per
+  request, memory;
+- the same at half of the highest rate (open loop: arrivals do not wait), and with `--ingest` while
+  another process ingests that book repeatedly, as a second process of the same RAG_HOME, with the
+  priority that the server gives it (`app.bootstrap.low_priority`);
+- with `--soak` search and answers together, each at a quarter of its highest rate, for this time:
+  memory in ten steps.
 
-All of it takes about 16 minutes with `--soak 600 --ingest BOOK_DIR --seconds 6`.
+A complete run takes about 16 minutes with `--soak 600 --ingest BOOK_DIR --seconds 6`.
 
-The 15-minute load of the machine is printed: others on it make every figure but CPU time worse.
+The machine's 15-minute load is printed: other programs make every figure except CPU time worse.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ READERS = (1, 4, 16, 64, 256)
 SAMPLE_QUESTIONS = ROOT / "tests/data/sample_questions.jsonl"
 HITS = 5
 OWN = ("search", "answer")
-"""Kinds that one server of ours answers offline."""
+"""Kinds that our server answers offline."""
 LIFTED = {
     "RAG_QUESTIONS_PER_MINUTE": "0",
     "RAG_QUESTIONS_PER_DAY": "0",
@@ -60,7 +62,7 @@ LIFTED = {
 
 @dataclass
 class Run:
-    """Replies of one run, by what became of them."""
+    """Replies of one run, by result."""
 
     seconds: float
     served: list[float] = field(default_factory=list)
@@ -99,7 +101,7 @@ class Run:
 SMALL = 20
 """Milliseconds below which tenths are printed."""
 TURNS = 3
-"""Runs with and without an ingest, in turn: a machine that others use is not the same for long."""
+"""Alternating runs with and without an ingest: the speed of a shared machine changes over time."""
 HEAD = "answered/s | p50 ms | p95 | p99 | max | refused | failed | CPU ms each | MB"
 
 
@@ -113,7 +115,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 @dataclass(frozen=True)
 class Target:
-    """A served process, and the requests of one kind to it."""
+    """A server process, and the requests of one kind to it."""
 
     name: str
     running: Server
@@ -129,7 +131,7 @@ class Target:
 
 
 async def closed(target: Target, readers: int, seconds: float) -> Run:
-    """Each reader asks again when it is answered."""
+    """Each reader asks again as soon as it is answered."""
     run, requests = Run(seconds), target.requests()
     end = time.perf_counter() + seconds
 
@@ -148,7 +150,7 @@ async def closed(target: Target, readers: int, seconds: float) -> Run:
 
 
 async def paced(target: Target, rate: float, seconds: float, readers: int = 64) -> Run:
-    """Requests arrive at this rate, evenly; latency counts from the arrival."""
+    """Requests arrive evenly at this rate; latency counts from the arrival."""
     run, requests = Run(seconds), target.requests()
     arrivals: asyncio.Queue[float | None] = asyncio.Queue()
 
@@ -254,7 +256,7 @@ async def measure(target: Target, options: argparse.Namespace, home: Path) -> fl
     """Print the table of this target and return its best rate."""
     path = "/healthz" if target.name != "plain" else "/ready"
     await request_when_up(target.running.port, "GET", path)
-    await closed(target, 4, 3)  # what is loaded with the first questions
+    await closed(target, 4, 3)  # loads data that is loaded with the first questions
     rows = [
         (f"{readers} readers", await closed(target, readers, options.seconds))
         for readers in options.readers
@@ -273,7 +275,7 @@ async def measure(target: Target, options: argparse.Namespace, home: Path) -> fl
 
 @asynccontextmanager
 async def ingests(home: Path, book: Path) -> AsyncIterator[None]:
-    """Ingest the book again and again inside the block."""
+    """Ingest the book repeatedly inside the block."""
 
     async def again() -> None:
         while True:
@@ -292,7 +294,7 @@ async def ingests(home: Path, book: Path) -> AsyncIterator[None]:
 
 
 async def soak(rates: Sequence[tuple[Target, float]], seconds: float) -> None:
-    """Ask all these at once, each at its rate, and print what memory did."""
+    """Send all these requests together, each at its rate, and print the memory over time."""
     steps = [
         await asyncio.gather(*(paced(target, rate, seconds / 10) for target, rate in rates))
         for _ in range(10)

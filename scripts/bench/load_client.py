@@ -1,4 +1,4 @@
-"""An HTTP client that costs little: one kept connection, from an address of its own."""
+"""A fast HTTP client: one kept-alive connection, from its own address."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _HEADER = re.compile(
 @dataclass(frozen=True, slots=True)
 class Reply:
     status: int
-    """0: the connection broke."""
+    """0 if the connection broke."""
     began: float
     seconds: float
     retry_after: float | None = None
     whole: bool = True
-    """Whether a stream came to its last event."""
+    """Whether a stream reached its last event."""
 
 
 class Connection:
     def __init__(self, port: int, number: int) -> None:
-        """`number` makes the address: 127.1.x.y, which counts as a reader of its own."""
+        """`number` determines the address 127.1.x.y, which counts as a separate reader."""
         self._port = port
         self._address = f"127.1.{number // 250}.{number % 250 + 1}"
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
@@ -38,7 +38,7 @@ class Connection:
         self._close()
 
     async def ask(self, request: bytes, arrived: float | None = None) -> Reply:
-        """Send the request; seconds count from `arrived`, or from now."""
+        """Send the request; latency counts from `arrived`, or from now."""
         began = time.perf_counter() if arrived is None else arrived
         try:
             reader, writer = await self._open()

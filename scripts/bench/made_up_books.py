@@ -1,8 +1,8 @@
-"""Made-up books of real sentences, as many and as large as asked for; the same for the same seed.
+"""Synthetic books of real sentences, of any number and size; the same for the same seed.
 
-A chunk is two runs of consecutive sentences from two places of the development books. Its vector is
-that of the local model (the mean of its tokens' vectors, which are summed once for each sentence),
-its BM25 vector that of its terms. So 1,000 chunks take a quarter of a second.
+A chunk is two sequences of consecutive sentences from two places of the development books. Its
+vector is that of the local model (the mean of its token vectors, which are summed once per
+sentence), its BM25 vector that of its terms. So 1,000 chunks take a quarter of a second.
 """
 
 from __future__ import annotations
@@ -29,24 +29,25 @@ from app.domain.retrieval.query import SparseVector
 from app.services.ports import BookManifest, IndexPoint
 
 _TOKENS = 160
-"""Of each of the two runs, at most: a chunk of the books has 1,166 characters and 65 terms."""
+"""Maximum tokens of each of the two sequences: a chunk of the books has 1,166 characters and 65
+terms."""
 _K1, _B, _AVERAGE = 1.2, 0.75, 200.0
-"""As `Bm25Encoder` has them."""
+"""Same constants as `Bm25Encoder`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """Sentences in the order of the books, and what is known of each."""
+    """Sentences in the order of the books, with their vectors and terms."""
 
     texts: Sequence[str]
     terms: Sequence[NDArray[np.uint32]]
     tokens: Sequence[int]
     sums: NDArray[np.float32]
-    """The sum of the tokens' vectors of each sentence."""
+    """The sum of each sentence's token vectors."""
 
     @classmethod
     def of(cls, data: Path) -> Sentences:
-        """The sentences of the development books that stand in paragraphs and lists."""
+        """The sentences of paragraphs and lists of the development books."""
         texts = [
             one.text[start:end]
             for chunk in real_chunks(data)
@@ -78,7 +79,7 @@ def book_name(number: int) -> BookId:
 
 
 def made_up_book(sentences: Sentences, number: int, chunks: int) -> Iterator[IndexPoint]:
-    """Points of one book. Each chapter of 50 chunks keeps to one region of the sentences."""
+    """Points of one book. Each chapter of 50 chunks uses one region of the sentences."""
     book, chance = book_name(number), random.Random(number)
     count = len(sentences.texts)
     for index in range(chunks):

@@ -1,11 +1,11 @@
-"""Speed of the parser beside bare markdown-it-py on the same files, in one run.
+"""Speed of the parser compared with plain markdown-it-py on the same files, in one run.
 
     python scripts/bench/parse.py BOOK... [--repeat 3]
 
-Prints MB/s of UTF-8 source a core for reading a book (blocks with kinds, spans, heading paths,
-anchors, URLs and paragraph ids; coverage included) and for markdown-it-py parsing the same files
-to tokens, and their ratio. Both read the files from disk; the best of the repeats counts, and the
-two take turns so that other load on the machine hits both.
+Prints MB/s of UTF-8 source per core for reading a book (blocks with kinds, spans, heading paths,
+anchors, URLs and paragraph ids; coverage included) and for markdown-it-py parsing the same files to
+tokens, and their ratio. Both read the files from disk. The best of the repeats counts; the two
+alternate, so that other load on the machine affects both.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def bare(folder: Path, files: list[str]) -> None:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """CPU seconds without the cycle collector, which reading a book pauses anyway."""
+    """CPU seconds with the garbage collector off, which reading a book pauses anyway."""
     with paused_gc():
         start = time.process_time()
         work()

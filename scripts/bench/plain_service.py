@@ -1,7 +1,7 @@
-"""A plain service to measure against: FastAPI, LangChain, qdrant-client in memory.
+"""A plain service as a baseline: FastAPI, LangChain, qdrant-client in memory.
 
 Run by `load.py` (`RAG_PORT`, `PLAIN_BOOK`): the same local model, recursive chunks of 1,000
-characters with 200 of overlap, dense search alone, as tutorials have it.
+characters with 200 of overlap, only dense search, as in tutorials.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     python scripts/bench/real_model.py --url http://127.0.0.1:8080/v1 --model NAME
 
-Asks questions of the sample book's own set, through the whole answer path. Prints, of all that the
-model wrote, the share of sentences that a consulted paragraph supports, whether the model cited
-them or not; what became of the answers; the share of shown citations that are of a gold paragraph;
-and the times to the model's first text, to the first text shown, and to the end.
+Puts questions of the sample book's own set through the whole answer path. Prints the share of all
+generated sentences that a consulted paragraph supports, whether the model cited them or not; the
+results of the answers; the share of shown citations that are of a gold paragraph; and the times to
+the model's first text, to the first text shown, and to the end.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ QUESTIONS = ROOT / "tests/data/sample_questions.jsonl"
 
 @dataclass
 class Overheard:
-    """A generator that passes on what another one writes, and notes it."""
+    """A generator that records the output of another one."""
 
     generator: Generator
     began: float = 0.0
@@ -104,7 +104,7 @@ class Totals:
     coverage: list[float] = field(default_factory=list)
     right: list[bool] = field(default_factory=list)
     given: list[int] = field(default_factory=list)
-    """Tokens of each prompt, by the server's count."""
+    """Tokens of each prompt, counted by the server."""
     first: list[float] = field(default_factory=list)
     shown: list[float] = field(default_factory=list)
     whole: list[float] = field(default_factory=list)

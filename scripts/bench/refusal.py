@@ -1,14 +1,14 @@
-"""Calibrate "the book does not say": questions of a book against those of the other books.
+"""Calibrate refusals: questions of a book against those of the other books.
 
     python scripts/bench/refusal.py ../shared/data --home /tmp/dev-index [--own 350 --foreign 50]
 
-Prints, a book a line, how well the answerability score separates answerable from out-of-domain
-questions with weights fitted on the other books (AUROC); then the weights fitted on all books, and
-the three answers that `ask` gives, with what is in `app.domain.answering.refusal`: a book a line,
-over the thresholds, and for near misses, questions whose page is there, but not the answer.
-Students' questions are those of the development half; their books are whole, those of the others
-lack the exercises that their questions were made from. Definitions ("organelle that makes ATP") are
-left out: they are no questions.
+Prints, one line per book, how well the answerability score separates answerable from out-of-domain
+questions with weights fitted on the other books (AUROC). Then prints the weights fitted on all
+books, and the three answers of `ask` with the values in `app.domain.answering.refusal`: per book,
+by threshold, and for near misses, that is questions whose page is in the book, but not the answer.
+Students' questions are those of the development half; their books are complete, those of the other
+sets lack the exercises that their questions were made from. Definitions ("organelle that makes
+ATP") are left out: they are no questions.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ from app.services.answerability import SCORED_HITS
 Floats: TypeAlias = NDArray[np.float64]
 OURS = np.array([TITLE, PARAGRAPH, SENTENCE, SHARE, DEFINED, BIAS])
 ROUNDS = 8
-"""Of choosing each question's best hit by the weights, and fitting them to those."""
+"""Rounds of choosing each question's best hit by the weights, and fitting the weights to it."""
 
 FEWEST = 30
-"""A smaller part of a book's questions weighs less in the fit."""
+"""A kind with fewer questions about a book weighs less in the fit."""
 
 WHOLE = replace(DEV_SETS[0], book=BookId("openstax-biology-whole"), exclude=frozenset())
-"""The only dev book that students read with its exercises and glossary, and the others without."""
+"""The only dev book that is complete for students' questions, but not for the others."""
 BOOKS = (*DEV_SETS, SAMPLE, WHOLE)
 
 
@@ -66,10 +66,10 @@ class Asked:
     """The book."""
     question: str
     kind: str
-    """"answerable", "near miss" or "foreign", if asked of that book."""
+    """"answerable", "near miss" or "foreign", relative to that book."""
     history: tuple[Turn, ...] = ()
     own_words: bool = False
-    """Whether a reader or a student wrote it, without the text of the answer before their eyes."""
+    """Whether a reader or a student wrote it without seeing the text of the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +79,9 @@ class Judged:
     """"sets" or "students"."""
     asked: Asked
     readings: tuple[Evidence, ...]
-    """Of the question as asked; the best counts."""
+    """Scores of the question as asked; the best counts."""
     score: float
-    """In use: with abbreviations and misspellings resolved, as `ask` has it."""
+    """Scores in use: with abbreviations and misspellings resolved, as in `ask`."""
     confidence: Confidence
 
     @property
@@ -91,7 +91,7 @@ class Judged:
 
 
 def question_sets(data: Path) -> list[list[Asked]]:
-    """The sets of the dev books, of the sample book, and those in readers' words."""
+    """The sets of the dev books, of the sample book, and the questions in readers' words."""
     tests = ROOT / "tests/data"
     named = {one.book: single_questions(data, one.questions) for one in DEV_SETS if one.questions}
     named[SAMPLE.book] = [
@@ -165,7 +165,7 @@ async def _judge(app: Application, book: str, source: str, asked: Asked) -> Judg
 
 
 def features(sample: Sequence[Judged]) -> tuple[Floats, Floats]:
-    """Questions by readings' hits by weights; and what is added to the sums by fixed weights."""
+    """Questions by readings' hits by weights; and the sums' part with fixed weights."""
     slots = SCORED_HITS * max(len(one.readings) for one in sample)
     seen = np.zeros((len(sample), slots, len(OURS)))
     held = np.zeros((len(sample), slots))
@@ -180,7 +180,7 @@ def features(sample: Sequence[Judged]) -> tuple[Floats, Floats]:
 
 
 def fit(sample: Sequence[Judged]) -> Floats:
-    """Logistic regression without near misses; books weigh the same, and so do both kinds."""
+    """Logistic regression without near misses; books have equal weight, and so have both kinds."""
     sample = [one for one in sample if one.kind != "near miss"]
     parts = [(one.source, one.book, one.kind) for one in sample]
     counts = Counter(parts)
@@ -215,7 +215,7 @@ def in_use(sample: Sequence[Judged], kind: str) -> Floats:
 
 
 def auroc(high: Floats, low: Floats) -> float:
-    """Chance that one of `high` is over one of `low`, ties counted half; nan without either."""
+    """Probability that one of `high` exceeds one of `low`, ties count half; nan if one is empty."""
     if not len(high) or not len(low):
         return float("nan")
     above = (high[:, None] > low[None, :]).mean()
@@ -223,7 +223,7 @@ def auroc(high: Floats, low: Floats) -> float:
 
 
 def parts_of(found: Sequence[Judged]) -> dict[str, list[Judged]]:
-    """The judged questions by book; those of students apart."""
+    """The judged questions by book; students' questions separately."""
     names = sorted({one.book for one in found if one.source == "sets"})
     parts = {
         name: [one for one in found if one.book == name and one.source == "sets"] for name in names
@@ -232,7 +232,7 @@ def parts_of(found: Sequence[Judged]) -> dict[str, list[Judged]]:
 
 
 def blind_scores(found: Sequence[Judged], part: Sequence[Judged]) -> dict[str, Floats]:
-    """The scores by kind with weights that were fitted without the questions' own books."""
+    """The scores by kind with weights fitted without the questions' own books."""
     books = {one.book.removesuffix("-whole") for one in part}
     kept: dict[str, list[float]] = {"answerable": [], "near miss": [], "foreign": []}
     for book in sorted(books):

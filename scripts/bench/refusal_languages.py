@@ -1,10 +1,10 @@
-"""What a book in another language than English answers: its own questions, and others in it.
+"""Results of a book in another language than English: for its own questions, and for others.
 
     python scripts/bench/refusal_languages.py ../shared/data --home /tmp/halves
 
-Every second text of a question set is the book; questions about the others are foreign, though some
-share its subjects. Of xquad in English and in Spanish, whose questions are translations of one
-another, 250 of each kind.
+Every second text of a question set is the book. Questions about the other texts count as out of
+domain, though some share its subjects. Uses xquad in English and in Spanish, whose questions are
+translations of each other, with 250 of each kind.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SAMPLE = 250
 
 
 def half_of(corpus: Path, folder: Path) -> set[str]:
-    """Copy every second file of the corpus; returns their names."""
+    """Copy every second file of the corpus; return their names."""
     folder.mkdir(parents=True, exist_ok=True)
     files = sorted(corpus.glob("*.md"))[::2]
     for file in files:
@@ -41,7 +41,7 @@ def auroc(own: list[float], foreign: list[float]) -> float:
 
 async def run(data: Path, home: Path) -> None:
     halves = {name: half_of(data / "qa" / name / "corpus", home / name) for name in SETS}
-    # A path from the root stays as it is where it is joined to the data's.
+    # An absolute path is not changed when it is joined to the data's.
     sets = [DevSet(BookId(name), str((home / name).resolve())) for name in SETS]
     async with indexed(data, home / "rag", sets) as app:
         print("\nanswerable refused, not answered; out-of-domain refused, not answered; AUROC")

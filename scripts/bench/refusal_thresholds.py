@@ -1,9 +1,9 @@
-"""Both thresholds of answerability, fitted on questions in readers' words; see `refusal.py`.
+"""Both answerability thresholds, fitted on questions in readers' words; see `refusal.py`.
 
 The refusal threshold refuses at most `REFUSED` of the answerable questions. The answer threshold is
-where the two aims have the same slack: near-topic unanswerable questions marked as answered
-(`ANSWERED`), and answerable ones not marked so (`BELOW`), each as a share of its limit. Tested on
-each book with thresholds fitted on the others, with 95 % intervals of Wilson.
+where both targets have the same slack: near-topic unanswerable questions marked as answered
+(`ANSWERED`), and answerable ones not marked as answered (`BELOW`), each as a share of its limit.
+Tested on each book with thresholds fitted on the others, with 95 % intervals (Wilson).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from app.domain.answering.refusal import ANSWER_THRESHOLD, REFUSAL_THRESHOLD
 
 REFUSED, BELOW, ANSWERED = 0.02, 0.15, 0.25
-"""At most so many answerable refused, answerable not answered, near-topic answered."""
+"""Maximum shares: answerable refused, answerable not answered, near-topic answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def _shares(judged: Sequence[tuple[Scored, float, float]]) -> list[str]:
 
 
 def _with_interval(hits: Sequence[bool]) -> str:
-    """The share of true ones, its 95 % interval and the number; "-" of none."""
+    """The share of true values, its 95 % interval and the number; "-" if there are none."""
     n, z = len(hits), 1.96
     if not n:
         return "-"

@@ -1,21 +1,23 @@
-"""What a search costs in a small, a large and a very large index: time, memory, start-up.
+"""Cost of a search in a small, a large and a very large index: time, memory, start-up.
 
     python scripts/bench/search.py ../shared/data [--chunks 3000 30000 100000] [--questions 400]
         [--home FOLDER]
 
-The index holds one book of `--chunks` chunks, see `varied_book.py`. Embedded engine, local
-model; the questions are those of the sets about the books, each asked once. For each size, in
-processes of their own:
+The index holds one book of `--chunks` chunks, see `varied_book.py`. Embedded engine, local model;
+the questions are those of the sets about the books, each asked once. For each size, in separate
+processes:
 
 - one reader: `Retrieve.search` (question embedded, BM25 and vectors, fusion, second stage, k = 8);
-  the same and the context assembled from it; whole offline answers with their follow-ups;
-- eight readers at once: the same searches, each reader with the next question when it has one back;
-- where in the book a page is, which each question of the widget names: pages not asked for before;
+  the same and the context assembled from it; complete offline answers with their follow-ups;
+- eight concurrent readers: the same searches, each reader sends the next question when it gets a
+  result;
+- the position of a page in the book, which each question of the widget names: pages not asked for
+  before;
 - peers with the same chunks, vectors and questions: the bare engine (one query for both lists fused
-  by its own RRF, payloads read, BM25 terms and vectors made beforehand), qdrant-client's local mode
-  (the same query, up to 10,000 chunks), and bm25s where it is installed (BM25 alone, no payloads);
-- `textbook-rag serve`: seconds from its start to the end of the first answer; its memory, split in
-  what is its own and what are pages of mapped files, after the first answer and after sixty.
+  by its own RRF, payloads read, BM25 terms and vectors precomputed), qdrant-client's local mode
+  (the same query, up to 10,000 chunks), and bm25s if it is installed (only BM25, no payloads);
+- `textbook-rag serve`: seconds from its start to the end of the first answer; its memory, split
+  into its own and mapped pages, after the first answer and after sixty.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ from app.settings import Settings
 QUESTIONS = ("openstax-biology", "rust-book-quizzes", "hf-course-quizzes")
 READERS = 8
 LOCAL_MODE_UP_TO = 10_000
-"""Chunks; beyond that qdrant-client's local mode itself warns."""
+"""Chunks; for more, qdrant-client's local mode itself warns."""
 
 
 def questions(data: Path, count: int) -> list[str]:
@@ -301,7 +303,7 @@ def measure(chunks: Sequence[Chunk], home: Path, asked: Sequence[str]) -> None:
 
 
 def in_child(work: Callable[[Path, Sequence[str]], None], home: Path, asked: Sequence[str]) -> None:
-    """Run in a process of its own, so that nothing that one part has cached helps another."""
+    """Run in its own process, so that the caches of one part do not help another."""
     child = multiprocessing.get_context("spawn").Process(target=work, args=(home, asked))
     child.start()
     child.join()

@@ -1,10 +1,10 @@
-"""Measure to which section the quizzes of the Rust book lead, by what a section is taken to be.
+"""Measure how often the quizzes of the Rust book lead to their section, by definition of a section.
 
     python scripts/bench/sections.py ../shared/data --home /tmp/dev-index
 
-A quiz's gold is the part of a page in which the quiz stands, often a closing one of few lines. The
-first row counts a chunk that holds some of it; the others a chunk that lies in the same section as
-it, where a section goes from a heading of at most that level to the next such one.
+A quiz's gold is the part of a page that contains the quiz, often a short closing one. The first row
+counts a chunk that contains some of it. The others count a chunk in the same section, where a
+section ends at the next heading of at most that level.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LEVELS = (3, 2, 1)
 
 
 def sections(book: Book, level: int) -> Mapping[str, Sequence[int]]:
-    """Where the sections of each file begin, ascending; the first one at 0."""
+    """The start of each file's sections, ascending; the first one at 0."""
     return {
         document.file: sorted(
             {0} | {block.start for block in document.blocks if 0 < block.level <= level}
@@ -43,7 +43,7 @@ def sections(book: Book, level: int) -> Mapping[str, Sequence[int]]:
 
 
 def section_of(starts: Sequence[int], spans: Sequence[Span]) -> tuple[Span, ...]:
-    """The section in which most of these spans lies."""
+    """The section that contains most of these spans."""
     shared: dict[int, int] = defaultdict(int)
     ends = [*starts[1:], 1 << 60]
     for start, end in spans:

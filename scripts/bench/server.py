@@ -1,21 +1,21 @@
-"""A Qdrant server beside the embedded engine, and with many books: ingest, search, memory, disk.
+"""A Qdrant server, with many books or compared with the embedded engine: speed, memory, disk.
 
     python scripts/bench/server.py beside ../shared/data --url http://127.0.0.1:6333
     python scripts/bench/server.py scale ../shared/data --url http://127.0.0.1:6333 --prefix big
         --books 1000 --chunks 1000 --quantization int8 [--reuse] [--pid PID] [--storage FOLDER]
 
-`beside` puts the same made-up books (`made_up_books.py`) into both stores. `scale` writes the books
-that the server has not got under this prefix, through the adapter's writer, while no graph is
-built; then has the graphs built, and measures. A run that was broken off goes on where it ended.
-`--reuse` writes nothing. For each scope and 1, 8 and 32 readers at once; scopes: any one book, so
-that nearly every question is the first about its book and reads its document frequencies; one of
-five books that were asked before; all books:
+`beside` writes the same synthetic books (`made_up_books.py`) to both stores. `scale` writes the
+books that the server does not have under this prefix, through the adapter's writer, while no graph
+is built; then it has the graphs built, and measures. An interrupted run continues where it stopped.
+`--reuse` writes nothing. Each scope is measured with 1, 8 and 32 concurrent readers. Scopes: any
+one book, so that nearly every question is the first about its book and reads its document
+frequencies; one of five books that were asked before; all books:
 
 - `index`: both searches of a question, 50 hits each, by the adapter;
 - `search`: `Retrieve.search`, k = 8: the question is embedded, chunks are read, the second stage.
 
 Then recall@10 over all books, of int8 against float; memory of the server (`--pid`), its disk
-(`--storage`), and what a new reader waits for its first answers.
+(`--storage`), and the time until a new reader's first answers.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Question:
 
 
 async def write_book(index: BookStore, sentences: Sentences, number: int, chunks: int) -> None:
-    """Write and publish one book, again after a fault: a busy machine drops connections."""
+    """Write and publish one book; retry after a fault: a busy machine drops connections."""
     points = list(made_up_book(sentences, number, chunks))
     for attempt in range(_ATTEMPTS):
         writer = None
@@ -86,7 +86,7 @@ async def write_book(index: BookStore, sentences: Sentences, number: int, chunks
 async def write_books(
     index: BookStore, sentences: Sentences, numbers: Sequence[int], options: argparse.Namespace
 ) -> None:
-    """Some books at a time; prints rate, time a book and memory in ten steps."""
+    """Write several books concurrently; print rate, time per book and memory in ten steps."""
     waiting, times, started = iter(numbers), list[float](), time.perf_counter()
     step = max(1, len(numbers) // 10)
 
@@ -109,7 +109,7 @@ async def write_books(
 
 
 async def fill(app: Application, client: AsyncQdrantClient, options: argparse.Namespace) -> None:
-    """Write the books that are missing, and build the graphs afterwards."""
+    """Write the missing books, and build the graphs afterwards."""
     there = {*await app.index.books()}
     missing = [number for number in range(options.books) if book_name(number) not in there]
     if missing:
@@ -129,7 +129,7 @@ async def indexing(client: AsyncQdrantClient, options: argparse.Namespace, kilob
 
 
 async def built(client: AsyncQdrantClient, collection: str) -> None:
-    """Wait until the server has nothing to optimise, three times in a row."""
+    """Wait until the server reports three times in a row that it has nothing to optimise."""
     quiet = 0
     while quiet < 3:
         info = await client.get_collection(collection)
@@ -142,7 +142,7 @@ def points_of(options: argparse.Namespace) -> str:
 
 
 def sentences_of(options: argparse.Namespace) -> Sentences:
-    """Kept beside the measurements, as the sentences of the books take a minute."""
+    """Kept between runs, because reading the books' sentences takes a minute."""
     kept: Path | None = options.sentences
     if kept and kept.exists():
         found: Sentences = pickle.loads(kept.read_bytes())
@@ -220,7 +220,7 @@ async def at_once(name: str, ask: Ask, asked: Sequence[Question], readers: int) 
 async def measure_recall(
     client: AsyncQdrantClient, asked: Sequence[Question], options: argparse.Namespace
 ) -> None:
-    """Shares of the ten best by the exact comparison of floats that each search finds."""
+    """The share of the ten best hits of exact float search that each search finds."""
 
     async def ten(one: Question, params: models.SearchParams) -> set[str]:
         found = await client.query_points(
@@ -315,7 +315,7 @@ async def sizes(
 
 
 def disk(folder: Path) -> int:
-    """Bytes that its files really take."""
+    """Bytes allocated on disk for its files."""
     return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
 
 

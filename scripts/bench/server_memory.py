@@ -1,4 +1,4 @@
-"""Memory of a process: its own, and pages of mapped files, which the system can take back."""
+"""Memory of a process: its own, and mapped pages of files, which the system can reclaim."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""Whether a Qdrant server scores as the embedded engine does, for every development book.
+"""Compare the scores of a Qdrant server and the embedded engine, for every development book.
 
     python scripts/bench/server_scores.py ../shared/data --home FOLDER --url http://127.0.0.1:6333
         [--questions 200]
 
-Every book is ingested into both. Each question of its file (of all files, where it has none) is
-searched for in one book, in three and in all, by its vector and by its BM25 terms: the largest
-difference of two scores, and the hits that one list of 50 has and the other has not, those of equal
-scores at its end left out. The first book is searched before the others are on the server and
-after: its scores must be equal to the last bit. Exit 1 if a score differs by more than 1e-5 and by
-more than three units in the last place: both engines sum 32-bit numbers, whose unit is 7.6e-6 for
-scores from 64, and in an order of their own.
+Every book is ingested into both. Each question of its file (of all files, if it has none) is
+searched for in one book, in three and in all, by its vector and by its BM25 terms. Prints the
+largest difference of two scores, and the number of hits in only one of the two lists of 50, not
+counting equal scores at the list's end. The first book is searched before and after the others are
+on the server: its scores must be equal to the last bit. Exit 1 if a score differs by more than 1e-5
+and by more than three units in the last place: both engines sum 32-bit numbers, whose unit is
+7.6e-6 for scores from 64, each in its own order.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Asked = tuple[Vector, SparseVector]
 
 @dataclass(slots=True)
 class Compared:
-    """Of one kind of search in one scope."""
+    """Results of one kind of search in one scope."""
 
     scores: int = 0
     largest: float = 0.0
@@ -50,7 +50,7 @@ class Compared:
     beyond: int = 0
     """Scores that differ by more than the tolerance."""
     unshared: int = 0
-    """Hits of one list only, though better than the last of the other."""
+    """Hits of only one list, though better than the last of the other."""
 
     def add(self, one: Sequence[ScoredId], other: Sequence[ScoredId]) -> None:
         scores = [{(hit.book, hit.chunk_id): hit.score for hit in hits} for hits in (one, other)]

@@ -1,4 +1,4 @@
-"""Processes that are measured from outside, and a client for them that costs little."""
+"""Server processes that are measured from outside, and a fast client for them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Server:
     """By the clock of `time.perf_counter`."""
 
     def megabytes(self, name: str = "VmRSS") -> float:
-        """Resident memory; RssAnon is what is its own, RssFile what are pages of mapped files."""
+        """Resident memory; RssAnon is the process's own, RssFile mapped pages of files."""
         status = Path(f"/proc/{self.pid}/status").read_text("ascii")
         line = next(line for line in status.splitlines() if line.startswith(name))
         return int(line.split()[1]) / 1024
@@ -62,14 +62,14 @@ def child(
 def server(
     arguments: Sequence[str], env: Mapping[str, str], *, quiet: bool = False
 ) -> Iterator[Server]:
-    """Yield a server that is being started at the port that `env` names; see `request_when_up`."""
+    """Yield a server that is starting at the port that `env` names; see `request_when_up`."""
     started = time.perf_counter()
     with child(arguments, env, quiet=quiet) as process:
         yield Server(int(env["RAG_PORT"]), process.pid, started)
 
 
 async def request_when_up(port: int, method: str, path: str, body: object = None) -> bytes:
-    """Return the response, asking as often as it takes until the server listens."""
+    """Return the response, repeating the request until the server listens."""
     deadline = time.monotonic() + 120
     while True:
         try:
@@ -80,7 +80,7 @@ async def request_when_up(port: int, method: str, path: str, body: object = None
 
 
 async def request(port: int, method: str, path: str, body: object = None) -> bytes:
-    """Return the response, status line and all."""
+    """Return the complete response with its status line."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         writer.write(head(method, path, body))

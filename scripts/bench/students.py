@@ -1,15 +1,16 @@
-"""Students' questions: what they are shown here, beside LangChain's recursive splitter.
+"""Students' questions: the text shown here, compared with LangChain's recursive splitter.
 
     python scripts/bench/students.py ../shared/data --home /tmp/students-index [--half final]
 
-Asks the questions of `tests/data/student_questions.jsonl` as `textbook-rag eval --helpful` does,
-offline. Beside it, in the same run, the same files cut raw by RecursiveCharacterTextSplitter (1,000
-characters, 200 of overlap), searched by BM25 (bm25s, stemmed, English stop words), by our local
-model's vectors, and by both (0.5 each, scaled to 0..1 over all chunks); shown are the best chunk or
-the best three. In a conversation the plain search gets the student's last turn and the question.
-Our chunks are longer, so "found in as many words" gives the plain search as many of its chunks as
-fit into the words of our five. Prints figures over the answerable questions, and ours minus theirs
-with its 95 % interval (paired bootstrap over questions). Needs `scripts/setup bench`.
+Asks the questions of `tests/data/student_questions.jsonl` like `textbook-rag eval --helpful`,
+offline. The baseline, in the same run: the same files cut as raw text by
+RecursiveCharacterTextSplitter (1,000 characters, 200 of overlap), searched by BM25 (bm25s, stemmed,
+English stop words), by our local model's vectors, and by both (0.5 each, scaled to 0..1 over all
+chunks). It shows the best chunk or the best three. In a conversation the plain search gets the
+student's last turn and the question. Our chunks are longer, so "found in as many words" gives the
+plain search as many of its chunks as fit into the words of our five. Prints figures over the
+answerable questions, and ours minus theirs with its 95 % interval (paired bootstrap over
+questions). Needs `scripts/setup bench`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from app.services.ports import Embedder
 
 Floats: TypeAlias = NDArray[np.float64]
 Measures: TypeAlias = Mapping[str, Share]
-"""Of one question, by metric."""
+"""Values of one question, by metric."""
 
 QUESTIONS = ROOT / "tests/data/student_questions.jsonl"
 BOOKS = (
@@ -53,7 +54,7 @@ SHOWN = {"best chunk": 1, "best 3 chunks": 3}
 OURS = "ours"
 METRICS = ("found", "found_in_words", "facts_shown")
 DEPTH = 40
-"""Chunks of a plain ranking: more than the words of our five hold."""
+"""Chunks of a plain ranking: more than fit into the words of our five."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ def scaled(scores: Floats) -> Floats:
 
 
 def measures(question: Question, ranking: Sequence[PlainChunk], shown: int, room: int) -> Measures:
-    """`room` is the words of our five hits."""
+    """`room` is the number of words of our five hits."""
     text = "\n\n".join(one.text for one in ranking[:shown])
     sizes = accumulate(len(one.text.split()) for one in ranking)
     fitting = sum(size <= room for size in sizes)
@@ -168,7 +169,7 @@ async def run(data: Path, home: Path, half: str) -> None:
 async def measured(
     app: Application, folder: Path, one: DevSet, questions: Sequence[Question]
 ) -> tuple[Sequence[Helpfulness], Mapping[str, Mapping[str, Measures]]]:
-    """Ours, and the measures of each plain system by question id."""
+    """Our measures, and those of each plain system, by question id."""
     search = await PlainSearch.of(folder, one, app.embedder)
     theirs: dict[str, dict[str, Measures]] = {}
     for question in questions:

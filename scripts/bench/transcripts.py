@@ -1,11 +1,11 @@
-"""Real questions to the sample book with the answers it gives, as a page to read critically.
+"""Questions to the sample book with its answers, as a page for critical reading.
 
     python scripts/bench/transcripts.py [--check]
 
-Ingests the sample book into a folder of its own and asks offline: local model, embedded index, the
-book's own words. Writes `specs/001-textbook-rag/transcripts.md`; the same program and book give the
-same bytes. With --check nothing is written, and the exit code tells whether the page is what would
-be written.
+Ingests the sample book into its own folder and asks offline: local model, embedded index,
+extractive answers. Writes `specs/001-textbook-rag/transcripts.md`; the same program and book give
+the same bytes. With --check nothing is written, and the exit code says whether the page is up to
+date.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from app.settings import Settings
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "specs/001-textbook-rag/transcripts.md"
 QUOTED = 240
-"""Characters of a quote that are shown; the link marks all of it."""
+"""Characters of a quote that are shown; the link highlights all of it."""
 
 EXERCISE = (
     "A system returns the grades 0, 3, 1 (in this order), and no other document is useful. "
@@ -39,7 +39,7 @@ EXERCISE = (
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with what a reader's page would send beside it."""
+    """A question with the other fields that a reader's page would send."""
 
     title: str
     question: str
@@ -167,10 +167,10 @@ def _answered(answer: Answer) -> list[str]:
 
 
 def _numbered(answer: Answer) -> str:
-    """The answer with the numbers of its citations where the claims end."""
+    """The answer with the numbers of its citations at the end of the claims."""
     text = answer.answer
     for one in sorted(answer.citations, key=lambda one: (-one.end, -one.index)):
-        # A mark within the line of a fence or a table's row would break it.
+        # A number within the line of a fence or a table row would break it.
         mark = f" [{one.index}]"
         at = one.end
         if text[one.start : one.end].rstrip().endswith(("```", "|", "$$")):
@@ -184,7 +184,7 @@ def _quoted(text: str) -> str:
 
 
 def _cited(of_link: Sequence[Citation]) -> str:
-    """A link and what is quoted from where it leads."""
+    """A link and the quotes from its target."""
     one = of_link[0]
     quotes = " · ".join(f"“{_shown(citation.quote)}”" for citation in of_link)
     return f"- [{one.index}] [{' > '.join(one.heading_path)}](<{one.url}>): {quotes}"

@@ -2,9 +2,9 @@
 
     python scripts/bench/transport.py --url http://127.0.0.1:6333 [--grpc-port 6334] [--seconds 5]
 
-Writes a made-up book of 10,000 chunks of 256 dimensions under a prefix of its own, and deletes it.
-HTTP/2 is not in it: without TLS, Qdrant closes a connection that begins with it.
-Each reader asks one question after the other, hybrid, 50 results a list. A table as JSON lines.
+Writes a synthetic book of 10,000 chunks of 256 dimensions under its own prefix, and deletes it.
+HTTP/2 is not measured: without TLS, Qdrant closes a connection that begins with it. Each reader
+asks one question after the other, hybrid, 50 results per list. Prints the table as JSON lines.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A book as large as it is asked for, made of the development books' chunks.
+"""A book of any size, made of the development books' chunks.
 
-When they run out they come again, each round with two words of three exchanged by others that are
-about as frequent, so that vocabulary and document frequencies stay those of a book.
+When the chunks run out they are used again. In each round two words of three are replaced by others
+of similar frequency, so that vocabulary and document frequencies stay those of a book.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _WORD = re.compile(r"[a-z]{4,}")
 
 
 def varied_book(real: Sequence[Chunk], count: int) -> list[Chunk]:
-    """So many chunks: the real ones in another order, then with other words."""
+    """Return `count` chunks: the real ones in another order, then with other words."""
     shuffled = list(real)
     random.Random(5).shuffle(shuffled)
     return list(islice(varied(shuffled), count))
@@ -53,7 +53,7 @@ def real_chunks(data: Path) -> list[Chunk]:
 
 
 def varied(chunks: Sequence[Chunk]) -> Iterator[Chunk]:
-    """The chunks, and then again and again with other words."""
+    """The chunks, and then repeated with other words."""
     yield from (renamed(chunk, 0, {}) for chunk in chunks)
     counts = Counter(word for one in chunks for word in _WORD.findall(one.reader_text))
     ranked = [word for word, _ in counts.most_common()]
@@ -63,7 +63,7 @@ def varied(chunks: Sequence[Chunk]) -> Iterator[Chunk]:
 
 
 def exchanged(ranked: Sequence[str], chance: random.Random) -> dict[str, str]:
-    """Two words of three to others near them in rank; the hundred most frequent stay."""
+    """Replace two words of three by others near them in rank; keep the hundred most frequent."""
     words: dict[str, str] = {}
     for start in range(100, len(ranked), 60):
         group = chance.sample(ranked[start : start + 60], k=min(40, len(ranked) - start))
@@ -106,7 +106,7 @@ def renamed(chunk: Chunk, number: int, words: Mapping[str, str]) -> Chunk:
 
 
 async def build(chunks: Sequence[Chunk], home: Path) -> None:
-    """Index them as ingest does, by the local model in the embedded engine."""
+    """Index them like an ingest, with the local model in the embedded engine."""
     embedder, sparse = LocalEmbedder.load(), Bm25Encoder()
     writer = await EdgeIndex(home).begin(BookId(BOOK), DIMENSION)
     for start in range(0, len(chunks), _BATCH):

@@ -1,10 +1,10 @@
-"""Measure which claims the verification lets through, on the human answers of clapnq-dev.
+"""Measure which claims the verification accepts, on the human answers of clapnq-dev.
 
     python scripts/bench/verification.py ../shared/data --home /tmp/dev-index
 
-Each sentence of an answer is a claim that its gold paragraph bears, and that the other paragraphs
-found for the question (up to six) should not; the same for runs of three and six of its words.
-Prints the share of claims that pass, by the coverage of terms that is asked for.
+Each sentence of an answer is a claim that its gold paragraph supports, and that the other
+paragraphs found for the question (up to six) should not; the same for sequences of three and six of
+its words. Prints the share of claims accepted, by the required coverage of terms.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def passed(question: Known, context: Sequence[ContextPassage], claim: str, terms
 
 
 async def contexts(app: Application, question: Known) -> tuple[list[ContextPassage], ...]:
-    """The gold paragraphs and each of some others."""
+    """The gold paragraphs, and some of the others one by one."""
     scope = SearchFilter(books=(BookId(SET),))
     hits = (await app.retrieve.search(SearchQuery(question.question, k=20, filter=scope))).hits
     found = await app.retrieve.context(hits, 20_000)

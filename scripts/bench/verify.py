@@ -1,8 +1,8 @@
-"""How long a book's index takes to check, and to open with and without its checksums.
+"""The time to check a book's index, and to open it with and without its checksums.
 
     python scripts/bench/verify.py RAG_HOME/index/BOOK [--turns 5]
 
-Best of the turns; the files are in the page cache but for the first line.
+Best of the turns; the files are in the page cache except for the first line.
 """
 
 from __future__ import annotations

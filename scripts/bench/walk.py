@@ -1,21 +1,21 @@
-"""The way of a chapter, a question and a citation through the modules of `app`.
+"""The path of a chapter, a question and a citation through the modules of `app`.
 
     python scripts/bench/walk.py [--edges]
 
-Runs each walk once on a small book, in this process, with a profiler that sees every Python call:
-a chapter to the index, a question of `POST /v1/chat` to its answer (offline, then with the tests'
+Runs each walk once on a small book, in this process, with a profiler that sees every Python call: a
+chapter to the index, a question of `POST /v1/chat` to its answer (offline, then with the tests'
 double of Cohere), a citation to its page. Prints a line for each:
 
-- hand-overs: distinct pairs of modules, the first of which calls a function of the second. A
-  module counts as the caller when its frame is the nearest one of `app` on the stack, so calls
-  through a library or an awaited coroutine count.
-- carrying: those of them whose arguments hold what is followed: the question's text, the chapter's
-  text or the paragraph's id, in a string or in the fields of a dataclass or model, up to four deep.
-  This is what a reader of the code follows.
-- modules: entered by a carrying hand-over. Again: of those, modules that are left and then entered
-  from a module that had not entered them before.
+- hand-overs: distinct pairs of modules, the first of which calls a function of the second. A module
+  counts as the caller if its frame is the nearest one of `app` on the stack, so calls through a
+  library or an awaited coroutine count.
+- carrying: those hand-overs whose arguments contain the followed value: the question's text, the
+  chapter's text or the paragraph's id, in a string or in the fields of a dataclass or model, up to
+  four deep. These are the calls that a reader of the code follows.
+- modules: those entered by a carrying hand-over. Again: modules that are left and then entered from
+  a module that had not entered them before.
 - upwards: carrying hand-overs to a higher layer (`main, cli > api > bootstrap > adapters, settings
-  > services > domain`). A call of a port's method by a use case is one of them.
+  > services > domain`). A use case's call of a port's method is one of them.
 
 Calls within a module, and the methods that dataclasses generate, do not count. `--edges` prints the
 carrying hand-overs in their order.
@@ -53,7 +53,7 @@ LAYERS = {
     "cli": 5,
 }  # fmt: skip
 DEEPEST = 4
-"""Levels of fields and items that are searched for what is followed."""
+"""Levels of fields and items that are searched for the followed value."""
 FIRST = 200
 """Items of a sequence that are searched."""
 QUESTION = "What is a quokkaform?"
@@ -79,14 +79,15 @@ class Silent:
 
 @dataclass
 class Walk:
-    """What the profiler saw while something was followed."""
+    """The profiler's records while a value was followed."""
 
     followed: str
     edges: dict[tuple[str, str], bool] = field(default_factory=dict)
-    """(caller, callee) in order of first use; True once an argument held what is followed."""
+    """(caller, callee) in order of first use; True once an argument contained the followed value.
+    """
     carrying: list[tuple[str, str]] = field(default_factory=list)
     _seen: dict[int, FrameType] = field(default_factory=dict)
-    """Frames, kept alive so that no id is used twice: a coroutine that goes on is no new call."""
+    """Frames, kept alive so that no id is reused: a resumed coroutine is not a new call."""
 
     def profile(self, frame: FrameType, event: str, _: object) -> None:
         if event != "call" or id(frame) in self._seen:
@@ -125,7 +126,7 @@ class Walk:
 
 
 def module(frame: FrameType) -> str:
-    """The frame's module below `app`, "" if it is of no module there, or of generated code."""
+    """The frame's module below `app`; "" for other modules and generated code."""
     name = str(frame.f_globals.get("__name__", ""))
     if not name.startswith("app.") or frame.f_code.co_filename.startswith("<"):
         return ""
@@ -133,7 +134,7 @@ def module(frame: FrameType) -> str:
 
 
 def calling(frame: FrameType) -> str:
-    """The module of `app` that is nearest on the stack of callers."""
+    """The nearest module of `app` on the stack of callers."""
     back = frame.f_back
     while back is not None:
         if found := module(back):
@@ -147,7 +148,7 @@ def layer(name: str) -> int:
 
 
 def holds(value: object, text: str, depth: int = DEEPEST) -> bool:
-    """Whether a string with the text is in the value, its items or its fields."""
+    """Whether the value, its items or its fields contain a string with the text."""
     if isinstance(value, str):
         return text in value
     if not depth:
@@ -166,10 +167,10 @@ def holds(value: object, text: str, depth: int = DEEPEST) -> bool:
 
 
 class Profiler:
-    """Hands what happens to the walk under way, if there is one."""
+    """Passes profiler events to the current walk, if there is one."""
 
     def __init__(self) -> None:
-        """Profile this thread and all that begin later: those of a pool outlive a walk."""
+        """Profile this thread and all later ones: threads of a pool outlive a walk."""
         self.walk: Walk | None = None
         threading.setprofile(self)
         sys.setprofile(self)

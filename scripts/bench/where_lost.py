@@ -1,11 +1,11 @@
-"""Where students' questions lose their key facts: in the search, in the choice, or in the words.
+"""Where key facts of students' questions are lost: in the search, in the choice, or in the words.
 
     python scripts/bench/where_lost.py --home /tmp/students-index
 
-Over the answerable questions of the development half, none refused, from an index that
-`scripts/bench/students.py` or `textbook-rag ingest` made of the books they name. Prints what is
-shown, what three or five paragraphs in 270 words could show at best among those found, by number of
-hits, and the losses by class. With --questions one line for each question that is not shown whole.
+Over the answerable questions of the development half, none refused, from an index of the books they
+name, made by `scripts/bench/students.py` or `textbook-rag ingest`. Prints the share of key facts
+shown, the most that three or five of the retrieved paragraphs in 270 words could show, by number of
+hits, and the losses by class. With --questions one line for each question that is not fully shown.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from app.services.evaluate import ask_request
 from app.settings import Settings
 
 POOLS = {8: 3_000, 15: 9_000, 30: 20_000}
-"""Hits to the token budget of the paragraphs taken from them; the first is that of an answer."""
+"""Hits to the token budget of their paragraphs; the first pair is that of an answer."""
 DEPTH = 40
-"""Hits among which the gold's rank is looked for."""
+"""Hits in which the gold's rank is searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Lost:
     pools: Mapping[int, Sequence[ContextPassage]]
     gold_shown: bool
     rank: int
-    """Of the first hit that finds the gold, from 1; 0 beyond `DEPTH`."""
+    """Rank of the first hit that finds the gold, from 1; 0 beyond `DEPTH`."""
 
     @property
     def reason(self) -> str:
@@ -67,7 +67,7 @@ def _is_gold(question: Question, one: ContextPassage) -> bool:
 
 
 def reachable(question: Question, found: Sequence[ContextPassage], passages: int) -> bool:
-    """Whether some paragraphs of these, at most so many and in `MAX_WORDS`, have all key facts."""
+    """Whether some of these paragraphs, within the number and `MAX_WORDS`, have all key facts."""
     facts = question.key_facts
     best: dict[frozenset[int], int] = {}
     for text in (one.passage.text for one in found if is_quotable(one.passage)):

@@ -27,7 +27,7 @@ def _ask(page: Page, question: str) -> None:
 
 
 def states(page: Page, address: str) -> Iterator[str]:
-    """Bring the page into one state after the other; yield the name of each."""
+    """Bring the page into each state; yield its name."""
     page.goto(address + _PAGE)
     page.wait_for_load_state("networkidle")
     yield "closed"

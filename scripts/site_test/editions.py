@@ -1,8 +1,8 @@
 """Ask on each version and locale of a built site: `python scripts/site_test/editions.py FOLDER`.
 
 FOLDER is the build of `editions/`; its book `lamps` is on the server that the site's configuration
-names. Each answer must be of the page's edition, and its source, in a tab or in closed details,
-must be marked in sight.
+names. Each answer must be from the page's edition. Its source must be highlighted and visible, also
+in a tab or in closed details.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def ask(browser: Browser, path: str, question: str, answer: str) -> None:
     passage.locator(".tbr-section").click()
     cited = page.locator(CITED).filter(has_text=answer)
     expect(cited.first).to_be_in_viewport(timeout=20_000)
-    # On the same edition, whatever page of it.
+    # For the same edition, on any of its pages.
     root = path.rpartition("/")[0]
     assert page.url.startswith(f"{_SITE}{root}/"), page.url
     page.close()

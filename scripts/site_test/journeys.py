@@ -1,10 +1,10 @@
-"""Use the widget as readers do.
+"""Use the widget like readers do.
 
     python scripts/site_test/journeys.py SITE SERVER PICTURES [--generator NAME] [--only NAME ...]
 
 SITE is the sample book's site, built by this generator with the widget of SERVER, whose data folder
-is `RAG_HOME`. Each journey checks what the reader must find and leaves pictures in the folder
-PICTURES, for people to look at.
+is `RAG_HOME`. Each journey checks the results that the reader must see, and saves pictures in the
+folder PICTURES for visual inspection.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ def on_a_phone(reader: Reader) -> None:
     page.locator(".tbr-passage .tbr-section").first.tap()
     reader.landed()
     reader.shot("landed")
-    # A formula makes this page wider than the screen, where Playwright taps beside the button.
+    # A formula makes this page wider than the screen; Playwright would tap beside the button.
     page.locator(".tbr-launch").evaluate("button => button.click()")
     expect(page.locator(".tbr-question")).to_be_visible()
     page.get_by_role("tab", name="Quiz").tap()

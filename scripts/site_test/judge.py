@@ -1,4 +1,4 @@
-"""Judge where a followed citation has led: the marked blocks are the right ones, and in sight."""
+"""Check the target of a followed citation: the right blocks are highlighted and visible."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ async ([text, nth, cited]) => {
 
 
 async def by_lines(page: Page, lines: tuple[int, int], kind: str, cited: str) -> dict[str, Any]:
-    """Judge by the source lines that `truth.cjs` has put on the page's elements."""
+    """Check by the source lines that `truth.cjs` added to the page's elements."""
     judged: dict[str, Any] = await page.evaluate(_BY_LINES, [*lines, kind, cited])
     return judged
 
 
 async def by_text(page: Page, text: str, nth: int, cited: str) -> dict[str, Any]:
-    """Judge by the block's letters and digits, where they are on the page for the `nth` time."""
+    """Check by the block's letters and digits, at their `nth` occurrence on the page."""
     judged: dict[str, Any] = await page.evaluate(_BY_TEXT, [text, nth, cited])
     return judged

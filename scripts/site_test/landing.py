@@ -1,10 +1,10 @@
-"""Measure which share of citations into a built site lands on the right block, in sight.
+"""Measure the share of citations into a built site that open at the right, visible block.
 
     python scripts/site_test/landing.py SITE_FOLDER BOOK_FOLDER --book ID [--count 400]
 
-SITE_FOLDER is a build with the widget's tag, whose server has the book. The right block is known by
-the source lines that `truth.cjs` puts on elements, where the generator has remark plugins, else
-(`--by text`) by the block's whole text. Prints a table by kind of block and the misses.
+SITE_FOLDER is a build with the widget's tag, whose server has the book. The right block is known
+from the source lines that `truth.cjs` adds to elements, if the generator has remark plugins, else
+(`--by text`) from the block's whole text. Prints a table by kind of block and the misses.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LEFT_OUT = {"heading", "math", "figure"}
 """Kinds without a text to quote."""
 _MIN_LETTERS = 12
 _LIST_NUMBER = re.compile(r"^\s*\d{1,3}[.)]\s", re.MULTILINE)
-"""Browsers draw these; they are no text of the page."""
+"""Browsers render these; they are not text of the page."""
 
 
 class Way(StrEnum):
@@ -47,7 +47,7 @@ class Way(StrEnum):
 
 
 class By(StrEnum):
-    """What tells the right block."""
+    """How the right block is identified."""
 
     LINES = "lines"
     TEXT = "text"
@@ -63,10 +63,10 @@ class Case:
     text: str
     """Letters and digits of the block."""
     nth: int
-    """How often this text is on the page before."""
+    """Number of earlier occurrences of this text on the page."""
     target: dict[str, str]
     local: str
-    """Its address on the site that is tested."""
+    """Its address on the tested site."""
 
 
 def blocks(folder: Path) -> list[dict[str, Any]]:
@@ -83,7 +83,7 @@ def links(book: str) -> dict[tuple[str, int], str]:
 
 
 def quote_of(block: dict[str, Any], random: Random) -> tuple[str, str, str]:
-    """Return one to three sentences of the block with what stands before and behind them."""
+    """Return one to three sentences of the block with the text before and after them."""
     text: str = block["text"]
     if block["kind"] in {"code", "table"} or len(text) < 80:
         return text, "", ""
@@ -145,7 +145,7 @@ def cases(folder: Path, options: argparse.Namespace, site: str) -> list[Case]:
         by_kind.setdefault(block["kind"], []).append(
             Case(block["kind"], file, (first, last), text, before.count(text), target, local)
         )
-    # Every kind gets its share, and at least what there is of a rare one.
+    # Every kind gets its share; a rare kind at least all its blocks.
     chosen: list[Case] = []
     kinds = sorted(by_kind, key=lambda kind: len(by_kind[kind]))
     for position, kind in enumerate(kinds):
@@ -182,7 +182,7 @@ async def measure(browser: Browser, all_cases: Sequence[Case], way: Way, by: By)
     results: list[dict[str, Any] | None] = [None] * len(all_cases)
 
     async def work() -> None:
-        # Each with a storage of its own.
+        # Each with its own storage.
         context = await browser.new_context(viewport={"width": 1280, "height": 800})
         page = await context.new_page()
         if way is not Way.WIDGET:

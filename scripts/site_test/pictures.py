@@ -28,7 +28,7 @@ def frame(page: Page) -> Image.Image:
 
 
 def frames(page: Page, address: str) -> list[tuple[Image.Image, int]]:
-    """Return pictures, and for how many ms each is shown."""
+    """Return pictures, each with its duration in ms."""
     page.goto(f"{address}/docs/why-search")
     taken = [(frame(page), 900)]
     page.keyboard.press("Control+i")

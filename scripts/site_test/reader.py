@@ -45,7 +45,7 @@ def _system_dark(page: Page) -> None:
 
 @dataclass(frozen=True)
 class BookSite:
-    """The sample book as a generator builds it: its pages, and what readers point at."""
+    """The sample book as built by a generator: its pages, and the elements that readers use."""
 
     why: str
     ranking: str
@@ -53,7 +53,7 @@ class BookSite:
     formula: str
     main: str = "article"
     policy: str = ""
-    """`Content-Security-Policy`; SERVER stands for the server's address."""
+    """`Content-Security-Policy`; SERVER is replaced by the server's address."""
 
 
 SITES: Mapping[str, BookSite] = {
@@ -114,7 +114,7 @@ class Reader:
 
 
 class Slowly(list[str]):
-    """Pieces of a model's answer, each after a wait."""
+    """Pieces of a model's answer, each after a delay."""
 
     def __iter__(self) -> Iterator[str]:
         for piece in super().__iter__():

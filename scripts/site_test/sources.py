@@ -78,7 +78,7 @@ def _quoted(title: str, body: str) -> str:
 
 
 def for_python_markdown(text: str) -> str:
-    """Admonitions, tabs and details of Docusaurus as Python-Markdown has them."""
+    """Docusaurus admonitions, tabs and details in Python-Markdown's syntax."""
     text = _nested(_ADMONITION, text, _admonition)
     text = _TAB.sub(lambda m: _indented(f'=== "{m["title"]}"', m["body"]), text)
     text = _FENCE.sub(_highlighted, text)
@@ -91,13 +91,13 @@ def _highlighted(fence: re.Match[str]) -> str:
 
 
 def for_mdbook(text: str) -> str:
-    """Admonitions as quotes; the content of tabs one after the other."""
+    """Admonitions as quotes; the content of tabs in sequence."""
     text = _nested(_ADMONITION, text, lambda m: _quoted(m["title"], m["body"]))
     return _TAB.sub(lambda m: m["body"], text)
 
 
 def _nested(pattern: re.Pattern[str], text: str, become: Callable[[re.Match[str]], str]) -> str:
-    """Replace the outer blocks, and those inside of them."""
+    """Replace the outer blocks, and those inside them."""
     while pattern.search(text):
         text = pattern.sub(become, text)
     return text
@@ -138,7 +138,7 @@ def _title(text: str) -> str:
 
 
 def mdbook(options: argparse.Namespace) -> None:
-    """A book of mdBook: without the preprocessors of a book that has its own."""
+    """An mdBook book, without the preprocessors of a book that has its own."""
     out: Path = options.out
     if (options.folder / "src").is_dir():
         shutil.copytree(options.folder / "src", out / "src")
@@ -160,7 +160,7 @@ def mdbook(options: argparse.Namespace) -> None:
 
 
 def mkdocs(options: argparse.Namespace) -> None:
-    """A site of MkDocs Material with instant navigation."""
+    """A MkDocs Material site with instant navigation."""
     out: Path = options.out
     if (options.folder / "contents").is_dir():
         shutil.copytree(options.folder / "contents", out / "docs")
@@ -189,8 +189,8 @@ def mkdocs(options: argparse.Namespace) -> None:
 
 
 def plain(options: argparse.Namespace) -> None:
-    """Pages of HTML, and the Markdown that they are made of."""
-    # In the environment of MkDocs, not in that of the tests.
+    """HTML pages, and their Markdown sources."""
+    # Installed in the environment of MkDocs, not in that of the tests.
     markdown = importlib.import_module("markdown")
 
     out: Path = options.out
@@ -207,7 +207,7 @@ def plain(options: argparse.Namespace) -> None:
         page = out / "site" / Path(name).with_suffix(".html")
         page.parent.mkdir(parents=True, exist_ok=True)
         body = re.sub(r'(href="[^":]*)\.md', r"\1.html", body)
-        # A repeated title's id as most generators number it.
+        # The id of a repeated title, as in most generators.
         body = re.sub(r'(<h\d id="[^"]*)_(\d+)"', r'\1-\2"', body)
         named = {"server": options.server, "book": options.book, "site": options.site}
         page.write_text(
@@ -216,7 +216,7 @@ def plain(options: argparse.Namespace) -> None:
 
 
 def for_plain(text: str) -> str:
-    """Admonitions as quotes; details with Markdown in them."""
+    """Admonitions as quotes; details that contain Markdown."""
     return _FENCE.sub(r"\g<fence>", for_mdbook(text)).replace("<details>", '<details markdown="1">')
 
 
