@@ -132,8 +132,8 @@ async def _answer(app: Application, asked: Asked) -> Answer:
 def page(questions: Sequence[Asked], found: Sequence[Answer]) -> str:
     intro = (
         "Written by `python scripts/bench/transcripts.py`: questions to the sample book, offline, "
-        "so in the book's own words. A number stands where a claim ends; each link opens the book "
-        "at the paragraph, and what it quotes stands there word for word."
+        "so the answers are verbatim text of the book. A number follows the claim that it cites; "
+        "each link opens the book at the paragraph, which contains the quoted text word for word."
     )
     parts = ["# Transcripts", intro]
     for asked, answer in zip(questions, found, strict=True):
