@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from posixpath import normpath
 from typing import Any
@@ -155,7 +155,7 @@ def open_site(
 ) -> Layout:
     """Read an edition of the site in a book's folder; a given `base_url` takes precedence.
 
-    For a site with one edition, any other edition is served at `<base URL>/<its name>`, as `mike`
+    For a site with one version, any other version is served at `<base URL>/<its name>`, as `mike`
     does.
     """
     warnings: list[SourceWarning] = []
@@ -163,8 +163,11 @@ def open_site(
     if edition in settings.editions:
         settings = settings.editions[edition]()
     elif any(edition.in_id):
-        named = "/".join(filter(None, (edition.version, edition.locale)))
-        settings = generator.read_settings(library, join_url(settings.base_url, named), [])
+        own = replace(edition, version="", in_id=("", edition.in_id[1]))
+        named = (edition.version, "" if own in settings.editions else edition.locale)
+        address = join_url(settings.base_url, "/".join(filter(None, named)))
+        settings = generator.read_settings(library, address, [])
+        settings = settings.editions[own]() if own in settings.editions else settings
     folder, contents = settings.folder, settings.contents
 
     def page_url(file: str) -> str:
