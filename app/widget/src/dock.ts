@@ -25,6 +25,12 @@ export function dock(host: HTMLElement, docked: boolean, side: "left" | "right")
     sheet.replaceSync(RULES);
     document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   }
+  if (docked === html.hasAttribute(ATTRIBUTE)) return;
+  const cited = document.querySelector("[data-textbook-rag-cited]");
+  const before = cited?.getBoundingClientRect();
   if (docked) html.setAttribute(ATTRIBUTE, side);
   else html.removeAttribute(ATTRIBUTE);
+  // Lines of another width are higher or lower on the page: what the reader was shown stays in sight.
+  const seen = before && before.bottom > 0 && before.top < innerHeight;
+  if (cited && seen) scrollBy({ top: cited.getBoundingClientRect().top - before.top, behavior: "instant" });
 }
