@@ -30,7 +30,10 @@ def static_site(folder: Path, port: int = 0, policy: str = "") -> Iterator[str]:
                 f"{found}.html" if not page.exists() and Path(f"{found}.html").exists() else found
             )
 
-    server = ThreadingHTTPServer(("127.0.0.1", port), partial(Quiet, directory=str(folder)))
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: object) -> None: ...  # browsers leave in mid-response
+
+    server = Server(("127.0.0.1", port), partial(Quiet, directory=str(folder)))
     Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}"

@@ -32,7 +32,6 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import RecursiveConfig, script_scale
 from app.domain.chunking.report import Report, guarantee_report
 from app.domain.document import Book, Document, Site, Span
-from app.domain.edition import ONLY
 from app.domain.errors import RagError
 from app.domain.identity import keep_ids
 from app.domain.links import page_links
@@ -61,12 +60,15 @@ def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
 def requests_by_edition(request: IngestRequest) -> list[IngestRequest]:
     """Return a request for each edition of the folder, the default one first.
 
-    A request that names an edition is for that edition only. BookError if the folder cannot be
-    read.
+    A request that names a version is for that version only, in each locale of a folder that has one
+    version. BookError if the folder cannot be read.
     """
-    if request.edition != ONLY:
-        return [request]
     found = editions_of(request.folder, site=request.site, base_url=request.base_url)
+    version = request.edition.version
+    if request.edition.locale or (version and any(one.version for one in found)):
+        return [request]
+    if version:
+        found = tuple(replace(one, version=version, in_id=(version, one.in_id[1])) for one in found)
     return [replace(request, edition=edition) for edition in found]
 
 

@@ -50,16 +50,18 @@ async def ingest(arguments: argparse.Namespace, settings: Settings) -> None:
             with TerminalProgress(quiet=arguments.quiet) as progress:
                 report = await app.ingest.run(request, progress)
             _print_report(report, arguments)
-            kept.append(report.book)
+            kept.append(BookId(report.book))
         if not arguments.dry_run and arguments.edition == ONLY:
             await _remove_other_editions(app.index, kept)
 
 
 async def _remove_other_editions(index: VectorIndex, kept: Sequence[BookId]) -> None:
-    """Remove editions that the site no longer has, unless editions are ingested one by one."""
+    """Remove editions that the site no longer has, unless versions are ingested one by one."""
+    versions = {book.version for book in kept}
     if len(kept) > 1:
         for book in await index.books():
-            if book.name == kept[0] and book not in kept:
+            gone = book.name == kept[0] and book not in kept
+            if gone and (len(versions) > 1 or book.version in versions):
                 await index.remove(book)
                 remark(f"removed {book}: the site no longer has this edition")
 

@@ -14,6 +14,7 @@ from app.cli.index_commands import naming_the_books
 from app.cli.output import print_json, remark
 from app.domain.book_id import BookId
 from app.domain.document import Book
+from app.domain.edition import site_root
 from app.domain.links import page_links
 from app.services.check_links import DeepLink, Miss, check_links
 from app.services.ingest import IngestRequest
@@ -62,7 +63,8 @@ async def _links(arguments: argparse.Namespace, settings: Settings) -> tuple[str
         # An edition is on the site of its book.
         others = [book for book in roots if book.name == asked != book]
         of_others = [link for book in others for link in await _links_of_index(index, book)]
-        return roots.get(asked.name, roots[asked]), [*own, *of_others]
+        of_site = [root for book, root in roots.items() if book.name == asked.name]
+        return site_root(of_site), [*own, *of_others]
 
 
 def _links_of_source(book: Book) -> Iterator[DeepLink]:

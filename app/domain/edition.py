@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import takewhile
 from urllib.parse import unquote, urlsplit
 
 from app.domain.book_id import BookId
@@ -61,6 +62,13 @@ def edition_at(page_url: str, editions: Sequence[tuple[BookId, str]]) -> BookId 
     path = _path(page_url)
     found = own or [one for one in editions if _is_below(path, _path(one[1]))]
     return max(found, key=lambda one: len(_path(one[1])), default=(None, ""))[0]
+
+
+def site_root(roots: Sequence[str]) -> str:
+    """Return the URL of the site that holds the editions with these roots."""
+    parts = zip(*(root.rstrip("/").split("/") for root in roots), strict=False)
+    common = takewhile(lambda same: len(set(same)) == 1, parts)
+    return "/".join(part for part, *_ in common)
 
 
 def _is_below(url: str, root: str) -> bool:

@@ -15,15 +15,25 @@ _VERDICT = """
   const box = boxes[0];
   let seen = Boolean(box) && bottom > 0 && top < innerHeight && box.height > 0;
   if (seen) {
-    // A point of the block that neither the header nor the panel covers.
-    const points = boxes.flatMap((each) => [0.1, 0.3, 0.5, 0.7, 0.9].map((share) =>
-      [each.left + Math.min(each.width / 2, 60), each.top + each.height * share]));
+    // A point of what is on the screen of the block that neither the header nor the panel covers.
+    const points = boxes.flatMap((each) => {
+      const from = Math.max(each.top, 0);
+      const height = Math.min(each.bottom, innerHeight) - from;
+      return [0.1, 0.3, 0.5, 0.7, 0.9].map((share) =>
+        [each.left + Math.min(each.width / 2, 60), from + height * share]);
+    });
     const elements = marked.length ? marked : right;
     seen = points.some(([x, y]) => {
       const hit = document.elementFromPoint(x, y);
       return hit && elements.some((each) =>
         each.contains(hit) || hit.contains(each) && hit.closest('main'));
     });
+  }
+  // Of a block that is taller than the screen, the quote.
+  const [quote] = CSS.highlights.get('textbook-rag-quote') ?? [];
+  if (seen && quote && bottom - top > innerHeight) {
+    const words = quote.getClientRects()[0];
+    seen = Boolean(words) && words.bottom > 0 && words.top < innerHeight;
   }
   const good = marked.length > 0 && marked.every(fits);
   return { marked: marked.length, right: right.length, fits: good, seen };

@@ -34,6 +34,8 @@ from tests.static_site import static_site
 _LEFT_OUT = {"heading", "math", "figure"}
 """Kinds without a text to quote."""
 _MIN_LETTERS = 12
+_READERS = 4
+"""Browser contexts at the same time: each mostly waits for its page to settle."""
 _LIST_NUMBER = re.compile(r"^\s*\d{1,3}[.)]\s", re.MULTILINE)
 """Browsers render these; they are not text of the page."""
 
@@ -191,7 +193,7 @@ async def measure(browser: Browser, all_cases: Sequence[Case], way: Way, by: By)
             index, case = queue.pop()
             results[index] = await land(page, case, way, by)
 
-    await asyncio.gather(work(), work())
+    await asyncio.gather(*(work() for _ in range(_READERS)))
     landed, total, wrong = Counter[str](), Counter[str](), 0
     for case, result in zip(all_cases, results, strict=True):
         assert result is not None

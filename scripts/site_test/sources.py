@@ -59,6 +59,7 @@ _OPTIONS = {
 }
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
 <title>{title}</title><script src="{server}/widget.js" data-book="{book}" data-base-url="{site}"
  defer></script></head>
 <body><nav><a href="/">Contents</a></nav><main>{body}</main></body></html>

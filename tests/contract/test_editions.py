@@ -198,6 +198,94 @@ def test_versions_deployed_one_by_one_are_named(
     assert hits[0]["url"].startswith("https://lamps.example/0.9/wicks/")
 
 
+I18N = """site_name: Lamps
+site_url: https://lamps.example/
+nav: [wicks.md, {Weather: [weather/fog.md]}]
+plugins:
+  - search
+  - i18n:
+      docs_structure: STRUCTURE
+      languages:
+        - {locale: de, name: Deutsch, site_name: Lampen, nav_translations: {Weather: Wetter}}
+        - {locale: en, name: English, default: true}
+        - {locale: fr, name: Français, build: false}
+"""
+FOG = "# Fog\n\nIn fog the foghorn sounds twice a minute.\n"
+
+
+def translated(folder: Path, structure: str) -> Path:
+    """Write a MkDocs site of two locales; one page is not translated."""
+    by_folder = structure == "folder"
+    files = {
+        "docs/en/wicks.md" if by_folder else "docs/wicks.md": PAGE.format(hours="four"),
+        "docs/en/weather/fog.md" if by_folder else "docs/weather/fog.en.md": FOG,
+        "docs/de/wicks.md" if by_folder else "docs/wicks.de.md": GERMAN.format(hours="vier"),
+        "mkdocs.yml": I18N.replace("STRUCTURE", structure),
+    }
+    return write(folder, files)
+
+
+@pytest.mark.parametrize("structure", ["suffix", "folder"])
+def test_a_mkdocs_site_has_its_locales(tmp_path: Path, structure: str) -> None:
+    folder = translated(tmp_path, structure)
+    english, german = (read_book(folder, edition=one) for one in editions_of(folder))
+    assert (english.base_url, german.base_url) == (
+        "https://lamps.example",
+        "https://lamps.example/de",
+    )
+    assert [page.url for page in english.documents] == [
+        "https://lamps.example/wicks/",
+        "https://lamps.example/weather/fog/",
+    ]
+    assert [page.url for page in german.documents] == [
+        "https://lamps.example/de/wicks/",
+        "https://lamps.example/de/weather/fog/",
+    ]
+    assert (german.title, german.language) == ("Lampen", "de")
+    assert [page.chapter for page in german.documents][1] == "Wetter"
+    assert "alle vier Stunden" in german.documents[0].blocks[1].text
+    assert not english.orphans
+    assert not german.orphans
+
+
+def test_a_mkdocs_version_has_its_locales_and_stays_when_the_others_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = runner(tmp_path, monkeypatch, capsys)
+    folder = translated(tmp_path / "lamps", "suffix")
+    run("ingest", folder, "--edition", "2.0", "--quiet")
+    run("ingest", folder, "--base-url", "https://lamps.example/latest", "--quiet")
+    assert [(one["book"], one["base_url"]) for one in listed(run)] == [
+        ("lamps", "https://lamps.example/latest"),
+        ("lamps+de", "https://lamps.example/latest/de"),
+        ("lamps@2.0", "https://lamps.example/2.0"),
+        ("lamps@2.0+de", "https://lamps.example/2.0/de"),
+    ]
+
+
+def test_a_site_with_versions_side_by_side_is_checked_from_its_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = runner(tmp_path, monkeypatch, capsys)
+    config = {"mkdocs.yml": "site_name: Lamps\nsite_url: https://lamps.example/book/\n"}
+    folder = write(tmp_path / "source", {**config, "docs/wicks.md": PAGE.format(hours="nine")})
+    run(
+        "ingest",
+        folder,
+        "--book",
+        "lamps",
+        "--base-url",
+        "https://lamps.example/book/latest",
+        "--quiet",
+    )
+    run("ingest", folder, "--book", "lamps", "--edition", "2.0", "--quiet")
+    html = "<h1 id=wicks>Wicks</h1><p>The wick of the lamp is trimmed every nine hours.</p>"
+    page = f"{html}<p>{SHARED}</p>"
+    built = write(tmp_path / "site", {f"{one}/wicks/index.html": page for one in ("latest", "2.0")})
+    assert run("links", "lamps", "--check", built).out == ""
+    assert run("links", "lamps@2.0", "--check", built).out == ""
+
+
 BUILT = ".docusaurus/docusaurus-plugin-content-docs/default/site-docs-wicks-md-1.json"
 
 

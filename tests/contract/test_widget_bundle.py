@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 from collections.abc import Iterator
 from hashlib import sha256
@@ -16,6 +17,7 @@ from tests.serving import offline_settings, serving
 
 BUNDLE = WIDGET_FOLDER / "bundle"
 MAX_GZIPPED = 60_000
+_PLACE = re.compile(r"\{\w+\}")
 NOT_IN_SRC = ("build.mjs", "package-lock.json", "site.css")
 
 
@@ -40,6 +42,16 @@ def source_hash() -> str:
 def test_the_bundle_was_built_from_these_sources(name: str) -> None:
     first = (BUNDLE / name).read_text(encoding="utf-8").partition("\n")[0]
     assert f"sources {source_hash()} " in first, "run `npm ci && npm run build` in app/widget"
+
+
+def test_every_language_has_every_text() -> None:
+    folder = WIDGET_FOLDER / "src/texts"
+    texts = {file.stem: json.loads(file.read_text("utf-8")) for file in folder.glob("*.json")}
+    assert {"en", "de", "es", "fr", "ar", "ur", "zh", "hi"} <= set(texts)
+    for named in texts.values():
+        assert list(named) == list(texts["en"])
+        for key, text in named.items():
+            assert set(_PLACE.findall(text)) == set(_PLACE.findall(texts["en"][key]))
 
 
 def test_the_lockfile_names_no_address() -> None:

@@ -228,12 +228,14 @@ def test_the_canonical_address_says_where_the_book_is_served_otherwise(
 _TEXT = "Owls hunt at night. They see well. Owls hear even better than they see."
 
 
-def cite(page: Page, quote: str, prefix: str = "", anchor: str = "") -> None:
+def cite(
+    page: Page, quote: str, prefix: str = "", anchor: str = "", paragraph: str = "p-1"
+) -> None:
     """Follow a citation of this quote on the page that is open."""
     address = page.url + (f"#{anchor}" if anchor else "")
     heading, claim = ("T",), "Claim"
     citation = Citation(
-        1, 0, 5, "p-1", address, "T", heading, quote, BookId(BOOK), "f.md", (), prefix=prefix
+        1, 0, 5, paragraph, address, "T", heading, quote, BookId(BOOK), "f.md", (), prefix=prefix
     )
     answer = Answer(claim, AnswerMode.GENERATED, citations=(citation,))
     fulfill(page, Started(AnswerMode.GENERATED, ()), TextDelta(claim), Finished(answer))
@@ -292,6 +294,46 @@ def test_a_citation_lands_on_its_block(
     assert box["y"] >= 80, "below the header"
     panel = page.locator(".tbr-panel").bounding_box()
     assert panel is None or box["x"] + box["width"] <= panel["x"], "beside the panel"
+
+
+_LISTINGS = (
+    f"<h2 id=s>First</h2><pre id=a>{_CODE}</pre><p>And again:</p><pre id=b>{_CODE}</pre>"
+    f"<h2 id=t>Second</h2><pre id=c>{_CODE}</pre>"
+)
+
+
+@pytest.mark.parametrize(
+    ("anchor", "paragraph", "marked"),
+    [
+        ("s", "p-00000000000", "a"),
+        ("s", "p-00000000000-2", "b"),
+        ("t", "p-00000000000-3", "c"),
+        ("t", "p-00000000000-2", "c"),  # the first one is on another page
+        ("", "p-00000000000-2", "b"),
+    ],
+)
+def test_of_equal_listings_the_one_of_the_section_is_marked(
+    page: Page, server: str, owls: ForeignSite, anchor: str, paragraph: str, marked: str
+) -> None:
+    owls.tag = tag(server)
+    owls.article = _LISTINGS
+    page.goto(owls.address)
+    cite(page, _CODE, anchor=anchor, paragraph=paragraph)
+    expect(page.locator(CITED)).to_have_count(1)
+    expect(page.locator(CITED)).to_have_attribute("id", marked)
+
+
+def test_of_a_block_taller_than_the_screen_the_quote_is_shown(
+    page: Page, server: str, owls: ForeignSite
+) -> None:
+    owls.tag = tag(server)
+    items = [f"<li><p>Item {number} of the list.</p></li>" for number in range(60)]
+    items[40] = f"<li><p>{_TEXT}</p><p id=more>More.</p></li>"
+    owls.article = f"<ul id=all>{''.join(items)}</ul>"
+    page.goto(owls.address)
+    cite(page, "better than they see. More.")
+    expect(page.locator(CITED)).to_have_attribute("id", "all")
+    expect(page.locator("#more")).to_be_in_viewport()
 
 
 def test_a_page_that_changed_says_so_and_goes_to_the_section(

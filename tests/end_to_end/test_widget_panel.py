@@ -262,6 +262,38 @@ def test_the_open_panel_covers_no_text_where_there_is_room(page: Page, site: str
     assert article["x"] + article["width"] <= panel["x"]
 
 
+def test_what_is_being_read_stays_in_its_place_when_the_panel_opens(page: Page, site: str) -> None:
+    page.goto(site + PAGE)
+    page.evaluate("scrollTo(0, 1500)")
+    read = page.evaluate_handle(
+        "[...document.querySelectorAll('article p')]"
+        ".find(each => each.getBoundingClientRect().bottom > innerHeight / 4)"
+    )
+    top = "element => element.getBoundingClientRect().top"
+    before = read.evaluate(top)
+    open_by_shortcut(page)
+    expect(page.locator(".tbr-panel")).to_be_visible()
+    assert abs(read.evaluate(top) - before) < 2
+
+
+def test_the_button_is_above_the_sites_back_to_top(page: Page, site: str) -> None:
+    page.goto(site + PAGE)
+    style = "position: fixed; right: 21px; bottom: 21px; width: 48px; height: 48px"
+    page.evaluate(
+        "style => document.body.append(Object.assign(document.createElement('button'),"
+        " {className: 'theme-back-to-top-button', style}))",
+        style,
+    )
+    button = page.locator(".theme-back-to-top-button")
+    button.click(trial=True)
+    launch, other = page.locator(".tbr-launch").bounding_box(), button.bounding_box()
+    assert launch is not None
+    assert other is not None
+    assert launch["y"] + launch["height"] <= other["y"]
+    open_by_shortcut(page)
+    button.click(trial=True)
+
+
 def test_nothing_moves_when_the_page_is_loaded(page: Page, site: str) -> None:
     page.add_init_script(
         "window.shift = 0; new PerformanceObserver(list => { for (const entry of list.getEntries())"

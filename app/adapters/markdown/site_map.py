@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from posixpath import normpath
 from typing import Any
@@ -155,7 +155,7 @@ def open_site(
 ) -> Layout:
     """Read an edition of the site in a book's folder; a given `base_url` takes precedence.
 
-    For a site with one edition, any other edition is served at `<base URL>/<its name>`, as `mike`
+    For a site with one version, any other version is served at `<base URL>/<its name>`, as `mike`
     does.
     """
     warnings: list[SourceWarning] = []
@@ -189,10 +189,13 @@ def _of_edition(
 ) -> SiteSettings:
     if edition in settings.editions:
         return settings.editions[edition]()
-    named = "/".join(filter(None, (edition.version, edition.locale)))
     if not any(edition.in_id):
         return settings
-    return generator.read_settings(library, join_url(settings.base_url, named), [])
+    own = replace(edition, version="", in_id=("", edition.in_id[1]))
+    named = (edition.version, "" if own in settings.editions else edition.locale)
+    address = join_url(settings.base_url, "/".join(filter(None, named)))
+    settings = generator.read_settings(library, address, [])
+    return settings.editions[own]() if own in settings.editions else settings
 
 
 def markdown_files(library: Library, folder: str = "") -> list[str]:

@@ -1,4 +1,5 @@
-// Room beside the page's text for the open panel.
+// Room beside the page's text for the open panel, and above the site's own buttons.
+import { mainContent } from "./landing/text";
 
 const WIDTH = 400; // pixels, as in style.css
 const ATTRIBUTE = "data-textbook-rag-docked";
@@ -7,6 +8,8 @@ const ATTRIBUTE = "data-textbook-rag-docked";
 const CONTENTS = ".col:has(> .theme-doc-toc-desktop), .col:has(> * > .theme-doc-toc-desktop), .md-sidebar--secondary, .bd-sidebar-secondary";
 const ROOM_FOR_CONTENTS = 1_600;
 const RULES = `
+html:has(.theme-back-to-top-button) { --textbook-rag-lift: 60px; }
+html[${ATTRIBUTE}="right"] .theme-back-to-top-button { margin-right: ${WIDTH}px; }
 html[${ATTRIBUTE}="right"] { margin-right: ${WIDTH}px; }
 html[${ATTRIBUTE}="left"] { margin-left: ${WIDTH}px; }
 @media (max-width: ${ROOM_FOR_CONTENTS}px) {
@@ -20,11 +23,26 @@ let sheet: CSSStyleSheet | null = null;
 export function dock(host: HTMLElement, docked: boolean, side: "left" | "right"): void {
   const html = document.documentElement;
   host.toggleAttribute("data-docked", docked);
-  if (docked && !sheet) {
+  if (!sheet) {
     sheet = new CSSStyleSheet();
     sheet.replaceSync(RULES);
     document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   }
+  if (docked === html.hasAttribute(ATTRIBUTE)) return;
+  // While the page is loading, the browser itself goes back to where the reader was.
+  const kept = document.readyState === "complete" ? shown() : null;
+  const before = kept?.getBoundingClientRect().top ?? 0;
   if (docked) html.setAttribute(ATTRIBUTE, side);
   else html.removeAttribute(ATTRIBUTE);
+  // Lines of another width are higher or lower on the page: what the reader looks at stays in its place.
+  if (kept) scrollBy({ top: kept.getBoundingClientRect().top - before, behavior: "instant" });
+}
+
+/** The cited block, if it is in sight, else the one that is being read. */
+function shown(): Element | null {
+  const cited = document.querySelector("[data-textbook-rag-cited]");
+  const box = cited?.getBoundingClientRect();
+  if (box && box.bottom > 0 && box.top < innerHeight) return cited;
+  const blocks = scrollY > 0 ? [...mainContent().querySelectorAll("p, li, pre, tr, h2, h3, h4, figure")] : [];
+  return blocks.find((block) => block.getBoundingClientRect().bottom > innerHeight / 4) ?? null;
 }

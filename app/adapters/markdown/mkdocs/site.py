@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import PurePosixPath
 from posixpath import normpath
@@ -11,19 +12,25 @@ from posixpath import normpath
 from markdown_it.common.utils import normalizeReference
 
 from app.adapters.markdown.includes import Library, TextIncludes, folder_of
+from app.adapters.markdown.mkdocs.locales import Locales, read_locales
 from app.adapters.markdown.mkdocs.syntax import DIALECT, PYMDOWNX, STYLE, dialect_with
 from app.adapters.markdown.site_map import (
     SiteGenerator,
+    SitePage,
     SiteSettings,
     TableOfContents,
     TocEntry,
     configured_base,
+    inside,
+    join_url,
     line_of,
+    markdown_files,
     table,
     under,
 )
 from app.adapters.markdown.source import LOADER, load_settings
 from app.domain.document import Site, SourceWarning
+from app.domain.edition import Edition
 
 CONFIG_NAMES = ("mkdocs.yml", "mkdocs.yaml")
 
@@ -53,7 +60,7 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         contents = TableOfContents(list(_nav_entries(nav, 1, text)), under(docs, name), shown=name)
     pretty = config.get("use_directory_urls") is not False
     references, files = _appended_references(library, snippets, bases, warnings)
-    return SiteSettings(
+    settings = SiteSettings(
         base.rstrip("/"),
         str(config.get("site_name") or ""),
         _language(config),
@@ -67,6 +74,77 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         references=references,
         reference_files=files,
     )
+    locales = read_locales(config.get("plugins"))
+    return _with_locales(settings, locales, library, text, pretty) if locales else settings
+
+
+def _with_locales(
+    settings: SiteSettings, locales: Locales, library: Library, text: str, pretty: bool
+) -> SiteSettings:
+    """Return the settings of the default locale, with those of each as an edition."""
+
+    def edition(locale: str) -> Edition:
+        return Edition("", locale, ("", "" if locale == locales.default else locale))
+
+    of = partial(_localized, settings, locales, library, text, pretty)
+    return replace(
+        of(locales.default),
+        editions={edition(locale): partial(of, locale) for locale in locales.options},
+    )
+
+
+def _localized(
+    settings: SiteSettings,
+    locales: Locales,
+    library: Library,
+    text: str,
+    pretty: bool,
+    locale: str,
+) -> SiteSettings:
+    """Return the settings of a locale: the pages it shows, below its own address."""
+    docs, options = settings.folder, locales.options[locale]
+    files = {file: inside(docs, file) for file in markdown_files(library, docs)}
+    shown = {
+        path: under(docs, file) for path, file in locales.shown(locale, files.values()).items()
+    }
+    paths = {file: path for path, file in shown.items()}
+    is_default = locale == locales.default
+    base = settings.base_url if is_default else join_url(settings.base_url, locale)
+
+    def path_of(file: str) -> str:
+        return _path(locales.split(file)[1], pretty)
+
+    contents = settings.contents
+    if isinstance(options.get("nav"), list):
+        entries = list(_nav_entries(options["nav"], 1, text))
+        contents = TableOfContents(entries, under(docs, CONFIG_NAMES[0]), shown=CONFIG_NAMES[0])
+    if contents:
+        found = [_entry_in(locales, shown, docs, options, one) for one in contents.entries]
+        contents = replace(contents, entries=found)
+    language = re.split("[-_]", locale)[0]
+    return replace(
+        settings,
+        base_url=base,
+        title=str(options.get("site_name") or settings.title),
+        language=(settings.language if is_default else "") or language,
+        path_of=path_of,
+        contents=contents,
+        every_page=[SitePage(file, join_url(base, path_of(inside(docs, file)))) for file in paths],
+        sort_key=lambda file: _index_first(paths[file]),
+    )
+
+
+def _entry_in(
+    locales: Locales,
+    shown: Mapping[str, str],
+    docs: str,
+    options: Mapping[str, object],
+    entry: TocEntry,
+) -> TocEntry:
+    """Return an entry of the navigation as a locale shows it: its file, its title."""
+    file = shown.get(locales.split(entry.target)[1])
+    title = str(table(options, "nav_translations").get(entry.title) or entry.title)
+    return replace(entry, target=inside(docs, file) if file else entry.target, title=title)
 
 
 def find_config(library: Library) -> str:

@@ -1,15 +1,18 @@
 // Show the paragraph that a citation names on the page that is open, and keep it shown while the page is
 // still being built.
 import type { Target } from "../links";
-import { findQuote } from "./find";
+import { findQuote, type Hint } from "./find";
 import { reveal } from "./reveal";
 import { blocksOf, isInSight, mark, scrollTo, unmark } from "./show";
 import { mainContent, rangeOf, readPage, type PageText } from "./text";
 
 export type Landing = "landed" | "changed" | "missing";
 
-const RECHECKS = 40; // of 150 ms: while the page is still being built
+const CHECK_MS = 150; // while the page is still being built
+const RECHECKS = 40;
 const SETTLED = 8; // checks in a row without a change
+const LATER_MS = 500; // slow devices: a framework may replace its nodes seconds after the page is loaded
+const LATER = 40;
 const REVEAL_MS = 350; // details and tabs open with an animation
 
 let current: AbortController | null = null;
@@ -50,19 +53,32 @@ class Watch {
     if (this.signal.aborted) return;
     this.checks += 1;
     if (!this.stillShown()) this.show();
+    else if (this.aside()) this.scroll();
     else this.calm += 1;
-    if (this.shown && this.calm >= SETTLED && document.readyState === "complete") return;
-    if (this.checks < RECHECKS) setTimeout(() => this.check(), 150);
-    else if (!this.shown) this.giveUp();
+    const settled = this.shown && this.calm >= SETTLED && document.readyState === "complete";
+    if (settled) this.checks = Math.max(this.checks, RECHECKS);
+    if (this.checks === RECHECKS && !this.shown) return this.giveUp();
+    // From now on what is replaced is marked again, and nothing scrolls.
+    if (this.checks >= RECHECKS) this.moved = true;
+    if (this.checks < RECHECKS + LATER) setTimeout(() => this.check(), this.checks < RECHECKS ? CHECK_MS : LATER_MS);
   }
 
-  /** Frameworks replace nodes after the page is loaded, and images push the text down. */
+  /** Frameworks replace nodes after the page is loaded. */
   private stillShown(): boolean {
     if (!this.shown) return false;
     const { blocks, quote } = this.shown;
-    const there = blocks.every((block) => block.isConnected && block.getClientRects().length > 0);
-    const text = !quote || (quote.startContainer.isConnected && !quote.collapsed);
-    return there && text && (this.moved || isInSight(blocks, this.freeHeight()));
+    // What the reader has closed since stays closed.
+    const there = blocks.every((block) => block.isConnected && (this.moved || block.getClientRects().length > 0));
+    return there && (!quote || (quote.startContainer.isConnected && !quote.collapsed));
+  }
+
+  /** Images push the text down, and the browser goes to the address's own words. */
+  private aside(): boolean {
+    return !this.moved && this.shown !== null && !isInSight(this.shown.blocks, this.shown.quote, this.freeHeight());
+  }
+
+  private scroll(): void {
+    if (!this.moved && !this.signal.aborted && this.shown) scrollTo(this.shown.blocks, this.shown.quote, this.freeHeight());
   }
 
   private show(): void {
@@ -77,9 +93,9 @@ class Watch {
     const opened = first ? reveal(first) : false;
     mark(found.blocks, found.quote);
     this.shown = found;
-    if (!this.moved) scrollTo(found.blocks, found.quote, this.freeHeight());
-    if (opened) setTimeout(() => !this.moved && !this.signal.aborted && scrollTo(found.blocks, found.quote, this.freeHeight()), REVEAL_MS);
-    focus(first);
+    this.scroll();
+    if (opened) setTimeout(() => this.scroll(), REVEAL_MS);
+    if (!this.moved) focus(first);
     this.resolve("landed");
   }
 
@@ -112,7 +128,7 @@ function locate(target: Target): { blocks: Element[]; quote: Range | null } | nu
   const own = target.id ? ownElements(target.id) : [];
   const root = own[0] ? (own.length > 1 ? mainContent() : own[0]) : mainContent();
   const page = readPage(root);
-  const found = target.quote ? findQuote(page, target, sectionStart(page, headingOf(target))) : null;
+  const found = target.quote ? findQuote(page, target, hintOf(page, target)) : null;
   const quote = found && rangeOf(page, found.from, found.to);
   // The author's site has the ids itself: no text can be more exact.
   if (own.length) return { blocks: own, quote };
@@ -127,9 +143,17 @@ function ownElements(id: string): Element[] {
   return byId ? [byId] : named;
 }
 
-/** Position in the page's text at which the heading stands; 0 without one. */
-function sectionStart(page: PageText, heading: Element | null): number {
-  if (!heading) return 0;
-  const index = page.nodes.findIndex((node) => heading.compareDocumentPosition(node) & (Node.DOCUMENT_POSITION_FOLLOWING | Node.DOCUMENT_POSITION_CONTAINED_BY));
-  return index < 0 ? 0 : (page.starts[index] ?? 0);
+function hintOf(page: PageText, target: Target): Hint {
+  const heading = headingOf(target);
+  const headings = [...page.root.querySelectorAll("h1, h2, h3, h4, h5, h6")];
+  const next = heading && headings.find((each) => heading.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING && !heading.contains(each));
+  // The second paragraph of the book with the same text is `p-...-2`.
+  const nth = Number(/^p-\w+-(\d+)$/.exec(target.id)?.[1] ?? 1) - 1;
+  return { start: heading ? positionOf(page, heading) : 0, end: next ? positionOf(page, next) : Infinity, nth };
+}
+
+/** Position in the page's text at which the element stands. */
+function positionOf(page: PageText, element: Element): number {
+  const index = page.nodes.findIndex((node) => element.compareDocumentPosition(node) & (Node.DOCUMENT_POSITION_FOLLOWING | Node.DOCUMENT_POSITION_CONTAINED_BY));
+  return index < 0 ? page.text.length : (page.starts[index] ?? 0);
 }

@@ -9,7 +9,7 @@ const STYLE = `
 ::highlight(${BLOCK_MARK}) { background-color: var(--textbook-rag-block-mark, rgb(255 213 79 / calc(var(--textbook-rag-strength, 1) * 26%))); }
 ::highlight(${QUOTE_MARK}) { background-color: var(--textbook-rag-mark, rgb(255 193 7 / calc(var(--textbook-rag-strength, 1) * 42%))); }
 ::highlight(textbook-rag-term) { text-decoration: underline dotted 2px #2f6fd0; }
-:where([${ATTRIBUTE}]) { outline: 2px solid var(--textbook-rag-edge, #d99a00); outline-offset: 5px; border-radius: 2px; scroll-margin: 6rem; }
+:where([${ATTRIBUTE}]) { outline: 2px solid var(--textbook-rag-edge, #d99a00); outline-offset: 3px; border-radius: 2px; scroll-margin: 6rem; }
 [${ATTRIBUTE}]::target-text, [${ATTRIBUTE}] *::target-text { background: transparent; color: inherit; }
 @media print { :where([${ATTRIBUTE}]) { outline: none; } }
 `;
@@ -93,20 +93,24 @@ function boxOf(blocks: readonly Element[]): { top: number; bottom: number; left:
   };
 }
 
-/** Scroll the blocks to the middle of what is free between header and bottom, or their quote to its top. */
-export function scrollTo(blocks: readonly Element[], quote: Range | null, free = innerHeight): void {
+/** What is to be seen: the blocks, or the quote of blocks that are taller than what is free between header and bottom. */
+function aim(blocks: readonly Element[], quote: Range | null, free: number): { top: number; height: number; header: number; room: number } {
   const box = boxOf(blocks);
   const header = stickyHeight((box.left + Math.min(box.right, innerWidth)) / 2);
   const room = free - header - 2 * GAP;
-  let { top } = box;
-  let height = box.bottom - box.top;
+  const height = box.bottom - box.top;
   const words = quote?.getBoundingClientRect();
-  if (height > room && words && words.height > 0) ({ top, height } = words);
+  const { top, height: seen } = height > room && words && words.height > 0 ? words : { top: box.top, height };
+  return { top, height: seen, header, room };
+}
+
+/** Scroll the blocks to the middle of what is free, or to its top if they are taller. */
+export function scrollTo(blocks: readonly Element[], quote: Range | null, free = innerHeight): void {
+  const { top, height, header, room } = aim(blocks, quote, free);
   const margin = height < room ? (room - height) / 2 : 0;
-  const html = document.documentElement;
   const inside = scroller(blocks[0]);
   const by = top - header - GAP - margin;
-  (inside ?? html).scrollBy({ top: by, behavior: "instant" });
+  (inside ?? document.documentElement).scrollBy({ top: by, behavior: "instant" });
 }
 
 /** The element that scrolls instead of the page, if there is one. */
@@ -118,7 +122,7 @@ function scroller(element: Element | undefined): Element | null {
   return null;
 }
 
-export function isInSight(blocks: readonly Element[], free = innerHeight): boolean {
-  const box = boxOf(blocks);
-  return box.bottom > 0 && box.top < free && box.bottom - box.top > 0;
+export function isInSight(blocks: readonly Element[], quote: Range | null, free = innerHeight): boolean {
+  const { top, height, header, room } = aim(blocks, quote, free);
+  return height > 0 && top >= header && top + Math.min(height, room) <= free;
 }

@@ -25,9 +25,9 @@ interface LinkProps {
 /** A link to a paragraph; text where it has no web address. */
 export function Link({ store, target, label, children, ...rest }: LinkProps): VNode {
   const href = store.href(target);
-  if (!href) return <span class={rest.class}>{children}</span>;
+  if (!href) return <span class={rest.class} dir="auto">{children}</span>;
   return (
-    <a href={href} rel="noopener" class={rest.class} aria-label={label} onClick={(event: MouseEvent) => store.follow(event, target)}>
+    <a href={href} rel="noopener" class={rest.class} dir="auto" aria-label={label} onClick={(event: MouseEvent) => store.follow(event, target)}>
       {children}
     </a>
   );

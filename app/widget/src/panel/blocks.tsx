@@ -12,7 +12,7 @@ import type { Store } from "./store";
 import { useSuggestions } from "./starters";
 
 const FORMULA = ".katex, math, mjx-container, .MathJax";
-const ASKABLE = "pre, table, figure, img, .katex-display, math[display=block], mjx-container[display=true], .MathJax_Display";
+const ASKABLE = "pre, table, figure, img, .katex-display, math[display=block], mjx-container[display=true], .MathJax_Display, div.arithmatex, div.math";
 const LEAVE_MS = 400; // from the block to its button
 const MAX_ICON = 64; // pixels; a smaller picture says nothing
 

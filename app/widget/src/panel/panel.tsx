@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { t, type TextKey } from "../texts";
 import { BlockButton } from "./blocks";
 import { AskAbout, TermCard } from "./floating";
-import { classes, short, TurnView } from "./answer";
+import { classes, excerpt, TurnView } from "./answer";
 import { Find } from "./find";
 import { Icon } from "./icons";
 import { Quiz } from "./quiz";
@@ -128,12 +128,14 @@ function Composer({ store, input }: { store: Store; input: { current: HTMLTextAr
     event.preventDefault();
     send();
   };
+  // The text between them may have formulas.
+  const about = t("selected", { text: "\n" }).split("\n");
   const chosen = (event: Event) => store.set({ scope: (event.currentTarget as HTMLSelectElement).value as Scope });
   return (
     <form class="tbr-form" hidden={store.view !== "ask"} onSubmit={submit}>
       {store.selection && (
         <div class="tbr-selection">
-          <p dir="auto">{t("selected", { text: short(store.selection.text) })}</p>
+          <div dir="auto">{about[0]}{excerpt(store.selection.text)}{about[1]}</div>
           <div class="tbr-actions">
             <button type="button" class="tbr-chip" onClick={() => store.ask(t("explainQuestion"))}>{t("explain")}</button>
             <button type="button" class="tbr-chip" onClick={() => store.ask(t("exampleQuestion"))}>{t("example")}</button>
