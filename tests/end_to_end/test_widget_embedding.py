@@ -323,6 +323,17 @@ def test_of_equal_listings_the_one_of_the_section_is_marked(
     expect(page.locator(CITED)).to_have_attribute("id", marked)
 
 
+def test_of_a_glossary_the_entry_is_marked(page: Page, server: str, owls: ForeignSite) -> None:
+    owls.tag = tag(server)
+    entries = [f"<dt>Term {number}</dt><dd>It means {number}.</dd>" for number in range(9)]
+    owls.article = f"<dl>{''.join(entries)}<dt id=a>Owl</dt><dd id=b>{_TEXT}</dd></dl>"
+    page.goto(owls.address)
+    cite(page, f"Owl\n{_TEXT}")
+    expect(page.locator(CITED)).to_have_count(2)
+    expect(page.locator(f"#a{CITED}")).to_have_count(1)
+    expect(page.locator(f"#b{CITED}")).to_have_count(1)
+
+
 def test_of_a_block_taller_than_the_screen_the_quote_is_shown(
     page: Page, server: str, owls: ForeignSite
 ) -> None:

@@ -1,7 +1,7 @@
 // Mark a range of the page and bring it into sight.
 
 const BLOCKS = "p, li, pre, tr, dd, dt, figcaption, h1, h2, h3, h4, h5, h6, blockquote, summary, figure, td, th, [data-paragraph-id]";
-const GROUPS = "table, ul, ol, dl, blockquote, details, aside, .theme-admonition, .admonition";
+const GROUPS = "table, ul, ol, blockquote, details, aside, .theme-admonition, .admonition";
 const BLOCK_MARK = "textbook-rag-block";
 const QUOTE_MARK = "textbook-rag-quote";
 const ATTRIBUTE = "data-textbook-rag-cited";
@@ -41,7 +41,9 @@ export function blocksOf(range: Range, root: Element): Element[] {
   if (first === last || first.contains(last)) return [first];
   if (last.contains(first)) return [last];
   const common = range.commonAncestorContainer;
-  const group = (common instanceof Element ? common : common.parentElement)?.closest(GROUPS);
+  const holder = common instanceof Element ? common : common.parentElement;
+  // A term and its definition, not the whole glossary.
+  const group = holder?.localName === "dl" ? null : holder?.closest(GROUPS);
   if (group && root.contains(group)) return [group];
   const blocks = [...root.querySelectorAll(BLOCKS)].filter((each) => range.intersectsNode(each) && !each.querySelector(BLOCKS));
   return blocks.length ? blocks : [first, last];
