@@ -229,13 +229,18 @@ _TEXT = "Owls hunt at night. They see well. Owls hear even better than they see.
 
 
 def cite(
-    page: Page, quote: str, prefix: str = "", anchor: str = "", paragraph: str = "p-1"
+    page: Page,
+    quote: str,
+    prefix: str = "",
+    suffix: str = "",
+    anchor: str = "",
+    paragraph: str = "p-1",
 ) -> None:
     """Follow a citation of this quote on the page that is open."""
     address = page.url + (f"#{anchor}" if anchor else "")
     heading, claim = ("T",), "Claim"
     citation = Citation(
-        1, 0, 5, paragraph, address, "T", heading, quote, BookId(BOOK), "f.md", (), prefix=prefix
+        1, 0, 5, paragraph, address, "T", heading, quote, BookId(BOOK), "f.md", (), prefix, suffix
     )
     answer = Answer(claim, AnswerMode.GENERATED, citations=(citation,))
     fulfill(page, Started(AnswerMode.GENERATED, ()), TextDelta(claim), Finished(answer))
@@ -321,6 +326,17 @@ def test_of_equal_listings_the_one_of_the_section_is_marked(
     cite(page, _CODE, anchor=anchor, paragraph=paragraph)
     expect(page.locator(CITED)).to_have_count(1)
     expect(page.locator(CITED)).to_have_attribute("id", marked)
+
+
+def test_a_quoted_formula_is_found_by_the_text_beside_it(
+    page: Page, server: str, owls: ForeignSite
+) -> None:
+    owls.tag = tag(server)
+    formula = "<math><mi>x</mi><mo>=</mo><mn>2</mn></math>"
+    owls.article = f"<p>Owls hunt at night.</p><p id=a>{formula} The ordinary mean is 0.5.</p>"
+    page.goto(owls.address)
+    cite(page, "$x = 2$.", suffix=" The ordinary mean is 0.5.")
+    expect(page.locator(CITED)).to_have_attribute("id", "a")
 
 
 def test_of_a_glossary_the_entry_is_marked(page: Page, server: str, owls: ForeignSite) -> None:

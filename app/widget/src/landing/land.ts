@@ -1,7 +1,7 @@
 // Show the paragraph that a citation names on the page that is open, and keep it shown while the page is
 // still being built.
 import type { Target } from "../links";
-import { findQuote, type Hint } from "./find";
+import { findBeside, findQuote, type Found, type Hint } from "./find";
 import { reveal } from "./reveal";
 import { blocksOf, isInSight, mark, scrollTo, unmark } from "./show";
 import { mainContent, rangeOf, readPage, type PageText } from "./text";
@@ -128,12 +128,14 @@ function locate(target: Target): { blocks: Element[]; quote: Range | null } | nu
   const own = target.id ? ownElements(target.id) : [];
   const root = own[0] ? (own.length > 1 ? mainContent() : own[0]) : mainContent();
   const page = readPage(root);
-  const found = target.quote ? findQuote(page, target, hintOf(page, target)) : null;
-  const quote = found && rangeOf(page, found.from, found.to);
+  const hint = hintOf(page, target);
+  const range = (found: Found | null) => found && rangeOf(page, found.from, found.to);
+  const quote = range(target.quote ? findQuote(page, target, hint) : null);
   // The author's site has the ids itself: no text can be more exact.
   if (own.length) return { blocks: own, quote };
-  if (!quote) return null;
-  const blocks = blocksOf(quote, root);
+  const place = quote ?? range(target.quote ? findBeside(page, target, hint) : null);
+  if (!place) return null;
+  const blocks = blocksOf(place, root);
   return blocks.length ? { blocks, quote } : null;
 }
 
