@@ -323,6 +323,28 @@ def test_of_equal_listings_the_one_of_the_section_is_marked(
     expect(page.locator(CITED)).to_have_attribute("id", marked)
 
 
+def test_a_glossary_entry_is_marked_without_the_others(
+    page: Page, server: str, owls: ForeignSite
+) -> None:
+    owls.tag = tag(server)
+    entry = "<dt>Owl</dt><dd>a bird that hunts at night.</dd>"
+    owls.article = f"<dl><dt>Bat</dt><dd>a mammal that flies.</dd>{entry}</dl>"
+    page.goto(owls.address)
+    cite(page, "Owl\na bird that hunts at night.")
+    expect(page.locator(CITED)).to_have_text(["Owl", "a bird that hunts at night."])
+
+
+def test_a_quote_of_formulas_alone_is_found_by_the_words_of_the_address(
+    page: Page, server: str, owls: ForeignSite
+) -> None:
+    owls.tag = tag(server)
+    formula = "<span class=arithmatex>\\\\(x = 2\\\\)</span>"
+    owls.article = f"<p id=a>Here.</p><p id=b>So {formula} is the weight.</p>"
+    page.goto(owls.address)
+    cite(page, "$x = 2$", anchor=":~:text=is%20the%20weight")
+    expect(page.locator(CITED)).to_have_attribute("id", "b")
+
+
 def test_of_a_block_taller_than_the_screen_the_quote_is_shown(
     page: Page, server: str, owls: ForeignSite
 ) -> None:

@@ -1,7 +1,7 @@
 // Mark a range of the page and bring it into sight.
 
 const BLOCKS = "p, li, pre, tr, dd, dt, figcaption, h1, h2, h3, h4, h5, h6, blockquote, summary, figure, td, th, [data-paragraph-id]";
-const GROUPS = "table, ul, ol, dl, blockquote, details, aside, .theme-admonition, .admonition";
+const GROUPS = "table, ul, ol, blockquote, details, aside, .theme-admonition, .admonition";
 const BLOCK_MARK = "textbook-rag-block";
 const QUOTE_MARK = "textbook-rag-quote";
 const ATTRIBUTE = "data-textbook-rag-cited";
