@@ -91,6 +91,21 @@ function blocks(parent, take, inner) {
   });
 }
 
+/**
+ * Put the ids on sections that are one paragraph for the program, such as a glossary's entries or exercises: on the
+ * first node below their heading.
+ */
+function identifySections(root, file, listed) {
+  root.children.forEach((heading, index) => {
+    if (heading.type !== 'heading') return;
+    const next = root.children.findIndex(({type}, at) => at > index && type === 'heading');
+    const nodes = root.children.slice(index + 1, next < 0 ? undefined : next);
+    const id = nodes.length > 1 ? paragraphId(nodes.map(textOf).join('')) : '';
+    const [own] = listed.get(`${file}#${id}`) ?? [];
+    if (own) root.children[index + 1] = identified(nodes[0], own);
+  });
+}
+
 /** Read the output of `textbook-rag blocks BOOK_DIR`: the ids of each text's blocks on a page, in order. */
 function listedIds(list) {
   const ids = new Map();
@@ -108,6 +123,7 @@ module.exports = function paragraphIds({blocks: list} = {}) {
   const listed = list ? listedIds(list) : new Map();
   return (root, page) => {
     const file = list && page.path ? relative(dirname(list), page.path).split(sep).join('/') : '';
+    identifySections(root, file, listed);
     const places = new Map();
     const collect = (known) => (parent, index) => {
       const id = paragraphId(idText(parent.children[index]));

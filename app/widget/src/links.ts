@@ -81,3 +81,13 @@ export function isThisPage(href: string): boolean {
     return false;
   }
 }
+
+/** The words of an address's text fragment. */
+export function fragmentText(url: string): string {
+  const directive = /:~:text=([^&]*)/.exec(url)?.[1] ?? "";
+  try {
+    return decodeURIComponent(directive.split(",").filter((part) => !part.endsWith("-") && !part.startsWith("-")).join(" "));
+  } catch {
+    return "";
+  }
+}

@@ -44,16 +44,6 @@ export function findQuote(page: PageText, quote: Quote, hint = NO_HINT): Found |
   return longestPart(page, wanted, before, behind, hint) ?? similar(page, wanted, before, behind, hint);
 }
 
-/** Where the text beside the quote stands, if the quote itself is no text of the page: a formula, for example. */
-export function findBeside(page: PageText, quote: Quote, hint = NO_HINT): Found | null {
-  for (const beside of [quote.suffix, quote.prefix]) {
-    const wanted = quoteForms(beside)[0] ?? "";
-    const found = wanted.length < MIN_FUZZY ? null : best(page, occurrences(page.text, wanted), wanted.length, "", "", hint, "part");
-    if (found) return found;
-  }
-  return null;
-}
-
 function occurrences(text: string, wanted: string): number[] {
   const found: number[] = [];
   for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) found.push(at);

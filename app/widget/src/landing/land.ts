@@ -1,10 +1,10 @@
 // Show the paragraph that a citation names on the page that is open, and keep it shown while the page is
 // still being built.
-import type { Target } from "../links";
-import { findBeside, findQuote, type Found, type Hint } from "./find";
+import { fragmentText, type Target } from "../links";
+import { findQuote, type Found, type Hint } from "./find";
 import { reveal } from "./reveal";
 import { blocksOf, isInSight, mark, scrollTo, unmark } from "./show";
-import { mainContent, rangeOf, readPage, type PageText } from "./text";
+import { hasWords, mainContent, rangeOf, readPage, type PageText } from "./text";
 
 export type Landing = "landed" | "changed" | "missing";
 
@@ -128,15 +128,20 @@ function locate(target: Target): { blocks: Element[]; quote: Range | null } | nu
   const own = target.id ? ownElements(target.id) : [];
   const root = own[0] ? (own.length > 1 ? mainContent() : own[0]) : mainContent();
   const page = readPage(root);
-  const hint = hintOf(page, target);
-  const range = (found: Found | null) => found && rangeOf(page, found.from, found.to);
-  const quote = range(target.quote ? findQuote(page, target, hint) : null);
+  const found = target.quote ? find(page, target) : null;
+  const quote = found && rangeOf(page, found.from, found.to);
   // The author's site has the ids itself: no text can be more exact.
   if (own.length) return { blocks: own, quote };
-  const place = quote ?? range(target.quote ? findBeside(page, target, hint) : null);
-  if (!place) return null;
-  const blocks = blocksOf(place, root);
+  if (!quote) return null;
+  const blocks = blocksOf(quote, root);
   return blocks.length ? { blocks, quote } : null;
+}
+
+function find(page: PageText, target: Target): Found | null {
+  const hint = hintOf(page, target);
+  const found = findQuote(page, target, hint);
+  // A quote of formulas alone has no words on the page; those of its paragraph are in the address.
+  return found ?? (hasWords(target.quote) ? null : findQuote(page, { quote: fragmentText(target.url), prefix: "", suffix: "" }, hint));
 }
 
 function ownElements(id: string): Element[] {

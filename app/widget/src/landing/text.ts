@@ -39,13 +39,23 @@ export function letters(text: string): string {
  * list items too: browsers draw these.
  */
 export function quoteForms(quote: string): string[] {
-  const plain = quote
+  const plain = withoutMarkup(quote);
+  const forms = [plain.replace(/^\s*\d{1,3}[.)]\s/gm, " "), plain, quote].map(letters);
+  return [...new Set(forms)].filter(Boolean);
+}
+
+/** Whether the quote has more than formulas. */
+export function hasWords(quote: string): boolean {
+  return letters(withoutMarkup(quote)) !== "";
+}
+
+/** The quote without formulas, fences and targets of links. */
+function withoutMarkup(quote: string): string {
+  return quote
     .replace(/\$\$[\s\S]+?\$\$|\\\[[\s\S]+?\\\]|\\\([\s\S]+?\\\)/g, " ")
     .replace(/\$(?=\S)[^$\n]*?(?<=\S)\$(?!\d)/g, " ")
     .replace(/^(`{3,}|~{3,}).*$/gm, " ")
     .replace(/\]\([^)\s]*\)/g, " ");
-  const forms = [plain.replace(/^\s*\d{1,3}[.)]\s/gm, " "), plain, quote].map(letters);
-  return [...new Set(forms)].filter(Boolean);
 }
 
 export function mainContent(): Element {

@@ -1,5 +1,5 @@
 // What the answers' links lead to.
-import type { Target } from "../links";
+import { fragmentText, type Target } from "../links";
 import type { Citation, Passage, Source } from "../turn";
 
 export function citationTarget({ paragraph_id, url, quote, prefix, suffix }: Citation): Target {
@@ -22,13 +22,4 @@ export function passageTarget({ permalink, url, text, marks }: Passage): Target 
 /** A section's place: its words are those of the link's text fragment. */
 export function sourceTarget({ paragraph_id, url }: Pick<Source, "paragraph_id" | "url">): Target {
   return { id: paragraph_id, url, quote: fragmentText(url), prefix: "", suffix: "" };
-}
-
-function fragmentText(url: string): string {
-  const directive = /:~:text=([^&]*)/.exec(url)?.[1] ?? "";
-  try {
-    return decodeURIComponent(directive.split(",").filter((part) => !part.endsWith("-") && !part.startsWith("-")).join(" "));
-  } catch {
-    return "";
-  }
 }
