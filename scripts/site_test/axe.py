@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browsing import ARGUMENTS, CHROMIUM
 
@@ -23,11 +23,12 @@ _PHONE = {"width": 390, "height": 780}
 def _ask(page: Page, question: str) -> None:
     page.get_by_label("Your question").fill(question)
     page.keyboard.press("Enter")
+    expect(page.locator(".tbr-pending")).to_have_count(0)
     page.locator(".tbr-actions").last.wait_for()
 
 
 def states(page: Page, address: str) -> Iterator[str]:
-    """Bring the page into each state; yield its name."""
+    """Bring the page into one state after the other; yield the name of each."""
     page.goto(address + _PAGE)
     page.wait_for_load_state("networkidle")
     yield "closed"

@@ -72,7 +72,6 @@ def ask_about_what_is_pointed_at(reader: Reader) -> None:
     button = page.locator(".tbr-at-block")
     for selector in filter(None, ("pre", reader.site.formula, "table")):
         pointed = page.locator(f"{reader.site.main} {selector}").first
-        pointed.scroll_into_view_if_needed()
         pointed.hover()
         expect(button).to_have_text("Ask about this")
         reader.shot(selector.strip("."))
@@ -80,7 +79,6 @@ def ask_about_what_is_pointed_at(reader: Reader) -> None:
     page.get_by_role("button", name="Explain this").click()
     reader.finished()
     # Exercises are known once the panel is in use.
-    page.locator("#exercise-42 + p").scroll_into_view_if_needed()
     page.locator("#exercise-42 + p").hover()
     expect(button).to_have_text("A hint")
     reader.shot("exercise")

@@ -134,6 +134,7 @@ def cases(folder: Path, options: argparse.Namespace, site: str) -> list[Case]:
         quote, prefix, suffix = quote_of(block, random)
         if options.edited:
             quote, prefix, suffix = edited(quote, options.edited, random), "", ""
+            url = url.partition(":~:")[0]  # its words are not edited
         target = {
             "id": block["paragraph_id"],
             "url": url,

@@ -185,8 +185,9 @@ def reading(
 
 
 def site_for(folder: Path, server: str, own: str, copy: Path) -> Path:
-    """Return a copy of the site that is built for another server."""
+    """Return a copy of the site that has the widget of another server, for the same book."""
     shutil.copytree(folder, copy, dirs_exist_ok=True)
+    server, own = f"{server}/widget.js", f"{own}/widget.js"
     pages = [page for page in copy.rglob("*") if page.suffix in {".html", ".js"}]
     for page in pages:
         text = page.read_text(encoding="utf-8")
