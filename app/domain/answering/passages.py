@@ -8,7 +8,7 @@ enough. A passage that mostly repeats earlier passages is left out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass, field
 
 from app.domain.answering.units import BLOCKS, COLONS, WHOLE, Unit, adjoin, is_quotable
@@ -50,6 +50,8 @@ class PassageSelector:
     """Whether blocks and their lead-ins stay together."""
     _sizes: list[int] = field(init=False)
     _ranges: list[tuple[int, int]] = field(default_factory=list)
+    _known_ngrams: dict[int, Set[tuple[str, ...]]] = field(default_factory=dict)
+    """By position; most paragraphs are never compared."""
 
     def __post_init__(self) -> None:
         self._sizes = [len(one.passage.text.split()) for one in self.context]
@@ -61,15 +63,17 @@ class PassageSelector:
         """
         if any(first <= at <= last for first, last in self._ranges):
             return True
-        first, last = self._whole(at)
-        if (self.grows and self._announces(last)) or self._repeats(first, last):
+        begin, end = self._whole(at)
+        if self.grows and self._announces(end):
             return False
-        beside = self._beside(first, last)
-        first = min([first, *(one for one, _ in beside)])
-        last = max([last, *(other for _, other in beside)])
+        beside = self._beside(begin, end)
+        first = min([begin, *(one for one, _ in beside)])
+        last = max([end, *(other for _, other in beside)])
         rest = [one for one in self._ranges if one not in beside]
         fits = self._size([*rest, (first, last)]) <= MAX_WORDS
         if self._ranges and (not fits or len(rest) >= MAX_PASSAGES):
+            return False
+        if self._repeats(begin, end):
             return False
         last = self._longer(first, last, rest, CONTINUED_SHARE * self.scores[at])
         # A passage that joins others takes the place of the first of them.
@@ -140,18 +144,21 @@ class PassageSelector:
 
     def _repeats(self, first: int, last: int) -> bool:
         """Whether earlier passages contain most of these paragraphs' text."""
-        own = self._runs(first, last)
-        shown = {run for one, other in self._ranges for run in self._runs(one, other)}
-        return len(own & shown) > REPEATED_SHARE * len(own)
+        own = self._ngrams([(first, last)])
+        return len(own & self._ngrams(self._ranges)) > REPEATED_SHARE * len(own)
 
-    def _runs(self, first: int, last: int) -> set[tuple[str, ...]]:
-        """The runs of `_RUN` words of these paragraphs; of a shorter one all its words."""
-        found: set[tuple[str, ...]] = set()
-        for one in self.context[first : last + 1]:
-            said = tuple(words(one.passage.text))
-            starts = range(max(1, len(said) - _RUN + 1))
-            found.update(said[start : start + _RUN] for start in starts)
-        return found
+    def _ngrams(self, ranges: Collection[tuple[int, int]]) -> set[tuple[str, ...]]:
+        """Return the word n-grams of these paragraphs."""
+        within = (at for first, last in ranges for at in range(first, last + 1))
+        return set().union(*(self._ngrams_of(at) for at in within))
+
+    def _ngrams_of(self, at: int) -> Set[tuple[str, ...]]:
+        """Return the word n-grams of one paragraph; a shorter one is a single n-gram."""
+        if at not in self._known_ngrams:
+            text = tuple(words(self.context[at].passage.text))
+            starts = range(max(1, len(text) - _RUN + 1))
+            self._known_ngrams[at] = {text[start : start + _RUN] for start in starts}
+        return self._known_ngrams[at]
 
     def _kind(self, at: int) -> object:
         return self.context[at].passage.kind
