@@ -11,7 +11,7 @@ from app.adapters.local_embedder import inner_products
 from app.adapters.sentences import split_sentences
 from app.domain.answer import AnswerMode, Usage
 from app.domain.answering.extraction_input import ExtractionInput
-from app.domain.answering.extractive import ExtractiveAnswer, choose, quotable
+from app.domain.answering.extractive import ExtractiveAnswer, choose
 from app.domain.answering.question_analysis import QuestionAnalysis, QuestionFeatures, analyse
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.book_id import BookId
@@ -283,12 +283,12 @@ def analysed(question: str, bounds: Mapping[int, float]) -> QuestionAnalysis:
 def extracted(
     question: str, *passages: Passage, similarities: Sequence[float] | None = None
 ) -> ExtractiveAnswer:
-    """The extractive answer with equal term weights; `similarities` of each unit, else 0."""
+    """The extractive answer with equal term weights; `similarities` of all units, else 0."""
     context = context_of(*in_order(*passages))
     bounds = dict.fromkeys(terms(question), 1.0)
     analysis = analysed(question, bounds)
     given = ExtractionInput(analysis.features, context, split_sentences)
-    found = quotable(given)
-    chosen = choose(given, found)
-    known = similarities or [0.0] * len(found)
-    return chosen.answer([known[at] for at in chosen.to_compare])
+    chosen = choose(given)
+    units = given.units()
+    known = dict(zip(units, similarities or [0.0] * len(units), strict=True))
+    return chosen.answer([known[chosen.units[at]] for at in chosen.to_compare])

@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 
 from app.domain.answer import AnswerMode, AnswerPassage, Usage
 from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
-from app.domain.answering.extractive import ExtractiveAnswer, choose, quotable
+from app.domain.answering.extractive import ExtractiveAnswer, choose
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.units import SplitSentences
@@ -173,10 +173,9 @@ class ExtractiveGenerator:
         if request.prepared:
             return request.prepared
         given = ExtractionInput(request.analysis.features, request.context, self.split_sentences)
-        units = quotable(given, read=request.selected)
         paragraphs = await self._paragraph_similarities(request)
-        chosen = choose(given, units, paragraphs, self.rules)
-        sentences = [units[at].text for at in chosen.to_compare]
+        chosen = choose(given, paragraphs, self.rules, read=request.selected)
+        sentences = [chosen.units[at].text for at in chosen.to_compare]
         return chosen.answer(await self._similarities(request, sentences))
 
     async def _paragraph_similarities(self, request: GenerationRequest) -> list[float]:

@@ -24,7 +24,7 @@ from dev_sets import DEV_SETS
 from app.adapters.sentences import split_sentences
 from app.bootstrap.application import Application
 from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
-from app.domain.answering.extractive import ExtractiveAnswer, choose, quotable
+from app.domain.answering.extractive import ExtractiveAnswer, choose
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.answering.units import NEVER_QUOTED, Unit
@@ -121,7 +121,7 @@ async def _asked(app: Application, request: AskRequest, record: Record, folder: 
     analysis = read.analysis
     terms = cache(analysis.features.terms)
     given = ExtractionInput(replace(analysis.features, terms=terms), read.context, split_sentences)
-    found = quotable(given)
+    found = given.units()
     texts = [*(unit.text for unit in found), *(one.passage.text for one in read.context)]
     similarities = await consult.scorer.vectors.similarities(
         analysis.vector, texts, analysis.features.language
@@ -167,8 +167,8 @@ def _marked(rules: Set[Rule]) -> System:
 
 def _answer(asked: Asked, rules: Set[Rule]) -> ExtractiveAnswer:
     given, known = asked.given, asked.similarities
-    chosen = choose(given, asked.units, [known[one.passage.text] for one in given.context], rules)
-    return chosen.answer([known[asked.units[at].text] for at in chosen.to_compare])
+    chosen = choose(given, [known[one.passage.text] for one in given.context], rules)
+    return chosen.answer([known[chosen.units[at].text] for at in chosen.to_compare])
 
 
 def _windows(asked: Asked) -> Shown:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from app.adapters.sentences import split_sentences
 from app.domain.answering.definitions import term_match_score
+from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import ExtractiveAnswer
 from app.domain.answering.passage_text import quoted_text
 from app.domain.answering.question_analysis import defined_terms, name_asked
@@ -56,8 +57,10 @@ def best(question: str, *passages: Passage) -> str:
     """Return the sentence that answers best, of passages that are found alike."""
     context = [replace(one, score=1.0) for one in context_of(*in_order(*passages))]
     analysis = analysed(question, dict.fromkeys(terms(question), 1.0))
-    found = list(units(context, split_sentences, "en"))
-    scores = Relevance(analysis.features, context).scores(found)[0]
+    given = ExtractionInput(analysis.features, context, split_sentences)
+    found = given.units()
+    relevance = Relevance(given)
+    scores = relevance.units(found, relevance.paragraphs())
     return found[scores.index(max(scores))].text
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from app.domain.answering.question_analysis import QuestionFeatures
-from app.domain.answering.units import SplitSentences
+from app.domain.answering.units import SplitSentences, Unit, units
 from app.domain.retrieval.query import ContextPassage
 
 
@@ -29,3 +29,7 @@ class ExtractionInput:
     context: Sequence[ContextPassage]
     """The paragraphs in reading order."""
     split_sentences: SplitSentences
+
+    def units(self, places: Iterable[int] | None = None) -> list[Unit]:
+        """Return the units of the paragraphs at these positions of the context; None: of all."""
+        return [*units(self.context, self.split_sentences, self.question.language, places)]

@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
+from typing import TypeVar
 
 from app.domain.answer import AnswerPassage
 from app.domain.answering.announcements import announced_units
 from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
 from app.domain.answering.passage_text import passage_of, quoted_text
 from app.domain.answering.passages import ChosenPassage, PassageSelector
-from app.domain.answering.relevance import Relevance
-from app.domain.answering.units import BLOCKS, WHOLE, Unit, units
+from app.domain.answering.relevance import Relevance, ScoredParagraph
+from app.domain.answering.units import BLOCKS, WHOLE, Unit
 from app.domain.document import BlockKind, Span
 from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import words
+
+T = TypeVar("T")
 
 LEAST_SHARE = 0.5
 """Minimum score of a further passage's paragraph, as a share of the best paragraph's score."""
@@ -41,29 +44,18 @@ class ExtractiveAnswer:
     passages: tuple[AnswerPassage, ...] = ()
 
 
-def quotable(given: ExtractionInput, read: str = "") -> list[Unit]:
-    """Return the units that an answer may quote, in the order of the context.
-
-    Units contained in `read`, the text that the reader asks about, are left out unless there are no
-    others.
-    """
-    found = list(units(given.context, given.split_sentences, given.question.language))
-    if read:
-        return [unit for unit in found if _same(unit.text) not in _same(read)] or found
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class ChosenPassages:
     """The passages of an answer, before their sentences are marked."""
 
-    found: Sequence[Unit]
     relevance: Relevance
+    ranges: Sequence[tuple[int, int]]
+    """First and last paragraph of each passage, best first."""
+    units: Sequence[Unit]
+    """The units of these paragraphs."""
     scores: Sequence[float]
     """Score of each unit, without similarity."""
     announced: Sequence[Sequence[int] | None]
-    ranges: Sequence[tuple[int, int]]
-    """First and last paragraph of each passage, best first."""
 
     @property
     def to_compare(self) -> list[int]:
@@ -71,65 +63,74 @@ class ChosenPassages:
 
         A unit without any word of the question is not marked for its similarity alone.
         """
-        return [
-            at
-            for at, unit in enumerate(self.found)
-            if self.scores[at] > 0
-            and any(first <= unit.passage <= last for first, last in self.ranges)
-        ]
+        return [at for at, score in enumerate(self.scores) if score > 0]
 
     def answer(self, similarities: Sequence[float]) -> ExtractiveAnswer:
         """Mark sentences; `similarities` are the cosines of question and `to_compare`, -1 to 1."""
         scores = list(self.scores)
         for at, similarity in zip(self.to_compare, similarities, strict=True):
             scores[at] += self.relevance.similarity_weight * similarity
-        marking = _Marking(self.found, scores, self.announced)
+        marking = _Marking(self.units, scores, self.announced)
         least = MARKED_SHARE * marking.best_in(self.ranges[:1])
         chosen = [
             ChosenPassage(first, last, marking.units(first, last, least))
             for first, last in self.ranges
         ]
-        return _answer(chosen, self.relevance.context)
+        return _answer(chosen, self.relevance.given.context)
 
 
 def choose(
     given: ExtractionInput,
-    found: Sequence[Unit],
     similarities: Sequence[float] = (),
     rules: Set[Rule] = ALL_RULES,
+    read: str = "",
 ) -> ChosenPassages:
     """Return at most three passages, best first; none if no paragraph answers.
 
-    `found` are the quotable units, `similarities` the cosines of the question and each paragraph of
-    the context, -1 to 1, or () if they are not known.
+    `similarities` are the cosines of the question and each paragraph of the context, -1 to 1, or ()
+    if they are not known. Text contained in `read`, the text that the reader asks about, is left
+    out unless there is no other.
     """
-    context = given.context
-    relevance = Relevance(given.question, context, rules)
-    announced: Sequence[Sequence[int] | None] = [[]] * len(found)
+    relevance = Relevance(given, rules)
+    paragraphs = relevance.paragraphs(similarities)
+    selector = PassageSelector(given.context, paragraphs, grows=Rule.ANNOUNCEMENT in rules)
+    ranked = _ranked(paragraphs)
+    if read:
+        texts = [one.passage.text for one in given.context]
+        ranked = _unread(ranked, [texts[at] for at in ranked], read)
+    for at in ranked:
+        if paragraphs[at].score >= LEAST_SHARE * paragraphs[ranked[0]].score:
+            selector.take(at)
+    shown = sorted(at for first, last in selector.ranges for at in range(first, last + 1))
+    units = given.units(shown)
+    if read:
+        units = _unread(units, [unit.text for unit in units], read)
+    announced: Sequence[Sequence[int] | None] = [[]] * len(units)
     if Rule.ANNOUNCEMENT in rules:
-        announced = announced_units(found, context)
-    unit_scores, ranked = relevance.scores(found, similarities)
+        announced = announced_units(units, given.context)
     scores = [
         0.0 if follows is None else score
-        for score, follows in zip(unit_scores, announced, strict=True)
+        for score, follows in zip(relevance.units(units, paragraphs), announced, strict=True)
     ]
-    selector = PassageSelector(context, ranked, grows=Rule.ANNOUNCEMENT in rules)
-    fitting = {unit.passage for unit, score in zip(found, scores, strict=True) if score > 0}
-    top = max((ranked[at] for at in fitting), default=0.0)
-    for at in sorted(fitting, key=lambda at: (-ranked[at], at)):
-        if ranked[at] >= LEAST_SHARE * top:
-            selector.take(at)
-    return ChosenPassages(found, relevance, scores, announced, selector.ranges)
+    return ChosenPassages(relevance, selector.ranges, units, scores, announced)
 
 
 def paragraphs_to_read(given: ExtractionInput) -> list[ContextPassage]:
-    """Return the paragraphs by their best unit, best first, without exercises and solutions."""
-    context = given.context
-    relevance = Relevance(given.question, context)
-    found = list(units(context, given.split_sentences, given.question.language))
-    best = _best_by_paragraph(found, relevance.scores(found)[0])
-    ranked = sorted(best, key=lambda at: (-best[at], at))
-    return [context[at] for at in ranked if best[at] > 0]
+    """Return the paragraphs that answer, best first, without exercises and solutions."""
+    return [given.context[at] for at in _ranked(Relevance(given).paragraphs())]
+
+
+def _ranked(paragraphs: Sequence[ScoredParagraph]) -> list[int]:
+    """Return the positions of the paragraphs that answer, best first."""
+    answering = [at for at, one in enumerate(paragraphs) if one.answers]
+    return sorted(answering, key=lambda at: (-paragraphs[at].score, at))
+
+
+def _unread(items: Sequence[T], texts: Sequence[str], read: str) -> list[T]:
+    """Return the items whose text is not part of `read`; all items if there are none."""
+    known = _same(read)
+    pairs = zip(items, texts, strict=True)
+    return [item for item, text in pairs if _same(text) not in known] or list(items)
 
 
 def whole(context: Sequence[ContextPassage], paragraph_ids: Collection[str]) -> ExtractiveAnswer:
@@ -156,13 +157,6 @@ def whole_unit(at: int, one: ContextPassage) -> Unit:
     kind = one.passage.kind
     shown_as = BlockKind.PARAGRAPH if kind is BlockKind.LIST else kind
     return Unit(at, start, len(text), shown_as, text[start:])
-
-
-def _best_by_paragraph(found: Sequence[Unit], scores: Sequence[float]) -> dict[int, float]:
-    best: dict[int, float] = {}
-    for unit, score in zip(found, scores, strict=True):
-        best[unit.passage] = max(score, best.get(unit.passage, 0.0))
-    return best
 
 
 @dataclass(frozen=True, slots=True)

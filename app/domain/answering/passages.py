@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass, field
 
-from app.domain.answering.units import BLOCKS, COLONS, WHOLE, Unit, adjoin, is_quotable
+from app.domain.answering.relevance import ScoredParagraph
+from app.domain.answering.units import BLOCKS, COLONS, WHOLE, Unit, adjoin
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import words
@@ -44,8 +45,8 @@ class PassageSelector:
     """Chooses paragraphs, best first, and extends each to a passage within the word limit."""
 
     context: Sequence[ContextPassage]
-    scores: Sequence[float]
-    """Score of each paragraph, 0 or more."""
+    paragraphs: Sequence[ScoredParagraph]
+    """Those of the context."""
     grows: bool = True
     """Whether blocks and their lead-ins stay together."""
     _sizes: list[int] = field(init=False)
@@ -75,7 +76,7 @@ class PassageSelector:
             return False
         if self._repeats(begin, end):
             return False
-        last = self._longer(first, last, rest, CONTINUED_SHARE * self.scores[at])
+        last = self._longer(first, last, rest, CONTINUED_SHARE * self.paragraphs[at].score)
         # A passage that joins others takes the place of the first of them.
         place = self._ranges.index(beside[0]) if beside else len(rest)
         self._ranges = [*rest[:place], (first, last), *rest[place:]]
@@ -106,9 +107,8 @@ class PassageSelector:
         if not 0 < at < len(self.context):
             return False
         one, other = self.context[at - 1].passage, self.context[at].passage
-        if BlockKind.GLOSSARY_ENTRY in (one.kind, other.kind) or not (
-            is_quotable(one) and is_quotable(other)
-        ):
+        quotable = self.paragraphs[at - 1].quotable and self.paragraphs[at].quotable
+        if not quotable or BlockKind.GLOSSARY_ENTRY in (one.kind, other.kind):
             return False
         return one.heading_path == other.heading_path and adjoin(self.context, at - 1, at)
 
@@ -133,7 +133,8 @@ class PassageSelector:
         while self._size([(first, last)]) < SHORT_WORDS and self._follows(last + 1):
             _, further = self._whole(last + 1)
             taken = any(one <= further and last + 1 <= other for one, other in rest)
-            answers = max(self.scores[last + 1 : further + 1]) >= least
+            following = self.paragraphs[last + 1 : further + 1]
+            answers = max(one.score for one in following) >= least
             whole = not self._announces(further)
             if taken or not (answers and whole):
                 break

@@ -31,12 +31,10 @@ from app.domain.answering.definitions import (
     subject_match,
     term_match_score,
 )
-from app.domain.answering.extraction_input import ALL_RULES, Rule
-from app.domain.answering.question_analysis import QuestionFeatures
-from app.domain.answering.units import Unit, begins_entry
+from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
+from app.domain.answering.units import Unit, begins_entry, is_quotable
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.query import ContextPassage
 
 PARAGRAPH_COVERAGE = 1.2
 PARAGRAPH_DEFINITION = 1.7
@@ -49,108 +47,135 @@ PASSAGE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Relevance:
-    """Scores the units of one context for one question."""
+class ScoredParagraph:
+    quotable: bool
+    """Whether it may be shown."""
+    terms: frozenset[int]
+    """Terms of its text; empty if it may not be shown."""
+    headings: frozenset[int]
+    """Terms of the headings above it."""
+    retrieval: float
+    """Retrieval score, divided by the best one of the context."""
+    definition: float
+    """How well it defines the term of a definition question, 0 to 1.2."""
+    score: float
+    """Relevance, by which passages are chosen."""
+    answers: bool
+    """Whether it may be shown and has a term of the question or defines it."""
 
-    question: QuestionFeatures
-    context: Sequence[ContextPassage]
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """Scores the paragraphs of one context, and the units in them, for one question."""
+
+    given: ExtractionInput
     rules: Set[Rule] = ALL_RULES
 
     @property
     def similarity_weight(self) -> float:
         """Weight of a unit's cosine; lower for definition questions, where terms decide."""
-        weight = SIMILARITY / 2 if self.question.definition else SIMILARITY
+        weight = SIMILARITY / 2 if self.given.question.definition else SIMILARITY
         return weight * (Rule.SIMILARITY in self.rules)
 
-    def scores(
-        self, units: Sequence[Unit], cosines: Sequence[float] = ()
-    ) -> tuple[list[float], list[float]]:
-        """Return the score of each unit, without similarity, and of each paragraph of the context.
+    def paragraphs(self, cosines: Sequence[float] = ()) -> list[ScoredParagraph]:
+        """Score each paragraph of the context.
 
-        A unit without any term of the question has score 0. `cosines` are of the question and each
-        paragraph, -1 to 1, or () if unknown.
+        `cosines` are of the question and each paragraph, -1 to 1, or () if unknown.
         """
-        terms = [self.question.terms(unit.text) for unit in units]
-        headings = [self.question.terms(" ".join(one.passage.heading_path)) for one in self.context]
-        in_paragraph: list[set[int]] = [set() for _ in self.context]
-        for unit, own in zip(units, terms, strict=True):
-            in_paragraph[unit.passage].update(own)
-        defining = [0.0] * len(units)
-        if Rule.DEFINITION in self.rules:
-            name = self.question.definition_name
-            defining = self.definitions(units, self.question.definition, name)
-        surrounding = [*zip(headings, in_paragraph, strict=True)]
-        scores = self._unit_scores(units, terms, surrounding, defining)
-        paragraphs = self._paragraph_scores(units, surrounding, defining, cosines)
-        return scores, paragraphs
-
-    def _unit_scores(
-        self,
-        units: Sequence[Unit],
-        terms: Sequence[frozenset[int]],
-        surrounding: Sequence[tuple[Set[int], Set[int]]],
-        defining: Sequence[float],
-    ) -> list[float]:
+        context, question = self.given.context, self.given.question
+        passages = [one.passage for one in context]
+        quotable = [*map(is_quotable, passages)]
+        terms = [
+            question.terms(passage.text) if shown else frozenset()
+            for passage, shown in zip(passages, quotable, strict=True)
+        ]
+        headings = [question.terms(" ".join(one.heading_path)) for one in passages]
         retrieval = self._retrieval_scores()
-        scores: list[float] = []
-        previous = -1
-        before: frozenset[int] = frozenset()
-        for unit, own, definition in zip(units, terms, defining, strict=True):
-            if unit.passage != previous:
-                before = frozenset()
-            score = self._score(own, (before, *surrounding[unit.passage]), definition)
-            scores.append(score + HIT * retrieval[unit.passage] if score else 0.0)
-            previous, before = unit.passage, own
-        return scores
-
-    def _paragraph_scores(
-        self,
-        units: Sequence[Unit],
-        surrounding: Sequence[tuple[Set[int], Set[int]]],
-        defining: Sequence[float],
-        cosines: Sequence[float],
-    ) -> list[float]:
-        best_definition = [0.0] * len(self.context)
-        for unit, value in zip(units, defining, strict=True):
-            best_definition[unit.passage] = max(best_definition[unit.passage], value)
-        similarity = cosines or [0.0] * len(self.context)
+        definitions = self._paragraph_definitions(terms)
         return [
-            retrieval
-            + PARAGRAPH_COVERAGE * self._weight(held | heading)
-            + (Rule.SIMILARITY in self.rules) * cosine
-            + PARAGRAPH_DEFINITION * definition
-            for retrieval, (heading, held), cosine, definition in zip(
-                self._retrieval_scores(), surrounding, similarity, best_definition, strict=True
+            ScoredParagraph(
+                shown,
+                own,
+                heading,
+                found,
+                definition,
+                score=found
+                + PARAGRAPH_COVERAGE * self._weight(own | heading)
+                + (Rule.SIMILARITY in self.rules) * cosine
+                + PARAGRAPH_DEFINITION * definition,
+                answers=shown and (bool(definition) or not own.isdisjoint(question.weights)),
+            )
+            for shown, own, heading, found, definition, cosine in zip(
+                quotable,
+                terms,
+                headings,
+                retrieval,
+                definitions,
+                cosines or [0.0] * len(context),
+                strict=True,
             )
         ]
 
+    def units(self, units: Sequence[Unit], paragraphs: Sequence[ScoredParagraph]) -> list[float]:
+        """Return the score of each unit, without similarity; 0 without any term of the question.
+
+        `paragraphs` are those of the whole context.
+        """
+        scores: list[float] = []
+        previous = -1
+        before: frozenset[int] = frozenset()
+        definitions = self.definitions(units)
+        for unit, definition in zip(units, definitions, strict=True):
+            own, paragraph = self.given.question.terms(unit.text), paragraphs[unit.passage]
+            if unit.passage != previous:
+                before = frozenset()
+            around = (before, paragraph.headings, paragraph.terms)
+            score = self._unit_score(own, around, definition)
+            scores.append(score + HIT * paragraph.retrieval if score else 0.0)
+            previous, before = unit.passage, own
+        return scores
+
     def _retrieval_scores(self) -> list[float]:
-        """Each paragraph's retrieval score, divided by the best."""
-        best = max((one.score for one in self.context), default=0.0) or 1.0
-        return [(Rule.RETRIEVAL in self.rules) * one.score / best for one in self.context]
+        context = self.given.context
+        best = max((one.score for one in context), default=0.0) or 1.0
+        return [(Rule.RETRIEVAL in self.rules) * one.score / best for one in context]
 
     def _weight(self, terms: Set[int]) -> float:
         """Return the weighted share of the question's terms that are among these."""
-        return sum(weight for term, weight in self.question.weights.items() if term in terms)
+        weights = self.given.question.weights
+        return sum(weight for term, weight in weights.items() if term in terms)
 
-    def _score(self, own: frozenset[int], around: tuple[Set[int], ...], definition: float) -> float:
-        if not definition and own.isdisjoint(self.question.weights):
+    def _unit_score(
+        self, own: frozenset[int], around: tuple[Set[int], ...], definition: float
+    ) -> float:
+        weights = self.given.question.weights
+        if not definition and own.isdisjoint(weights):
             return 0.0
-        covered = sum(
-            weight * _share(term, own, around) for term, weight in self.question.weights.items()
-        )
+        covered = sum(weight * _share(term, own, around) for term, weight in weights.items())
         return covered + DEFINITION * definition
 
-    def definitions(self, units: Sequence[Unit], asked: frozenset[int], name: Name) -> list[float]:
-        """Return for each unit how well it defines this term, 0 to 1.2.
+    def _paragraph_definitions(self, terms: Sequence[frozenset[int]]) -> list[float]:
+        """Return for each paragraph how well its best unit defines the term."""
+        best = [0.0] * len(terms)
+        asked = self.given.question.definition
+        if asked and Rule.DEFINITION in self.rules:
+            places = [at for at, own in enumerate(terms) if asked <= own or self._marks(at)]
+            units = self.given.units(places)
+            for unit, value in zip(units, self.definitions(units), strict=True):
+                best[unit.passage] = max(best[unit.passage], value)
+        return best
+
+    def definitions(self, units: Sequence[Unit]) -> list[float]:
+        """Return for each unit how well it defines the term of a definition question, 0 to 1.2.
 
         Of glossary entries only those with the best term match score count: hybrid and
         hybridization have one stem.
         """
-        if not asked:
+        if not self.given.question.definition or Rule.DEFINITION not in self.rules:
             return [0.0] * len(units)
-        marked = {at: self._marks(at, asked) for at in {unit.passage for unit in units}}
-        found = [self._definition(unit, asked, marked=marked[unit.passage]) for unit in units]
+        marked = {at: self._marks(at) for at in {unit.passage for unit in units}}
+        found = [self._definition(unit, marked=marked[unit.passage]) for unit in units]
+        name = self.given.question.definition_name
         entries = {
             at: _best_match(self._passage(unit), name)
             for at, unit in enumerate(units)
@@ -160,14 +185,15 @@ class Relevance:
         return [0.0 if entries.get(at, best) < best else value for at, value in enumerate(found)]
 
     def _passage(self, unit: Unit) -> Passage:
-        return self.context[unit.passage].passage
+        return self.given.context[unit.passage].passage
 
-    def _marks(self, at: int, asked: frozenset[int]) -> bool:
+    def _marks(self, at: int) -> bool:
         """Whether the paragraph marks the term as defined there."""
-        return defines(self.context[at].passage, asked, self.question.terms)
+        question = self.given.question
+        return defines(self.given.context[at].passage, question.definition, question.terms)
 
-    def _definition(self, unit: Unit, asked: frozenset[int], *, marked: bool) -> float:
-        terms = self.question.terms
+    def _definition(self, unit: Unit, *, marked: bool) -> float:
+        asked, terms = self.given.question.definition, self.given.question.terms
         if marked and begins_entry(unit, self._passage(unit)):
             return 1.2
         if not asked <= terms(unit.text):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
@@ -80,12 +80,16 @@ class Unit:
 
 
 def units(
-    context: Sequence[ContextPassage], split_sentences: SplitSentences, language: str
+    context: Sequence[ContextPassage],
+    split_sentences: SplitSentences,
+    language: str,
+    places: Iterable[int] | None = None,
 ) -> Iterator[Unit]:
-    """Yield all units of the context in order."""
-    for at, one in enumerate(context):
-        for kind, start, end in _quotable(one.passage, split_sentences, language):
-            yield Unit(at, start, end, kind, one.passage.text[start:end])
+    """Yield the units of the paragraphs at these positions of the context; None: of all."""
+    for at in range(len(context)) if places is None else places:
+        passage = context[at].passage
+        for kind, start, end in _quotable(passage, split_sentences, language):
+            yield Unit(at, start, end, kind, passage.text[start:end])
 
 
 @lru_cache(_CACHED_PASSAGES)
@@ -110,10 +114,13 @@ def is_quotable(passage: Passage) -> bool:
     """Whether the paragraph may be shown.
 
     Not shown: headings, exercises, solutions, lists of links or works, entries that refer to
-    another one, listings of which only the name is known, code with blanks to fill in.
+    another one, listings of which only the name is known, code with blanks to fill in, listings and
+    tables of more than `MAX_UNIT_WORDS`.
     """
     if passage.kind in NEVER_QUOTED or only_refers(passage) or is_bibliographic(passage):
         return False
+    if passage.kind in WHOLE and len(passage.text.split()) > MAX_UNIT_WORDS:
+        return _is_article(passage)
     if passage.kind is BlockKind.LIST:
         return len(passage.text) >= LEAST_TEXT * (passage.end - passage.start)
     if passage.kind is not BlockKind.CODE:
