@@ -181,7 +181,9 @@ class ExtractiveGenerator:
     async def _paragraph_similarities(self, request: GenerationRequest) -> list[float]:
         passages = [one.passage for one in request.context]
         if self.paragraphs is None or request.analysis.features.language != MODEL_LANGUAGE:
-            return await self._similarities(request, [one.text for one in passages])
+            return await self._similarities(
+                request, [f"{one.section} {one.passage.text}" for one in request.context]
+            )
         texts = [(" > ".join(one.heading_path), one.text) for one in passages]
         return await self.paragraphs.scores(request.analysis.compared, texts)
 
