@@ -198,7 +198,7 @@ async def application(
             ingest=_ingest(parts, ledgers),
             retrieve=retrieve,
             answer=answer,
-            evaluate=Evaluate(retrieve, time.perf_counter, answer),
+            evaluate=Evaluate(retrieve, time.perf_counter, answer, settings.context_tokens),
             glossary=answer.chapters.glossary,
             suggestions=SuggestForPage(index, retrieve.analysis.lexical.terms),
             describe=DescribeBook(index),

@@ -39,7 +39,6 @@ class EvaluationRequest:
     rerank: bool = False
     rewrite: bool = False
     """Whether a model rewrites follow-up questions; otherwise rules do."""
-    context_tokens: int = 3_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +103,8 @@ class Evaluate:
     clock: Callable[[], float]
     scorer: QuestionScorer | None = None
     """If None, refusals are not measured."""
+    context_tokens: int = 3_000
+    """Token budget of a question's context."""
 
     async def run(
         self,
@@ -148,7 +149,7 @@ class Evaluate:
         started = self.clock()
         found = await self.retrieve.search(query)
         elapsed = self.clock() - started
-        context = await self.retrieve.context(found.hits[: request.k], request.context_tokens)
+        context = await self.retrieve.context(found.hits[: request.k], self.context_tokens)
         ranking = [Retrieved(hit.chunk.file, hit.chunk.spans) for hit in found.hits]
         scores = score_ranking(question, ranking, request.k)
         return QuestionResult(

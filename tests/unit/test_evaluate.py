@@ -31,13 +31,14 @@ def evaluate(
     questions: list[Question],
     request: EvaluationRequest | None = None,
     scorer: FakeScorer | None = None,
+    context_tokens: int = 3_000,
 ) -> Evaluation:
     """Run with a clock that ticks by 1, 2, 3... milliseconds."""
     ticks = itertools.accumulate(itertools.chain([0.0], *((0.001 * n, 0.0) for n in range(1, 99))))
     retrieve = retrieving(
         FakeEmbedder(), FakeSparse(), FakeIndex(CHUNKS), None, lambda text: len(text.split())
     )
-    use_case = Evaluate(retrieve, lambda: next(ticks), scorer)
+    use_case = Evaluate(retrieve, lambda: next(ticks), scorer, context_tokens)
     return asyncio.run(use_case.run(questions, request or EvaluationRequest()))
 
 
@@ -139,8 +140,8 @@ def test_nobody_is_asked_for_refusals_where_all_is_answerable() -> None:
 
 
 def test_the_context_keeps_its_own_budget() -> None:
-    request = EvaluationRequest(k=3, context_tokens=10)
-    assert evaluate([stack_question()], request).results[0].measures["context_tokens"] <= 10
+    result = evaluate([stack_question()], EvaluationRequest(k=3), context_tokens=10).results[0]
+    assert 0 < result.measures["context_tokens"] <= 10
 
 
 def test_a_fingerprint_tells_question_sets_apart() -> None:
