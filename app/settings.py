@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
+from dotenv import dotenv_values
 from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -36,6 +39,10 @@ RERANK_PRICES: Mapping[str, float] = {
     "rerank-multilingual-v3.0": 2.00,
 }
 """US dollars per thousand searches of up to 100 texts (https://cohere.com/pricing, 2025)."""
+
+
+_TEST_VARIABLES = "RAG_TEST_"
+"""Prefix of variables that only the tests read."""
 
 
 class Settings(BaseSettings):
@@ -241,3 +248,16 @@ def variable(field: str) -> str:
     """Return the environment variable of a setting; an alias is returned unchanged."""
     known = Settings.model_fields.get(field)
     return f"RAG_{field.upper()}" if known and known.validation_alias is None else field
+
+
+def unknown_variables() -> Mapping[str, str]:
+    """Return the `RAG_` variables of the environment and `.env` that are no setting, such as a
+    misspelled one. Maps each to the setting with the most similar name, or "".
+    """
+    settings = {variable(field) for field in Settings.model_fields}
+    given = {name.upper() for name in [*os.environ, *dotenv_values(".env")]}
+    return {
+        name: next(iter(get_close_matches(name, settings, n=1, cutoff=0.8)), "")
+        for name in sorted(given - settings)
+        if name.startswith("RAG_") and not name.startswith(_TEST_VARIABLES)
+    }

@@ -20,7 +20,7 @@ from app.cli.arguments import parser
 from app.domain.errors import ConfigError, InputError, RagError
 from app.domain.long_text import is_well_formed
 from app.services.book_folder import shown_name
-from app.settings import Settings, variable
+from app.settings import Settings, unknown_variables, variable
 
 Command: TypeAlias = Callable[[argparse.Namespace, Settings], Coroutine[None, None, int | None]]
 
@@ -70,6 +70,9 @@ def _require_text(arguments: argparse.Namespace) -> None:
 
 
 def _settings() -> Settings:
+    for name, similar in unknown_variables().items():
+        hint = f"did you mean {similar}?" if similar else "see .env.example"
+        print(f"textbook-rag: warning: {name} is not a setting; {hint}", file=sys.stderr)
     try:
         return Settings()
     except ValidationError as error:

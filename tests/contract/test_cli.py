@@ -380,6 +380,19 @@ def test_a_wrong_setting_is_named_as_it_is_set(run: Run, name: str, value: str) 
     assert (result.code, line.startswith(f"textbook-rag: {name}: ")) == (2, True)
 
 
+def test_a_misspelled_setting_is_reported(run: Run, home: Path) -> None:
+    (home / ".env").write_text("rag_refusal_treshold=0.2\n", "utf-8")
+    result = run("books", RAG_SOMETHING_ELSE="1", RAG_LOG_LEVEL="error")
+    assert result.code == 0
+    assert [line for line in result.err.splitlines() if "warning" in line] == [
+        (
+            "textbook-rag: warning: RAG_REFUSAL_TRESHOLD is not a setting; "
+            "did you mean RAG_REFUSAL_THRESHOLD?"
+        ),
+        "textbook-rag: warning: RAG_SOMETHING_ELSE is not a setting; see .env.example",
+    ]
+
+
 def test_a_taken_port_is_one_line(run: Run) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
