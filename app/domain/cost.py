@@ -117,7 +117,10 @@ class Cost:
 def pack(
     counts: Sequence[int], max_texts: int | None, max_tokens: int | None
 ) -> Iterator[tuple[int, int]]:
-    """Spans [start, end) of consecutive texts within both limits; a longer text goes alone."""
+    """Yield spans [start, end) of consecutive texts within both limits.
+
+    `counts` are the texts' tokens. A text above `max_tokens` is alone in its span.
+    """
     most_texts, most_tokens = max_texts or math.inf, max_tokens or math.inf
     start, tokens = 0, 0
     for position, count in enumerate(counts):

@@ -39,7 +39,7 @@ class Edition:
 
 
 ONLY = Edition()
-"""The edition of a book that has one."""
+"""The edition of a book that has only one."""
 
 
 def _label(text: str) -> str:
@@ -53,10 +53,10 @@ def default_editions(books: Iterable[BookId]) -> list[BookId]:
 
 
 def edition_at(page_url: str, editions: Sequence[tuple[BookId, str]]) -> BookId | None:
-    """Return the edition below whose root a page is, by URL or path; None if there is none.
+    """Return the edition of a page, given by URL or path; None if there is none.
 
-    `editions` are ids with the URLs of their roots; of nested ones the innermost counts. Hosts are
-    compared only if one of them is the page's, so that previews of a site work.
+    `editions` are ids with their root URLs. The longest root that contains the page wins. If no
+    root has the page's host, only paths are compared, so that previews of a site work.
     """
     own = [one for one in editions if _is_below(page_url, one[1])]
     path = _path(page_url)

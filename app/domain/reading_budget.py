@@ -27,9 +27,9 @@ class ReadingBudget:
     """Nesting of lists, list items, quotes and containers: 50 nested lists."""
     blocks: int = 1_000_000
     steps: int = 200_000
-    """Parser steps: tokens made and inline rules tried. This constant is added to"""
+    """Parser steps, independent of the length: tokens made and inline rules tried."""
     steps_a_character: int = 5
-    """this many steps for each character."""
+    """Parser steps in addition, for each character."""
     settings: int = 1_000_000
     """Bytes of a settings file: `mkdocs.yml`, `book.toml`, `rag.toml`."""
     nodes: int = 100_000

@@ -145,7 +145,7 @@ class PassageSelector:
         return len(own & shown) > REPEATED_SHARE * len(own)
 
     def _runs(self, first: int, last: int) -> set[tuple[str, ...]]:
-        """The runs of `_RUN` words of these paragraphs; of a shorter one all its words."""
+        """Return the `_RUN`-grams of these paragraphs' words; a shorter paragraph is one n-gram."""
         found: set[tuple[str, ...]] = set()
         for one in self.context[first : last + 1]:
             said = tuple(words(one.passage.text))

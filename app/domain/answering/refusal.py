@@ -34,7 +34,8 @@ from app.domain.retrieval.chunk_terms import ChunkTerms
 from app.domain.retrieval.query import Vector
 
 RAREST = 8
-"""Number of rarest terms used of a long question; the others are often its setting, or code."""
+"""Maximum number of terms used, rarest first; other terms of a long question are often its setting
+or code."""
 
 TITLE, PARAGRAPH, SENTENCE = 3.6, 7.0, 5.4
 SHARE, DEFINED, BIAS = 5.0, 7.9, -8.2

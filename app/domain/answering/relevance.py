@@ -144,8 +144,8 @@ class Relevance:
     def definitions(self, units: Sequence[Unit], asked: frozenset[int], name: Name) -> list[float]:
         """Return for each unit how well it defines this term, 0 to 1.2.
 
-        Of glossary entries only those with the best term match score count: hybrid and
-        hybridization have one stem.
+        Only glossary entries with the best term match score count, because different terms may have
+        the same stem: hybrid and hybridization.
         """
         if not asked:
             return [0.0] * len(units)

@@ -19,6 +19,7 @@ SplitSentences: TypeAlias = Callable[[str, str], Sequence[Span]]
 """(text, ISO 639-1 code) -> half-open spans of its sentences."""
 
 WHOLE = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.MATH, BlockKind.GLOSSARY_ENTRY})
+"""Kinds that are quoted as one unit."""
 COLONS = (":", "\uff1a")
 """Endings of a unit that introduces the next one."""
 BLOCKS = frozenset({BlockKind.LIST, *WHOLE})
@@ -29,7 +30,7 @@ LEAST_TEXT = 0.6
 """Minimum share of text in a list's source, in characters; below it the list consists of links. All
 24 such lists among the hits of the students' development questions are lists of links."""
 MAX_UNIT_WORDS = 250
-"""Longer listings and tables are not quoted: a citation of their neighbours leads to them."""
+"""Longer listings and tables are not quoted; readers find them next to a cited paragraph."""
 LONG_SENTENCE_WORDS = 60
 _CACHED_PASSAGES = 4_096
 """Passages in the cache: many questions retrieve the same ones."""
@@ -42,7 +43,7 @@ _PROSE = re.compile(
 )
 """A paragraph of a glossary entry that ends like a sentence, unlike a signature or listing."""
 _TITLE_WORDS = 12
-_GAP = 80  # characters of mark-up between a sentence that introduces a block and the block
+_GAP = 80  # maximum characters of mark-up between two adjacent passages
 _INCLUDE = re.compile(r"\s*\{\{#\w*include\b[^}]*\}\}\s*$")
 _UNASSIGNED = re.compile(
     r"[ \t]*[A-Za-z_][\w.]*(?:\[[^\]\n]*\])?(?:, [A-Za-z_]\w*)*[ \t]=[ \t]*(?:#.*)?"
@@ -56,7 +57,7 @@ _MAY_ASSIGN_NOTHING = frozenset(
 )
 """Languages in which an assignment may be empty, or its value begin on the next line."""
 _JOINT = re.compile(r"(?<=[;.!?])(?<!\b[^\W\d_]\.)[ \t]+|\s*\n\s*")
-"""Not after the dot of an initial."""
+"""Where a sentence that is too long is split; not after the full stop of an initial."""
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?P<marker>[-*+\u2022]|\d{1,3}[.)])[ \t]+")
 
 
@@ -109,8 +110,9 @@ def _quotable(
 def is_quotable(passage: Passage) -> bool:
     """Whether the paragraph may be shown.
 
-    Not shown: headings, exercises, solutions, lists of links or works, entries that refer to
-    another one, listings of which only the name is known, code with blanks to fill in.
+    Not shown: headings, exercises, solutions, bibliographies, lists of links, glossary entries that
+    only refer to another one, include directives without their listing, code with blanks to fill
+    in.
     """
     if passage.kind in NEVER_QUOTED or only_refers(passage) or is_bibliographic(passage):
         return False
@@ -241,7 +243,7 @@ def _item(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def marker_before(text: str, start: int) -> str:
-    """The marker of the item at `start`: its number, else "-"."""
+    """Return the marker of the list item at `start`: its number, else "-"."""
     number = re.search(r"(\d{1,3}[.)])[ \t]+$", text[:start])
     return number[1] if number else "-"
 
