@@ -15,7 +15,7 @@ from app.domain.retrieval.query import SearchFilter
 from app.services.ports import BookManifest, VectorIndex
 
 _CACHED = 8
-"""Books, of a few MB each if they are large."""
+"""Books in each cache; a large one takes a few MB."""
 
 
 @dataclass(slots=True)

@@ -27,7 +27,7 @@ class PageSuggestions:
     questions: tuple[str, ...]
     """At most `QUESTIONS`, of different sections, in reading order."""
     exercises: tuple[Passage, ...]
-    """All of the page, in reading order."""
+    """All exercises of the page, in reading order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class SuggestForPage:
         )
 
     def _questions(self, chunks: Iterable[Chunk]) -> Iterator[str]:
-        """At most one question for each section."""
+        """Yield at most one question for each section."""
         asked: set[tuple[str, ...]] = set()
         for chunk in chunks:
             terms = _in_language(self.terms, chunk.language)

@@ -33,7 +33,7 @@ class Failure:
     status: int | None
     """The HTTP status that a provider sent."""
     reason: str
-    """Without what a provider said."""
+    """The message without the provider's text, which may quote the input."""
 
     @classmethod
     def of(cls, step: str, error: Exception) -> Failure:
