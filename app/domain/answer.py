@@ -55,7 +55,7 @@ class Citation:
     prefix: str = ""
     """Up to 32 characters of the paragraph before the quote, as in a W3C TextQuoteSelector."""
     suffix: str = ""
-    """Up to 32 characters after it."""
+    """Up to 32 characters of the paragraph after the quote."""
 
     @property
     def permalink(self) -> str:
@@ -105,7 +105,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence of the answer; `supported` if it contains a verified citation."""
+    """A sentence of the answer; `supported` if the paragraphs that it cites support it."""
 
     start: int
     end: int

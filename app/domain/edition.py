@@ -18,8 +18,8 @@ _LENGTH = 32
 class Edition:
     """A version and a locale of a book, as the site names them.
 
-    Each edition is complete and has paragraph ids, a ledger and generations of its own. A version
-    is "" in a book with one version, a locale in a book with one locale.
+    Each edition is a complete book with separate paragraph ids, ledger and generations. The version
+    is "" in a book with one version, the locale is "" in a book with one locale.
     """
 
     version: str = ""
@@ -33,7 +33,7 @@ class Edition:
         return cls(version, locale, (version, locale))
 
     def id_of(self, book: BookId) -> BookId:
-        """Return the id of this edition of a book; the book's own for the default edition."""
+        """Return the id of this edition; for the default edition it is the book's id."""
         version, locale = map(_label, self.in_id)
         return BookId(f"{book}{version and f'@{version}'}{locale and f'+{locale}'}")
 

@@ -35,7 +35,7 @@ COMMON_GRAM = 40
 
 @dataclass(frozen=True, slots=True)
 class LedgerParagraph:
-    """A paragraph as the ledger sees it."""
+    """The data of a paragraph by which the ledger matches it."""
 
     content_id: str
     """The hash id of its text."""

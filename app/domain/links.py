@@ -140,7 +140,7 @@ class _Run:
 
 
 class _WordNumbers(dict[str, int]):
-    """Word -> its number, equal for words that fold to the same."""
+    """Maps each word to a number; words that are equal after folding have the same number."""
 
     def __init__(self) -> None:
         self._folded: dict[str, int] = {}
@@ -322,7 +322,7 @@ class PageText:
     """The folded words of a page, headings included, for links to quotes."""
 
     words: str
-    """Each word has its own blanks; " | " separates blocks, which no text fragment may cross."""
+    """Each word has a blank on both sides; " | " separates blocks."""
 
     @classmethod
     def of(cls, blocks: Iterable[str]) -> PageText:

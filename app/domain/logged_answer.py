@@ -57,7 +57,7 @@ class LoggedAnswer:
     asked_at: datetime
     """UTC."""
     book: str
-    """"" if several books were asked and none is cited."""
+    """"" if several books were asked and neither citations nor sources determine one."""
     book_version: str
     question: str
     """Without personal data."""

@@ -1,4 +1,4 @@
-"""Finds how many words from each position of a long page are unique on the page."""
+"""Finds the shortest sequence of words from each position of a long page that is unique on it."""
 
 from __future__ import annotations
 

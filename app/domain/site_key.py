@@ -14,7 +14,7 @@ from app.domain.errors import InputError
 
 _ORIGIN = re.compile(r"https?://[^/\s?#@]+")
 ID_LENGTH = 10
-"""Hexadecimal digits of a key's hash that name it."""
+"""Length of a key's id: the first hexadecimal digits of its hash."""
 
 
 class KeyKind(StrEnum):

@@ -61,13 +61,13 @@ class AnalysedQuery:
     dense: Vector | None = None
     """None in sparse mode, and if the embedder failed."""
     sparse: Mapping[str, SparseVector | None] = field(default_factory=dict)
-    """By language of the books; None in dense mode, and if no term is left."""
+    """BM25 terms by language of the books; None in dense mode, and if the texts have no terms."""
     books: Mapping[str, tuple[BookId, ...]] = field(default_factory=dict)
     """The books in scope, by language: each language has its own stems and stop words."""
     rescoring: Mapping[str, RescoringInput] = field(default_factory=dict)
     """By language; empty unless the search is hybrid."""
     degraded: tuple[str, ...] = ()
-    """"rewrite", "embedding", "budget"."""
+    """Steps that failed: "rewrite", "embedding", or "budget" for either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +117,9 @@ class AnalyseQuestion:
         return await self.in_languages(found, found.books)
 
     async def of_words(self, question: str, filter: SearchFilter) -> AnalysedQuery:
-        """Return the terms alone; no provider is called. Raises BookNotFound, IndexMismatch,
-        StorageError.
+        """Return the BM25 terms only; no provider is called.
+
+        Raises BookNotFound, IndexMismatch, StorageError.
         """
         query = SearchQuery(question, mode=SearchMode.SPARSE, filter=filter)
         books = _by_language(await self._in_scope(filter))

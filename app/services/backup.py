@@ -93,7 +93,7 @@ class BackedUp:
     books: tuple[BookCount, ...]
     state: tuple[str, ...]
     faults: tuple[str, ...]
-    """Damaged data that is missing, or taken from an older generation."""
+    """Damaged data: left out of the backup, or saved from an older generation."""
 
 
 @dataclass(frozen=True, slots=True)

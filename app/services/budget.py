@@ -38,7 +38,7 @@ _TEXTS_PER_SEARCH = 100
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """US dollars."""
+    """Amounts in US dollars."""
 
     day: float
     month: float

@@ -94,7 +94,7 @@ class Consultation:
 class ConsultBook:
     """Locate the page, analyse the question, retrieve, score answerability, assemble the context.
 
-    What depends on the language of the hits is analysed after the search.
+    The part of the analysis that needs the language of the hits follows the search.
     """
 
     retrieve: Retriever

@@ -38,7 +38,7 @@ Work: TypeAlias = Callable[[Report], Awaitable[IngestReport]]
 
 @dataclass(slots=True)
 class IngestJobs:
-    """The last job of each book."""
+    """Runs one ingest at a time, and keeps the state of the last one of each book."""
 
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     _states: dict[BookId, JobState] = field(default_factory=dict, init=False)

@@ -24,7 +24,7 @@ from app.domain.retrieval.query import SparseVector
 from app.services.ports import SparseEncoder
 
 FINGERPRINT = "definitions-5"
-"""Changed whenever the vector of a chunk would change."""
+"""Version of the encoding. Change it with every change that affects the vectors of chunks."""
 
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+|\n")
 

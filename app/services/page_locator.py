@@ -28,7 +28,10 @@ class PageLocator:
         return await readers_editions(self.index, books, page_url)
 
     async def page(self, url: str, books: Sequence[BookId] = ()) -> PageLocation | None:
-        """Return the location of a page given by URL or path, in these books or in all."""
+        """Return the location of a page, given by URL or path, in these books or in all.
+
+        None if no book has the page.
+        """
         key = page_key(url)
         manifests = (await self.index.books()).named(books)
         # If several books have this path, the book whose site has the URL comes first.

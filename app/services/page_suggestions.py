@@ -41,7 +41,8 @@ class SuggestForPage:
     async def on_page(self, page: str, book: BookId | None = None) -> PageSuggestions | None:
         """Return suggestions for a page, given by URL or path; None if no book has it.
 
-        BookNotFound if `book` is not indexed.
+        BookNotFound if `book` is not indexed. StorageError if the page was not found and a book
+        could not be read.
         """
         key = page_key(page)
         editions = await readers_editions(self.index, (book,) if book else (), page)

@@ -183,7 +183,7 @@ class QuestionLog:
 
 
 def _book_of(request: AskRequest, answer: Answer, books: BookList) -> str:
-    """The cited book, else the only book asked, else the book of the nearest section."""
+    """The cited book, else the only book asked, else the book of the best source or the page."""
     if answer.citations:
         return answer.citations[0].book
     asked = request.filter.books or tuple(books)

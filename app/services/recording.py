@@ -168,7 +168,7 @@ class stage:  # noqa: N801 - used like a function, in `with`
 
 
 def failed_step(step: str, code: str, reason: str) -> None:
-    """Record a step that failed without an error."""
+    """Record a step that failed without raising an error."""
     record = _current.get()
     if record is not None:
         record.failures.append(Failure(step, code, None, reason))

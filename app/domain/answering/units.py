@@ -27,8 +27,8 @@ BLOCKS = frozenset({BlockKind.LIST, *WHOLE})
 NEVER_QUOTED = frozenset({BlockKind.HEADING, BlockKind.EXERCISE, BlockKind.SOLUTION})
 """Exercises state nothing; solutions are shown only on request."""
 LEAST_TEXT = 0.6
-"""Minimum share of text in a list's source, in characters; below it the list consists of links. All
-24 such lists among the hits of the students' development questions are lists of links."""
+"""Minimum share of text in a list's source, in characters. A list below it consists of links, as do
+all 24 such lists among the hits of the students' development questions."""
 MAX_UNIT_WORDS = 250
 """Longer listings and tables are not quoted; readers find them next to a cited paragraph."""
 LONG_SENTENCE_WORDS = 60
@@ -51,7 +51,7 @@ _UNASSIGNED = re.compile(
 _GAP_TO_FILL = re.compile(
     r"(?<![\w\"'`/.-])_{3,20}(?![\w\"'`])|\byour (?:code|answer|solution) here\b", re.I
 )
-_MAY_ASSIGN_NOTHING = frozenset(
+_EMPTY_ASSIGNMENT_LANGUAGES = frozenset(
     "ini toml cfg conf properties env dotenv yaml make makefile sh bash shell zsh console "
     "text txt diff haskell hs ocaml fsharp elm".split()
 )
@@ -103,7 +103,7 @@ def _quotable(
     return [
         span
         for unit, span in found
-        if 0 < unit.size <= MAX_UNIT_WORDS and not _is_empty(unit, passage)
+        if 0 < unit.size <= MAX_UNIT_WORDS and not _is_only_title(unit, passage)
     ]
 
 
@@ -125,7 +125,7 @@ def is_quotable(passage: Passage) -> bool:
 
 def has_blanks(code: str, language: str) -> bool:
     """Whether the code is a task with blanks for the reader to fill in."""
-    if language.lower() in _MAY_ASSIGN_NOTHING:
+    if language.lower() in _EMPTY_ASSIGNMENT_LANGUAGES:
         return False
     if _GAP_TO_FILL.search(code):
         return True
@@ -155,7 +155,7 @@ def _is_article(passage: Passage) -> bool:
     return len(passage.text.split()) > LONG_ENTRY_WORDS and bool(_PROSE.search(passage.text))
 
 
-def _is_empty(unit: Unit, passage: Passage) -> bool:
+def _is_only_title(unit: Unit, passage: Passage) -> bool:
     """Whether the unit is only the title of an admonition."""
     titled = passage.kind is BlockKind.ADMONITION and unit.start == 0 < unit.end < len(passage.text)
     return titled and unit.size <= _TITLE_WORDS and unit.text[-1].isalnum()

@@ -30,9 +30,9 @@ class OverlapScope(StrEnum):
     """How far back a chunk may repeat text."""
 
     PAGE = "page"
-    """The end of the previous section too."""
+    """Up to text of the previous section."""
     SECTION = "section"
-    """Only text of its own section."""
+    """Only text of the same section."""
 
 
 @dataclass(frozen=True, slots=True)

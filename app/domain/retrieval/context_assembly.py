@@ -42,7 +42,10 @@ _RUNNING_TEXT = frozenset({BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.FOOTN
 
 
 def edge_passages(chunk: Chunk) -> tuple[Passage, ...]:
-    """Return the first and last own passage that may continue in a neighbouring chunk."""
+    """Return the first and last passage, without overlap, that a neighbouring chunk may continue.
+
+    These are passages of `COMPLETED_KINDS`.
+    """
     own = chunk.own_passages
     ends = {passage.start: passage for passage in (own[:1] + own[-1:])}
     return tuple(passage for passage in ends.values() if passage.kind in COMPLETED_KINDS)

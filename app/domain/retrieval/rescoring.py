@@ -1,9 +1,10 @@
 """Reranking of the best candidates by sentence, heading, definition and page features.
 
 The first stage scores a chunk as a bag of words. The features, each 0 to 1, measure term overlap
-with sentences, windows of sentences and headings, adjacent terms, marked definitions, similarity of
-the headings in meaning, and other matches on the same page. They are added to the fused score with
-fixed weights, fitted on the development sets by `scripts/bench/ablation.py`; the optimum is flat.
+with sentences, windows of sentences and headings, adjacent terms, marked definitions, semantic
+similarity of the headings, and other matches on the same page. They are added to the fused score
+with fixed weights, fitted on the development sets by `scripts/bench/ablation.py`; the optimum is
+flat.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class RescoringWeights:
     here: float = 0.2
     """1 if the chunk is on the page that the reader is on."""
     crowding: float = 0.3
-    """Penalty in the order for every chunk of a page except its best one."""
+    """Penalty for every chunk of a page except its best one; it affects only the order."""
 
     @property
     def total(self) -> float:
