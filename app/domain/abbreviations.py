@@ -1,8 +1,8 @@
 """Detects abbreviations and their long forms.
 
-"Reciprocal rank fusion (RRF)" and "RRF (reciprocal rank fusion)" introduce an abbreviation. Its
-letters determine the words of the long form, as in Schwartz and Hearst, "A simple algorithm for
-identifying abbreviation definitions in biomedical text", PSB 2003.
+"Reciprocal rank fusion (RRF)" and "RRF (reciprocal rank fusion)" introduce an abbreviation. The
+long form is found by matching the letters of the abbreviation, as in Schwartz and Hearst, "A simple
+algorithm for identifying abbreviation definitions in biomedical text", PSB 2003.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ _WORD_BEFORE = re.compile(r"(\w[\w-]*)\s*$")
 
 
 def written_out(question: str, words: Collection[str], near: Iterable[str]) -> str:
-    """The question with the long form before each abbreviation in `words`, from the texts in
-    `near`.
+    """Expand the question's abbreviations that are in `words`: "reciprocal rank fusion (RRF)".
+
+    The long forms come from the texts in `near`. An abbreviation is unchanged if none of them
+    introduces it, or if the question already has its long form.
     """
     asked = {singular(word).casefold() for word in words}
     known: dict[str, str] = {}
@@ -95,9 +97,9 @@ def long_form(short: str, before: str) -> str:
 
 
 def _find_backwards(letters: Sequence[str], text: str, first: int) -> int:
-    """Where the letters begin, matched from the end of `text[first:]` backwards; -1 if nowhere.
+    """Match the letters backwards from the end of `text[first:]`.
 
-    The first of them begins a word.
+    The first letter must begin a word. Return its offset; -1 if there is no match.
     """
     at = len(text)
     for letter in reversed(letters):

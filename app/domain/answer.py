@@ -55,11 +55,11 @@ class Citation:
     prefix: str = ""
     """Up to 32 characters of the paragraph before the quote, as in a W3C TextQuoteSelector."""
     suffix: str = ""
-    """Up to 32 characters after it."""
+    """Up to 32 characters of the paragraph after the quote."""
 
     @property
     def permalink(self) -> str:
-        """Path that leads to the paragraph wherever it moves."""
+        """Path of `GET /cite/...`, which redirects to the paragraph's current URL."""
         return permalink(self.paragraph_id, self.book)
 
 
@@ -69,10 +69,10 @@ class AnswerPassage:
 
     paragraph_ids: tuple[str, ...]
     text: str
-    """Markdown: the paragraphs, an empty line between them; code in fences."""
+    """Markdown: the paragraphs, separated by empty lines; code is fenced."""
     heading_path: tuple[str, ...]
     url: str
-    """Opens the page at the paragraph with the first mark."""
+    """Deep link to the paragraph with the first mark."""
     paragraph_id: str
     """The paragraph that `url` and `permalink` lead to."""
     book: BookId
@@ -86,7 +86,7 @@ class AnswerPassage:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A paragraph, or in a refusal a section, to read."""
+    """A paragraph of the context; in a refusal, one of the nearest sections."""
 
     paragraph_id: str
     url: str
@@ -105,7 +105,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence of the answer; `supported` if it contains a verified citation."""
+    """A sentence of the answer; `supported` if the paragraphs that it cites support it."""
 
     start: int
     end: int
@@ -115,19 +115,21 @@ class Statement:
 @dataclass(frozen=True, slots=True)
 class Answer:
     answer: str
-    """Text shown to the reader. A hint, or an uncertain answer made of
-    quotations, begins with a notice."""
+    """Text shown to the reader. A hint starts with a notice; so does an uncertain extractive
+    answer."""
     mode: AnswerMode
     confidence: Confidence = Confidence.ANSWERED
     citations: tuple[Citation, ...] = ()
     passages: tuple[AnswerPassage, ...] = ()
-    """Passages of an extractive answer, at most three, best first; the parts of a chapter's summary
-    or a quiz."""
+    """At most three passages of an extractive answer, best first; or the parts of a chapter's
+    summary or of a quiz."""
     sources: tuple[Source, ...] = ()
     """Paragraphs of the context; in a refusal, the nearest sections."""
     degraded: tuple[str, ...] = ()
-    """Steps that failed and were skipped or replaced: "embedding", "rerank", "generator",
-    "unsupported"; "budget": no provider was asked, since the owner's ceiling is reached."""
+    """Steps that failed and were skipped or replaced: "rewrite", "embedding", "rerank",
+    "generator", "unsupported". "budget": a provider was not called, because the spending limit is
+    reached. "book:ID": the book could not be read. "generation:ID": its previous generation was
+    searched."""
     usage: Usage = field(default_factory=Usage)
     statements: tuple[Statement, ...] = ()
     """Sentences that state something about the book, in order; none in a refusal."""
@@ -140,9 +142,9 @@ class Answer:
     follow_ups: tuple[str, ...] = ()
     """Up to three follow-up questions that the book can answer."""
     searched_for: str = ""
-    """The question with its misspelled words corrected, as it was searched for; "" if none was."""
+    """The question that was searched for, if misspelled words were corrected; else ""."""
     answer_id: str = ""
-    """Name of the answer in the question log; "" if it is not logged."""
+    """Id of the answer in the question log; "" if it is not logged."""
 
     @property
     def refused(self) -> bool:

@@ -16,8 +16,8 @@ _GENERATION_SUFFIX = re.compile(r"_v[0-9]+\Z")
 class BookId(str):
     """1 to 64 characters of `a-z 0-9 . _ -`, the first one a letter or digit.
 
-    The id of another edition than the default one is `NAME@VERSION+LOCALE`, without the parts that
-    are the default's: see `app.domain.edition`.
+    An edition other than the default one has the id `NAME@VERSION+LOCALE`. A default version or
+    locale is left out; see `app.domain.edition`.
 
     Every name from outside (HTTP, command line, settings, files, servers) is converted to this
     type. It has no separator and no leading dot, so it cannot be a path to another folder.

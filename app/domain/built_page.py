@@ -16,7 +16,7 @@ class BuiltPage:
     text: PageText
 
     def fault(self, url: str) -> str:
-        """Return what is wrong with a link to this page; "" if it lands."""
+        """Return the fault of a link to this page; "" if its anchor and quote are found."""
         anchor, _, directive = urlsplit(url).fragment.partition(TEXT_DIRECTIVE)
         if anchor and unquote(anchor) not in self.ids:
             return f"no element has the id {unquote(anchor)!r}"
@@ -27,4 +27,4 @@ class BuiltPage:
         if found == 1:
             return ""
         shown = " ".join(part for part in (unquote(quote), unquote(suffix)) if part)
-        return f"the quote is there {found} times: {shown!r}" if found else f"no quote {shown!r}"
+        return f"the quote occurs {found} times: {shown!r}" if found else f"no quote {shown!r}"

@@ -40,9 +40,9 @@ ParsedText: TypeAlias = AnswerText | MarkedClaim
 class MarkerParser:
     """Feed parts of an answer, then close; yields text without markers, and the marked claims.
 
-    A marker supports the words since the start of the sentence or the previous marker. In code, or
-    without a known source number, it is ordinary text. Directly after another marker, one with
-    unknown numbers is dropped: [9] of "[1][9]" if there are three sources.
+    A marker cites its sources for the words since the start of the sentence or the previous marker.
+    Brackets in code, or without a known source number, are ordinary text. A marker with unknown
+    numbers is dropped directly after another marker: [9] of "[1][9]" if there are three sources.
     """
 
     def __init__(self, sources: int) -> None:
@@ -143,7 +143,10 @@ class MarkerParser:
         found.append(MarkedClaim(*claim, numbers))
 
     def _claim(self) -> tuple[int, int] | None:
-        """Return the words since the last marker; else the last claim; else all text."""
+        """Return the span of the words since the last marker, without list markers.
+
+        If there are no words, it is the last claim, else all text; None if the text has no words.
+        """
         words = self._text[self._claim_start :]
         if not any(map(str.isalnum, words)):
             all_so_far = (

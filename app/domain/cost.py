@@ -52,7 +52,7 @@ class Price:
     searches: float = 0.0
 
     def of(self, units: Units) -> float:
-        """US dollars."""
+        """Return the price of these units in US dollars."""
         tokens = units.input_tokens * self.input_tokens + units.output_tokens * self.output_tokens
         return tokens / 1e6 + units.searches * self.searches / 1e3
 
@@ -81,13 +81,13 @@ class Tariff:
     usd_per_million_tokens: float | None = 0.0
 
     def price(self, tokens: int) -> float | None:
-        """US dollars."""
+        """Return the price of these tokens in US dollars; None if it is not known."""
         if self.usd_per_million_tokens is None:
             return None
         return tokens * self.usd_per_million_tokens / 1e6
 
     def estimate(self, counts: Sequence[int]) -> Cost:
-        """Estimate for texts with these token counts."""
+        """Return the cost of embedding texts with these token counts."""
         limits, tokens = self.limits, sum(counts)
         batches = sum(1 for _ in pack(counts, limits.texts_per_call, limits.tokens_per_call))
         amounts = (
@@ -117,7 +117,10 @@ class Cost:
 def pack(
     counts: Sequence[int], max_texts: int | None, max_tokens: int | None
 ) -> Iterator[tuple[int, int]]:
-    """Spans [start, end) of consecutive texts within both limits; a longer text goes alone."""
+    """Yield spans [start, end) of consecutive texts within both limits.
+
+    `counts` are the texts' tokens. A text above `max_tokens` is alone in its span.
+    """
     most_texts, most_tokens = max_texts or math.inf, max_tokens or math.inf
     start, tokens = 0, 0
     for position, count in enumerate(counts):

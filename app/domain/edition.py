@@ -18,8 +18,8 @@ _LENGTH = 32
 class Edition:
     """A version and a locale of a book, as the site names them.
 
-    Each edition is complete and has paragraph ids, a ledger and generations of its own. A version
-    is "" in a book with one version, a locale in a book with one locale.
+    Each edition is a complete book with separate paragraph ids, ledger and generations. The version
+    is "" in a book with one version, the locale is "" in a book with one locale.
     """
 
     version: str = ""
@@ -33,13 +33,13 @@ class Edition:
         return cls(version, locale, (version, locale))
 
     def id_of(self, book: BookId) -> BookId:
-        """Return the id of this edition of a book; the book's own for the default edition."""
+        """Return the id of this edition; for the default edition it is the book's id."""
         version, locale = map(_label, self.in_id)
         return BookId(f"{book}{version and f'@{version}'}{locale and f'+{locale}'}")
 
 
 ONLY = Edition()
-"""The edition of a book that has one."""
+"""The edition of a book that has only one."""
 
 
 def _label(text: str) -> str:
@@ -53,10 +53,10 @@ def default_editions(books: Iterable[BookId]) -> list[BookId]:
 
 
 def edition_at(page_url: str, editions: Sequence[tuple[BookId, str]]) -> BookId | None:
-    """Return the edition below whose root a page is, by URL or path; None if there is none.
+    """Return the edition of a page, given by URL or path; None if there is none.
 
-    `editions` are ids with the URLs of their roots; of nested ones the innermost counts. Hosts are
-    compared only if one of them is the page's, so that previews of a site work.
+    `editions` are ids with their root URLs. The longest root that contains the page wins. If no
+    root has the page's host, only paths are compared, so that previews of a site work.
     """
     own = [one for one in editions if _is_below(page_url, one[1])]
     path = _path(page_url)

@@ -36,7 +36,7 @@ _SHORTEST_STEM = 2
 
 
 def common_form(word: str) -> str:
-    """Return one form, in lower case, for a singular and plural with different stems.
+    """Map singular and plural to one form if their stems differ; `word` is in lower case.
 
     These are Greek, Latin and irregular nouns: bacterium and bacteria, analysis and analyses,
     matrix and matrices. The form need not be a word; it is stemmed afterwards. Plurals that are

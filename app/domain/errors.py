@@ -21,7 +21,7 @@ RagError                    the message is for users and never contains a secret
 └── ProviderError           a remote service failed                CLI exit 1, HTTP 502
     ├── ProviderAuthError   it refused the key (401, 403)          CLI exit 2, HTTP 502
     ├── ProviderRateLimited it sent "too many requests" (429)      HTTP 503, retry_after
-    │   └── BudgetSpent     the owner's ceiling for money          CLI exit 1, HTTP 503
+    │   └── BudgetSpent     the owner's spending limit is reached  CLI exit 1, HTTP 503
     ├── ProviderRejected    it refused this input (400, 413, 422)  HTTP 502
     └── ProviderUnavailable 5xx, timeout, dropped connection       HTTP 503
 """
@@ -172,7 +172,7 @@ class ProviderError(RagError):
         status: int | None = None,
         said: str = "",
     ) -> None:
-        """`said` is what the provider said, which may quote the input: it is not logged."""
+        """`said` is the provider's message. It may quote the input, so it is not logged."""
         super().__init__(f"{message}: {said}" if said else message)
         self.reason = message
         self.said = said
@@ -190,7 +190,7 @@ class ProviderRateLimited(ProviderError):
 
 
 class BudgetSpent(ProviderRateLimited):
-    """The call was not made: it would exceed the owner's ceiling for a day or a month."""
+    """The call was not made: it would exceed the owner's daily or monthly spending limit."""
 
     code = "budget_spent"
 

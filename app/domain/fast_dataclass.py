@@ -1,7 +1,7 @@
 """Dataclasses that are frozen for the type checker but as fast to create as mutable ones.
 
 A frozen dataclass sets fields through `object.__setattr__`, which takes four times as long as
-assignment. Reading a book creates about ten objects for each paragraph, a search some hundred.
+assignment. Reading a book creates about ten objects per paragraph, a search a few hundred.
 """
 
 from __future__ import annotations

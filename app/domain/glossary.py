@@ -95,7 +95,7 @@ class TermFinder:
 
     @classmethod
     def of(cls, terms: Iterable[GlossaryTerm]) -> TermFinder:
-        """Index the terms. The first entry of a term wins, an exact form before a plural."""
+        """Index the terms. The first entry of a form wins; an exact form wins over a plural."""
         found: dict[_Words, dict[tuple[str, str], _NamedEntry]] = {}
         named = list(_named_forms(terms))
         for numbers in (_unchanged, other_numbers):
@@ -150,7 +150,7 @@ class _SignVariants:
     by_signs: Mapping[tuple[str, str], tuple[int, _NamedEntry]]
     """(signs before, signs after) -> (rank among the variants, named entry)."""
     sizes: Collection[tuple[int, int]]
-    """(signs before, signs after) in numbers."""
+    """(number of signs before, number of signs after)."""
 
     @classmethod
     def of(cls, terms: Mapping[tuple[str, str], _NamedEntry]) -> _SignVariants:

@@ -1,6 +1,6 @@
 """Paragraph ids: the hash of the normalised text, so that moves and renames do not change them.
 
-`keep_ids` keeps them through edits of the text too, by the book's ledger.
+With the book's ledger, `keep_ids` also keeps an id when the text is edited.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ def _encode(key: str) -> str:
 
 
 def assign_ids(texts: Iterable[tuple[str, str]]) -> list[str]:
-    """Ids for a whole book's `(text, author's id)` pairs in reading order.
+    """Return the ids for a whole book's `(text, author's id)` pairs in reading order.
 
-    The second and later paragraphs with the same text get `-2`, `-3` and so on. An author's id wins
-    if it is unique in the book; a repeated one (`{#summary}` on every page) cannot name a
-    paragraph, so those keep their content hash.
+    The second and later paragraphs with the same text get `-2`, `-3` and so on. An author's id is
+    used if it is unique in the book; if it is repeated (`{#summary}` on every page), the content
+    hash is used.
     """
     pairs = list(texts)
     authored = Counter(author_id for _, author_id in pairs if author_id)

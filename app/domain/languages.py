@@ -17,9 +17,9 @@ class Language:
     """Words of a language, in lower case; a set may be empty."""
 
     name: str
-    """In the language itself."""
+    """The language's name for itself."""
     common: frozenset[str]
-    """Its most frequent words, from which `guess_language` detects it."""
+    """The most frequent words, from which `guess_language` detects the language."""
     stop_words: frozenset[str]
     """Function words that the index leaves out, apostrophes dropped ("dont").
 
@@ -213,7 +213,7 @@ _SCRIPTS = {
 }
 """The most frequent language of each script."""
 _MIN_KANA = 0.1
-"""Share of kana among the characters of any Japanese text."""
+"""Minimum share of kana among the Han and kana characters of a Japanese text."""
 
 MIN_DETECTION_WORDS = 5
 """Minimum number of words to detect a language: in fewer, two matches may be typing errors."""

@@ -35,7 +35,7 @@ COMMON_GRAM = 40
 
 @dataclass(frozen=True, slots=True)
 class LedgerParagraph:
-    """A paragraph as the ledger sees it."""
+    """The data of a paragraph by which the ledger matches it."""
 
     content_id: str
     """The hash id of its text."""
@@ -70,7 +70,7 @@ class Alias:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Result of a look-up; `nearest` is a live entry near a tombstone."""
+    """Result of a look-up; `nearest` is the live entry nearest to a tombstone."""
 
     entry: Entry
     nearest: Entry | None = None
@@ -91,14 +91,14 @@ class Ledger:
         return entry
 
     def locate(self, paragraph_id: str) -> Located | None:
-        """Where a paragraph is now, or the entry nearest to its last place."""
+        """Return a paragraph's entry and, if it is gone, the nearest live one; None if unknown."""
         entry = self.resolve(paragraph_id)
         if entry is None:
             return None
         return Located(entry, None if entry.live else self.nearest(entry))
 
     def nearest(self, gone: Entry) -> Entry | None:
-        """Return the live entry nearest to a tombstone: same section, page, then place."""
+        """Return the live entry nearest to a tombstone: by page, section, then reading order."""
         live = [entry for entry in self.entries.values() if entry.live]
         return min(live, key=lambda entry: _distance(gone, entry), default=None)
 
@@ -191,7 +191,7 @@ def _similar_on_page(matching: _Matching) -> None:
 
 
 def _renames(matching: _Matching) -> dict[str, str]:
-    """Return old page -> new page where most of the paragraphs found so far went there."""
+    """Map each old page to the new page that has most of its paragraphs matched so far."""
     votes: dict[str, Counter[str]] = defaultdict(Counter)
     for new, (entry, _) in matching.chosen.items():
         votes[entry.paragraph.file][matching.paragraphs[new].file] += 1
@@ -229,12 +229,12 @@ def _similar(
     for new, paragraph in news:
         mine = _grams(paragraph.text)
         found = [holders[gram] for gram in mine if gram in holders]
-        telling = [each for each in found if len(each) <= COMMON_GRAM]
-        for i, shared in Counter(chain.from_iterable(telling)).items():
+        rare = [each for each in found if len(each) <= COMMON_GRAM]
+        for i, shared in Counter(chain.from_iterable(rare)).items():
             bonus = SAME_HEADING_BONUS * (paragraph.heading_path == olds[i].paragraph.heading_path)
             size = len(mine) + sizes[i]
-            # Most pairs share so little that the common ones need not be compared.
-            most = shared + min(len(found) - len(telling), len(common[i]))
+            # An upper bound: most pairs are rejected without comparing their common 5-grams.
+            most = shared + min(len(found) - len(rare), len(common[i]))
             if 2 * most / size + bonus < threshold:
                 continue
             score = 2 * (shared + len(common[i] & mine)) / size + bonus
@@ -314,14 +314,14 @@ def _identify(
         return match[0].paragraph_id, score
     base = paragraph_id = paragraph.content_id
     while paragraph_id in reserved:
-        # Lower numbers stay taken.
+        # Ids are never freed, so numbers that were tried before are skipped.
         repeats[base] = repeats.get(base, 1) + 1
         paragraph_id = f"{base}-{repeats[base]}"
     return paragraph_id, score
 
 
 def to_lines(ledger: Ledger) -> Iterator[str]:
-    """One JSON object a line, sorted by id, so that a diff of two exports shows what changed."""
+    """Yield one JSON object per line, sorted by id, so that exports can be compared by `diff`."""
     for _, entry in sorted(ledger.entries.items()):
         yield json.dumps(asdict(entry), ensure_ascii=False)
     for _, alias in sorted(ledger.aliases.items()):
@@ -329,7 +329,7 @@ def to_lines(ledger: Ledger) -> Iterator[str]:
 
 
 def from_lines(lines: Iterable[str], name: str) -> Ledger:
-    """Read the lines of `to_lines`. InputError names the line that is not of that form."""
+    """Read the lines of `to_lines`. InputError, with the line's number, for any other line."""
     entries: dict[str, Entry] = {}
     aliases: dict[str, Alias] = {}
     for number, line in enumerate(lines, 1):

@@ -100,8 +100,8 @@ def page_links(document: Document) -> list[str]:
 
 def _link(document: Document, block: Block, quote: FragmentText) -> str:
     # A heading's anchor may differ from the author's id: Docusaurus gives titles none.
-    own = block.author_id and block.kind is not BlockKind.HEADING and not block.included
-    if own and not quote.text:
+    has_id = block.author_id and block.kind is not BlockKind.HEADING and not block.included
+    if has_id and not quote.text:
         return with_anchor(document.url, block.author_id)
     return deep_link(block.url, quote.text, quote.suffix)
 
@@ -140,7 +140,7 @@ class _Run:
 
 
 class _WordNumbers(dict[str, int]):
-    """Word -> its number, equal for words that fold to the same."""
+    """Maps each word to a number; words that are equal after folding have the same number."""
 
     def __init__(self) -> None:
         self._folded: dict[str, int] = {}
@@ -251,8 +251,8 @@ class _Page:
         return -1
 
     def _unique_positions(self, positions: Sequence[int], size: int) -> set[int]:
-        """Return the positions whose `size` words, fewer than `_SIZES`, are unique on the page."""
-        # Words that are repeated together with the next ones are repeated.
+        """Return the positions whose next `size` words, fewer than `_SIZES[0]`, are unique."""
+        # If more words from a position are repeated, so are the first ones.
         asked = {
             position: tuple(self.words[position : position + size])
             for position in positions
@@ -266,14 +266,14 @@ class _Page:
         """Map blocks to words at the end of a run with a suffix that makes them unique, if any."""
         few: dict[int, array[int]] = {}
         for number in (number for index in pending for number in self.runs_of(index)):
-            for start, end in self._across(number):
+            for start, end in self._ranges_with_suffix(number):
                 if end - start < _SIZES[0]:
                     few.setdefault(end - start, array("I")).append(start)
         unique = {size: self._unique_positions(positions, size) for size, positions in few.items()}
         fragments = {index: self._with_suffix(index, unique) for index in pending}
         return {index: quote for index, quote in fragments.items() if quote is not None}
 
-    def _across(self, number: int) -> Iterator[_WordRange]:
+    def _ranges_with_suffix(self, number: int) -> Iterator[_WordRange]:
         """Yield the last words of a run with one word of the next run, then two, and so on.
 
         The next run may be the first one of the next block.
@@ -285,11 +285,11 @@ class _Page:
                 yield start - before, start + ahead
 
     def _with_suffix(self, index: int, unique: Mapping[int, Set[int]]) -> FragmentText | None:
-        """Return the first unique one of the block's `_across` ranges; None if there is none."""
+        """Return the block's first unique text with suffix; None if there is none."""
         text = " ".join(self.blocks[index].text.split())
         tries = 0
         for number in self.runs_of(index):
-            words_ahead = enumerate(self._across(number), 1)
+            words_ahead = enumerate(self._ranges_with_suffix(number), 1)
             ahead = next((size for size, at in words_ahead if self._is_unique(at, unique)), 0)
             if not ahead:
                 continue
@@ -322,7 +322,7 @@ class PageText:
     """The folded words of a page, headings included, for links to quotes."""
 
     words: str
-    """Each word has its own blanks; " | " separates blocks, which no text fragment may cross."""
+    """Each word has a blank on both sides; " | " separates blocks."""
 
     @classmethod
     def of(cls, blocks: Iterable[str]) -> PageText:
@@ -331,7 +331,7 @@ class PageText:
     def count(self, quote: str, suffix: str = "") -> int:
         """Return how often these words are on the page, followed by the suffix.
 
-        Only the boundary of quote and suffix may be that of two blocks.
+        A block boundary is allowed only between quote and suffix.
         """
         wanted = _folded_words(quote)
         if not suffix:
@@ -357,7 +357,7 @@ class PageText:
             for stretch in stretches:
                 spans = [match.span() for match in _WORD.finditer(stretch)]
                 if size in _FEW_WORDS and size != len(spans):
-                    continue  # a few words in the middle of a sentence say nothing
+                    continue  # fewer than four words are linked only if they are the whole stretch
                 for first, last in zip(spans, spans[size - 1 :], strict=False):
                     run = stretch[first[0] : last[1]]
                     if self.words.count(_folded_words(run)) == 1:

@@ -1,5 +1,6 @@
-"""A book for language models: `llms.txt` (https://llmstxt.org), its contents with links to its
-pages, and `llms-full.txt`, all of its text.
+"""A book for language models, as two text files (https://llmstxt.org).
+
+`llms.txt` is the table of contents with links to the pages, `llms-full.txt` the whole text.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class ChapterList:
 def contents_of(
     title: str, language: str, chapters: Sequence[Chapter], chunks: Sequence[Chunk]
 ) -> ChapterList:
-    """Return the contents; `chunks` are all of the book's, `chapters` are made of them."""
+    """Return the table of contents; `chunks` are all of the book, `chapters` are made of them."""
     paragraphs: dict[str, str] = {}
     for chunk in sorted(chunks, key=lambda one: (one.position, one.chunk_index)):
         if text := _first_paragraph(chunk.own_passages):
@@ -58,7 +59,7 @@ def contents_of(
 
 
 def short_text(contents: ChapterList) -> str:
-    """Return `llms.txt`. Chapters of one page that follow on each other are one list."""
+    """Return `llms.txt`. Consecutive chapters of one page each share one list."""
     lines = [f"# {_line(contents.title)}", "", f"> Textbook, language: {contents.language}.", ""]
     for single, group in groupby(contents.chapters, key=lambda one: len(one[1]) == 1):
         held = [*group]
@@ -102,7 +103,7 @@ def _whole_page(context: Sequence[ContextPassage]) -> Iterator[str]:
     path: tuple[str, ...] = ()
     for at, one in enumerate(context):
         passage = one.passage
-        if passage.kind is BlockKind.HEADING:  # it may be called like the section before
+        if passage.kind is BlockKind.HEADING:  # its title may equal that of the previous section
             path = path[: len(passage.heading_path) - 1]
         same = len(
             [

@@ -28,14 +28,14 @@ class MarkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LoggedParagraph:
-    """A paragraph that was cited or, as a source, consulted; in a refusal a nearest section."""
+    """A cited paragraph or a source; in a refusal, one of the nearest sections."""
 
     paragraph_id: str
     url: str
     heading_path: tuple[str, ...]
     score: float = 0.0
     file: str = ""
-    """This and `spans` of a cited paragraph only."""
+    """Set only for a cited paragraph, like `spans`."""
     spans: tuple[tuple[int, int], ...] = ()
 
     @property
@@ -57,7 +57,7 @@ class LoggedAnswer:
     asked_at: datetime
     """UTC."""
     book: str
-    """"" if several books were asked and none is cited."""
+    """"" if several books were asked and neither citations nor sources determine one."""
     book_version: str
     question: str
     """Without personal data."""
@@ -69,7 +69,7 @@ class LoggedAnswer:
     confidence: Confidence
     degraded: tuple[str, ...]
     milliseconds: float
-    """Until the whole answer was made."""
+    """Time until the answer was complete."""
     stages: Mapping[str, float] = field(default_factory=dict)
     """Milliseconds by step."""
     input_tokens: int = 0
@@ -82,7 +82,7 @@ class LoggedAnswer:
     """Best first."""
     rating: Rating = Rating.NONE
     reason: str = ""
-    """The reader's words, without personal data."""
+    """The reason that the reader gave, without personal data."""
     marks: tuple[Mark, ...] = ()
 
     @property
@@ -91,7 +91,7 @@ class LoggedAnswer:
 
     @property
     def paragraphs(self) -> tuple[LoggedParagraph, ...]:
-        """The cited ones, then the consulted ones."""
+        """The citations, then the sources."""
         return self.citations + self.sources
 
 

@@ -11,9 +11,10 @@ _LONG = 1 << 20
 
 
 class LongText:
-    """Has a string's length, characters and slices (with a step of 1), and `str()`.
+    """A text stored as UTF-8, with `len()`, indexing, slicing (the step is ignored) and `str()`.
 
-    It takes less memory: a string with one emoji takes four bytes for every character.
+    It takes less memory than `str`, which uses four bytes for every character of a text with one
+    emoji.
     """
 
     __slots__ = ("_length", "_parts")
@@ -21,7 +22,7 @@ class LongText:
     def __init__(self, text: str) -> None:
         self._length = len(text)
         starts = range(0, len(text), _PART)
-        # A lone surrogate, which no file of UTF-8 has, may come in by other ways.
+        # No UTF-8 file has a lone surrogate, but a text from elsewhere may.
         self._parts = [text[at : at + _PART].encode(errors="surrogatepass") for at in starts]
 
     def __len__(self) -> int:

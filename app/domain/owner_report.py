@@ -15,7 +15,7 @@ from app.domain.logged_answer import LoggedAnswer, LoggedParagraph, MarkKind, Ra
 T = TypeVar("T")
 
 LISTED = 50
-"""Entries of each list, the most frequent first."""
+"""Maximum number of entries in each list."""
 MOST_DAYS = 366
 """Maximum number of rows of the tables by day."""
 _NO_QUESTION = frozenset({AnswerMode.SMALL_TALK, AnswerMode.CLARIFICATION})
@@ -36,13 +36,13 @@ class QuestionCluster:
     down: int
     """Answers that readers rated down."""
     nearest: LoggedParagraph | None
-    """The best paragraph or, of refusals, section in most of the answers."""
+    """First paragraph of the section that is nearest in most of the answers."""
     why: tuple[str, ...]
     """Why they count as not answered, most frequent first; empty if all were answered."""
     reasons: tuple[str, ...]
-    """Readers' words."""
+    """Reasons that readers gave in their feedback."""
     gaps: int
-    """Answers with a `why`."""
+    """Answers that count as not answered, for one of the reasons in `why`."""
     answer_ids: tuple[str, ...]
 
     @property
@@ -101,7 +101,7 @@ class OwnerReport:
     usd: float
     most_asked: tuple[QuestionCluster, ...]
     gaps: tuple[QuestionCluster, ...]
-    """Clusters with questions that were not answered, or answered badly for their readers."""
+    """Clusters with a question that was not answered, or whose answer was rated down."""
     most_cited: tuple[ParagraphUse, ...]
     unhappy: tuple[ParagraphUse, ...]
     """Paragraphs that readers found unhelpful, or cited in answers that they rated down."""
@@ -118,7 +118,7 @@ def owner_report(
     answers: Sequence[LoggedAnswer],
     clusters: Sequence[Sequence[LoggedAnswer]],
 ) -> OwnerReport:
-    """`clusters` divide the answers that `is_question` selects, by meaning."""
+    """Make the report. `clusters` are the answers that `is_question` selects, by meaning."""
     found = [_cluster(cluster) for cluster in clusters]
     paragraphs = _paragraph_uses(answers)
     gaps = [one for one in found if one.why]
@@ -152,7 +152,10 @@ def is_question(answer: LoggedAnswer) -> bool:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The smallest value that at least this share of the values does not exceed; 0 of none."""
+    """The smallest value that is not exceeded by at least this share of the values.
+
+    `share` is 0 to 1. 0 if there are no values.
+    """
     ordered = sorted(values)
     return ordered[max(0, ceil(share * len(ordered)) - 1)] if ordered else 0.0
 
@@ -199,7 +202,7 @@ def _nearest(answers: Sequence[LoggedAnswer]) -> LoggedParagraph | None:
 
 
 def why_not_answered(answer: LoggedAnswer) -> str:
-    """One sentence; "" if the question was answered and no reader said otherwise."""
+    """The reason in one sentence; "" if the question was answered and not rated down."""
     if answer.refused:
         text = "refused: no passage of the book is near enough to the question"
     elif answer.confidence is Confidence.UNCERTAIN:
@@ -237,8 +240,9 @@ def _paragraph_uses(answers: Sequence[LoggedAnswer]) -> list[ParagraphUse]:
 
 
 def _chapters(answers: Sequence[LoggedAnswer]) -> tuple[ChapterUse, ...]:
-    """By the chapter of the first cited paragraph, else of the nearest section; most questions a
-    reader first.
+    """Count by chapter, most questions per reader first.
+
+    A question belongs to the chapter of the first cited paragraph, else of the nearest section.
     """
     by_chapter: dict[str, list[LoggedAnswer]] = {}
     for one in filter(is_question, answers):

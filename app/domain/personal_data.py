@@ -18,13 +18,13 @@ _SPELLED_EMAIL = re.compile(
 )
 _IPV4 = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?!\.?\d)")
 _IPV6 = re.compile(r"(?<![\w:])(?:[0-9a-fA-F]{1,4}:){3,7}:?[0-9a-fA-F]{1,4}(?![\w:])")
-# `f64::E` of a program is none: addresses of networks begin with four digits.
+# `f64::E` in a program is not an address: network addresses begin with four hexadecimal digits.
 _HEX = "[0-9a-f]{1,4}"
 _SHORT_IPV6 = re.compile(
     rf"(?<![\w:.])[23f][0-9a-f]{{3}}(?::{_HEX}){{0,6}}::(?:{_HEX}(?::{_HEX}){{0,6}})?(?![\w:])",
     re.IGNORECASE,
 )
-# Possessive: a long run of digits must not be divided in all ways.
+# Possessive quantifiers: without them, a long run of digits would be split in every possible way.
 _GROUPS = r"(?:[ \t./-]?\(?\d{1,5}+\)?){2,7}+"
 _PHONE = re.compile(
     rf"""(?<![\w.,])(?:
@@ -40,14 +40,14 @@ _PHONE = re.compile(
     )(?![\w]|[.,]\d)""",
     re.VERBOSE,
 )
-_FEWEST_DIGITS = 7
+_MIN_DIGITS = 7
 """The shortest number with an area code (ITU-T E.164)."""
 _MILLIONS = "000000"
 _IN_ORDER = "01234567890"
 
 
 def without_personal_data(text: str) -> str:
-    """Return the text with `<email>`, `<phone>` and `<ip>` in place of what they name.
+    """Replace e-mail addresses, phone numbers and IP addresses by `<email>`, `<phone>`, `<ip>`.
 
     A number is masked if it is written as a phone number; years, ranges and decimals stay.
     """
@@ -69,14 +69,16 @@ def _with_ascii_digits(text: str) -> str:
 
 def _masked(found: re.Match[str]) -> str:
     digits = "".join(char for char in found[0] if char.isdigit())
-    named = len(digits) < _FEWEST_DIGITS or ("+" not in found[0] and _is_round(found[0], digits))
-    return found[0] if named else "<phone>"
+    not_phone = len(digits) < _MIN_DIGITS or (
+        "+" not in found[0] and _is_textbook_number(found[0], digits)
+    )
+    return found[0] if not_phone else "<phone>"
 
 
-def _is_round(written: str, digits: str) -> bool:
-    """Whether this is a number typical of textbooks.
+def _is_textbook_number(written: str, digits: str) -> bool:
+    """Whether the number is typical of textbooks.
 
-    That is millions, a power of two or its neighbour, or digits in order.
+    That is a multiple of a million, a power of two, one less, or consecutive digits.
     """
     value = int(digits)
     return (

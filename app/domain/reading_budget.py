@@ -1,7 +1,7 @@
 """Limits on one file of a book, which keep reading linear in time and memory.
 
 They count instead of measuring time, so the result is the same on every machine. They are far
-above the size of real books. A file that exceeds one is refused by name.
+above the size of real books. A file that exceeds a limit raises FileRefused, which names it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class ReadingBudget:
     """Nesting of lists, list items, quotes and containers: 50 nested lists."""
     blocks: int = 1_000_000
     steps: int = 200_000
-    """Parser steps: tokens made and inline rules tried. This constant is added to"""
+    """Parser steps, independent of the length: tokens made and inline rules tried."""
     steps_a_character: int = 5
-    """this many steps for each character."""
+    """Additional parser steps for each character."""
     settings: int = 1_000_000
     """Bytes of a settings file: `mkdocs.yml`, `book.toml`, `rag.toml`."""
     nodes: int = 100_000
@@ -55,7 +55,10 @@ _DOTTED = re.compile(rf"^(?:[^.\n]*\.){{{BUDGET.keys}}}", re.M)
 
 
 def read_toml(data: bytes, file: str) -> dict[str, object]:
-    """Parse a TOML file. BookError, with its name and the line if known, if that fails."""
+    """Parse a TOML file. BookError, with file and line, if it is invalid.
+
+    FileRefused if it exceeds the budget.
+    """
     check_size(len(data), BUDGET.settings, file)
     try:
         text = data.decode()

@@ -1,4 +1,4 @@
-"""For each position of a long page, the shortest word sequence from there that is unique on it."""
+"""Finds the shortest sequence of words from each position of a long page that is unique on it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 NEVER = 255
+"""Marks a position from which even the largest size is not unique."""
 _WIDTH = array("I").itemsize
-_MANY, _BUCKET = 50_000, 1000
-"""Number of positions from which on they are grouped into buckets, and size of a bucket, which fits
-the processor's cache."""
+_MANY = 50_000
+"""More positions than this are grouped into buckets."""
+_BUCKET = 1000
+"""Mean number of positions in a bucket, which fits the processor's cache."""
 
 
 def least_unique_sizes(words: array[int], sizes: Sequence[int]) -> bytearray:
-    """Return, for each position, the smallest size whose words from there are unique on the page.
+    """Return for each position the smallest of `sizes` with which the words from there are unique.
 
-    `words` is an `array("I")` with one number for each distinct word, `sizes` is ascending. `NEVER`
-    stands where even the largest size is not unique. Memory is linear in the number of words.
+    `words` is an `array("I")` with one number for each distinct word; `sizes` is ascending. The
+    value is `NEVER` if even the largest size is not unique. Memory is linear in the number of
+    words.
     """
     least = bytearray(sizes[:1]) * len(words)
     _raise_repeated(least, words.tobytes(), range(len(words)), sizes)
@@ -27,9 +30,9 @@ def least_unique_sizes(words: array[int], sizes: Sequence[int]) -> bytearray:
 def _raise_repeated(
     least: bytearray, text: bytes, places: Sequence[int], sizes: Sequence[int]
 ) -> None:
-    """Raise `least` where `sizes[0]` words occur again at another of the places.
+    """Raise `least` at the places whose next `sizes[0]` words are repeated.
 
-    The repeated ones of a bucket are sorted; too many for that go on to the next size.
+    Up to `_MANY` repeated places are sorted; more are compared again with the next size.
     """
     for again in _repeated(text, places, sizes[0]):
         if len(again) <= _MANY:
@@ -44,8 +47,8 @@ def _raise_repeated(
 def _repeated(text: bytes, places: Sequence[int], size: int) -> Iterator[array[int]]:
     """Yield the positions whose next `size` words also begin at another of these positions.
 
-    Equal sequences come in the same array. Many places are looked at a bucket at a time: all
-    sequences of a book at once would fill gigabytes.
+    Equal sequences are in the same array. More than `_MANY` places are compared bucket by bucket,
+    because all sequences of a book together would take gigabytes of memory.
     """
     length = size * _WIDTH
     buckets = _buckets(text, places, length) if len(places) > _MANY else [places]
@@ -79,7 +82,7 @@ def _sort_repeated(
 ) -> None:
     """Set `least` of places whose `sizes[0]` words are repeated.
 
-    Of sorted sequences, each shares most words with the one before or after it.
+    In sorted order, each sequence has its longest common prefix with one of its neighbours.
     """
     *lengths, length = (size * _WIDTH for size in sizes)
     sequences = [text[place * _WIDTH : place * _WIDTH + length] for place in places]

@@ -14,14 +14,14 @@ from app.domain.errors import InputError
 
 _ORIGIN = re.compile(r"https?://[^/\s?#@]+")
 ID_LENGTH = 10
-"""Hexadecimal digits of a key's hash that name it."""
+"""Length of a key's id: the first hexadecimal digits of its hash."""
 
 
 class KeyKind(StrEnum):
     PUBLISHABLE = "pk"
-    """Stands in the pages of a web site: valid for its origins and books only."""
+    """Embedded in the pages of a web site; valid for its origins and books only."""
     SECRET = "sk"
-    """Of a server or of the owner; never sent to a browser."""
+    """Used by a server or by the owner; never sent to a browser."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class SiteKey:
     """SHA-256 in hexadecimal. Keys are random, 256 bits, so a slow hash would add nothing."""
     origins: tuple[str, ...] = ()
     books: tuple[BookId, ...] = ()
-    """Books that may be asked; empty: all."""
+    """Books that the key may ask; empty: all."""
     label: str = ""
     created_at: str = ""
     """ISO 8601, UTC."""
@@ -61,7 +61,7 @@ def digest_of(key: str) -> str:
 
 
 def find_key(key: str, known: Sequence[SiteKey]) -> SiteKey | None:
-    """Return the stored key; the time does not depend on how much of a hash is equal."""
+    """Return the stored key, or None. Hashes are compared in constant time."""
     digest, found = digest_of(key), None
     for one in known:
         if hmac.compare_digest(one.digest, digest):

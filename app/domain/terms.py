@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 Terms: TypeAlias = Callable[[str], frozenset[int]]
-"""Text to the ids of its index terms: stems, without stop words."""
+"""Maps a text to the ids of its index terms: stems, without stop words."""
 
 # Python's \w leaves out the vowel signs of Arabic and of the scripts of South and South-East Asia.
 _LETTER = (

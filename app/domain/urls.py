@@ -38,7 +38,7 @@ def with_anchor(url: str, anchor: str) -> str:
 def permalink(paragraph_id: str, book: BookId) -> str:
     """Return the path of `GET /cite/{paragraph_id}`, relative to where the API is mounted.
 
-    It names version and locale where they are not the book's default ones.
+    The query names the book, and its version and locale if they are not the default ones.
     """
     edition = {"book": book.name, "version": book.version, "locale": book.locale}
     query = urlencode({name: value for name, value in edition.items() if value})
@@ -46,7 +46,7 @@ def permalink(paragraph_id: str, book: BookId) -> str:
 
 
 def checked_base_url(text: str) -> str:
-    """Return the base URL, percent-encoded and with an ASCII host; "" stays.
+    """Return the base URL, percent-encoded and with an ASCII host; "" is returned as it is.
 
     InputError unless it is an http or https URL with a host and without user name, query,
     fragment, blanks and control characters.

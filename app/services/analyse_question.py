@@ -1,7 +1,6 @@
 """Analyses a question: the text that is searched for, its terms and its vectors.
 
-Every text of a question becomes terms and vectors here, before the search; the later steps compare
-only these.
+Only this module encodes the texts of a question. Later steps compare the terms and vectors.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class RescoringInput:
 
     terms: QuestionTerms
     vector: Vector | None
-    """To be compared with headings; None without a model."""
+    """Vector to compare with headings; None without the local model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +61,13 @@ class AnalysedQuery:
     dense: Vector | None = None
     """None in sparse mode, and if the embedder failed."""
     sparse: Mapping[str, SparseVector | None] = field(default_factory=dict)
-    """By language of the books; None in dense mode, and if no term is left."""
+    """BM25 terms by language of the books; None in dense mode, and if the texts have no terms."""
     books: Mapping[str, tuple[BookId, ...]] = field(default_factory=dict)
     """The books in scope, by language: each language has its own stems and stop words."""
     rescoring: Mapping[str, RescoringInput] = field(default_factory=dict)
     """By language; empty unless the search is hybrid."""
     degraded: tuple[str, ...] = ()
-    """"rewrite", "embedding", "budget"."""
+    """Steps that failed: "rewrite", "embedding", or "budget" for either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +77,9 @@ class AnalyseQuestion:
     lexical: LexicalEncoder
     bounds: TermUpperBounds
     similarity: SimilarityEncoder | None = None
-    """Only answers need one."""
+    """The local model. Answers need it; a search works without."""
     rewriter: QuestionRewriter | None = None
-    """Rewrites a follow-up as a standalone question; None: a rule does (`standalone`)."""
+    """Rewrites a follow-up as a standalone question; if None, rules do (`standalone`)."""
     cognates: FindCognates | None = None
     """None: a question in another language than the book's is searched unchanged."""
 
@@ -89,7 +88,7 @@ class AnalyseQuestion:
         return intent_of(tuple(words(question)))
 
     async def of_query(self, query: SearchQuery) -> AnalysedQuery:
-        """Return what the search compares.
+        """Return the terms and vectors to search for.
 
         Raises QuestionError, BookNotFound (also when no book is indexed), IndexMismatch,
         StorageError; any ProviderError of the embedder in dense mode. Other failures of a provider
@@ -118,8 +117,9 @@ class AnalyseQuestion:
         return await self.in_languages(found, found.books)
 
     async def of_words(self, question: str, filter: SearchFilter) -> AnalysedQuery:
-        """Return the terms alone; no provider is called. Raises BookNotFound, IndexMismatch,
-        StorageError.
+        """Return the BM25 terms only; no provider is called.
+
+        Raises BookNotFound, IndexMismatch, StorageError.
         """
         query = SearchQuery(question, mode=SearchMode.SPARSE, filter=filter)
         books = _by_language(await self._in_scope(filter))
@@ -131,8 +131,8 @@ class AnalyseQuestion:
     ) -> QuestionAnalysis:
         """Analyse a question for hits in this language. Raises StorageError.
 
-        `selected`: the text searched for has the selected text, not turns that the question refers
-        to.
+        `selected`: the searched text contains text that the reader selected, instead of earlier
+        turns.
         """
         searched_for, books = asked.question, asked.query.filter.books
         terms = cache(partial(self.lexical.terms, language=language))
@@ -141,7 +141,7 @@ class AnalyseQuestion:
             question, searched_for, language, tuple(words(question)), terms(question), terms, bounds
         )
         readings = [await self._reading(one, language, books) for one in found.wordings]
-        # The first wording is the question, the second has what it refers to.
+        # The first wording is the question, the second one is the standalone question.
         about = 0 if selected or searched_for == question else 1
         return replace(
             found,
@@ -151,7 +151,7 @@ class AnalyseQuestion:
         )
 
     async def in_languages(self, asked: AnalysedQuery, languages: Iterable[str]) -> AnalysedQuery:
-        """Add what rescoring compares in languages that are missing. Raises StorageError."""
+        """Add the input of rescoring in these languages. Raises StorageError."""
         missing = [one for one in languages if one not in asked.rescoring]
         text, ordered = asked.texts.lexical, self.lexical.ordered_terms
         terms = {language: ordered(text, language)[:MOST_TERMS] for language in missing}

@@ -56,7 +56,7 @@ class AnswerQuestion:
     consult: ConsultBook
     chapters: ConsultChapters
     generator: Generator
-    """Writes the answers: the extractive one, or a model (`written_by`)."""
+    """Writes the answers: the extractive generator, or a model (see `written_by`)."""
     extractive: Generator
     """Writes hints for exercises, which a model must not solve."""
     split_sentences: SplitSentences
@@ -67,13 +67,13 @@ class AnswerQuestion:
     """Token budget of the conversation; the latest turns are kept."""
     max_question_chars: int = 4_000
     log_questions: bool = False
-    """Whether the log has the text of questions."""
+    """Whether the server's log contains the text of questions."""
     _turns: asyncio.Semaphore = field(
         default_factory=lambda: asyncio.Semaphore(SEARCHES_AT_ONCE), compare=False, repr=False
     )
 
     def written_by(self, model: Generator) -> AnswerQuestion:
-        """Return the use case with a model that writes; quotations are its fallback."""
+        """Return a copy in which a model writes the answers, with quotations as its fallback."""
         refusal = replace(self.consult.refusal, model=True)
         return replace(
             self,
@@ -87,7 +87,7 @@ class AnswerQuestion:
             async for event in events:
                 if isinstance(event, Finished):
                     return event.answer
-        message = "the answer's stream ended without an end"
+        message = "the answer's stream ended without a Finished event"
         raise RuntimeError(message)
 
     async def stream(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
@@ -179,9 +179,7 @@ class AnswerQuestion:
         return found
 
     async def answerability(self, request: AskRequest) -> float:
-        """The answerability score, 0 to 1, that the thresholds refer to. Raises as `stream`
-        does.
-        """
+        """Return the answerability score, 0 to 1. Raises as `stream` does."""
         self._check(request.question)
         return (await self.consult.read(request)).score
 
@@ -246,7 +244,7 @@ class AnswerQuestion:
         return WrittenAnswer(read, builder, generator.mode, degraded)
 
     def _to_read_first(self, read: Consultation) -> Iterator[AnswerEvent]:
-        """Answer an exercise only with the paragraphs to read before it."""
+        """Answer an exercise with a list of the paragraphs to read before it."""
         text = read_first(read.analysis.asked_in)
         given = ExtractionInput(read.analysis.features, read.context, self.split_sentences)
         first = tuple(map(source_of, paragraphs_to_read(given)[:READ_FIRST]))
@@ -297,7 +295,7 @@ async def _events(
     generator: Generator, writing: WrittenAnswer
 ) -> AsyncGenerator[AnswerEvent, None]:
     # A model takes seconds to its first token, so the sources are sent before. Quotations are
-    # available at once, so the start event waits for the first one.
+    # available at once, so the Started event is sent with the first one.
     if writing.mode is AnswerMode.GENERATED:
         for first in writing.start():
             yield first

@@ -1,6 +1,4 @@
-"""Shared by the generators of all providers: reading a stream with a timeout and to its end, and
-the errors for HTTP statuses.
-"""
+"""Helpers of all provider adapters: reading a stream with a timeout, errors for HTTP statuses."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ from app.services.generators import GeneratedEnd, GeneratorEvent
 Event = TypeVar("Event")
 Event_contra = TypeVar("Event_contra", contravariant=True)
 
-# 408 and 409 pass by themselves; 499 is Cohere's "request cancelled".
+# 408 and 409 are temporary; 499 is Cohere's "request cancelled".
 _TRANSIENT = frozenset({408, 409, 499})
 
 
@@ -79,7 +77,7 @@ def refused_call(
     key_setting: str,
     retry_after: float | None = None,
 ) -> ProviderError:
-    """Return the error that an HTTP response without an answer means.
+    """Return the error for an HTTP response without an answer.
 
     `action` completes "could not ...": "embed", "rerank", "answer". `said` is the provider's
     message, on one line and short. `retry_after` in seconds.

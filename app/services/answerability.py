@@ -26,7 +26,7 @@ SCORED_HITS = 8
 READ_CLOSELY = 3
 """Number of most similar paragraphs that are compared sentence by sentence; more gain nothing."""
 
-_ASKS_ITSELF = frozenset({BlockKind.HEADING, BlockKind.EXERCISE})
+_NOT_ANSWERING = frozenset({BlockKind.HEADING, BlockKind.EXERCISE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class _Paragraph:
 
 
 def _highest(count: int, scored: Iterable[tuple[int, float]]) -> list[float]:
-    """Return the highest value at each of `count` positions; 0 where there is none above."""
+    """Return the highest value for each of `count` positions, at least 0."""
     best = [0.0] * count
     for at, value in scored:
         best[at] = max(best[at], value)
@@ -110,4 +110,4 @@ def _highest(count: int, scored: Iterable[tuple[int, float]]) -> list[float]:
 
 def _answering(chunk: Chunk) -> list[Passage]:
     """Return the passages that can answer: all but headings and exercises."""
-    return [one for one in chunk.passages if one.kind not in _ASKS_ITSELF]
+    return [one for one in chunk.passages if one.kind not in _NOT_ANSWERING]

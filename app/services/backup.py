@@ -93,7 +93,7 @@ class BackedUp:
     books: tuple[BookCount, ...]
     state: tuple[str, ...]
     faults: tuple[str, ...]
-    """Damaged data that is missing, or taken from an older generation."""
+    """Damaged data: left out of the backup, or saved from an older generation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class BackUp:
         books, faults = await self._books(writer, phases)
         for book, damage in (await self.index.damaged()).items():
             if damage.answers:
-                faults[book] = f"{book}: its previous generation, as {damage.reason}"
+                faults[book] = f"{book}: its previous generation is saved, because {damage.reason}"
         if faults and not books:
             raise StorageError(next(iter(faults.values())))
         state, unread = await asyncio.to_thread(self._state, writer, scratch)
@@ -138,7 +138,7 @@ class BackUp:
                 except StorageError as error:
                     damaged = book in await self.index.damaged()
                     if not damaged and not isinstance(error, IndexUnreadable):
-                        raise  # the store, not the book
+                        raise  # the store failed, not only this book
                     faults[book] = f"{book} is left out: {error}"
         return books, faults
 
@@ -156,11 +156,11 @@ class BackUp:
                 await asyncio.to_thread(writer.add_book, snapshot.manifest, pages, ledger)
                 return BookCount(book, snapshot.manifest.generation, chunks)
             advance(-chunks)
-        message = f"book {book!r}: chunks are missing, or it is replaced again and again"
+        message = f"book {book!r}: chunks are missing, or it was replaced during every attempt"
         raise IndexUnreadable(message)
 
     def _state(self, writer: BackupWriter, scratch: Path) -> tuple[tuple[str, ...], list[str]]:
-        """The names of the files added, and the faults of the others."""
+        """Add the state files; return the names of those added, and the faults of the others."""
         added, faults = [], []
         with tempfile.TemporaryDirectory(dir=scratch, prefix=".textbook-rag-") as folder:
             for name in self.files.present():
@@ -258,7 +258,7 @@ class Restore:
                 points = await asyncio.to_thread(reader.points, page)
                 await writer.write(points)
                 advance(len(points))
-            # First, as an ingest does, so that no published id is ever missing from it.
+            # The ledger goes first, as in an ingest: no published id is ever missing from it.
             await self.ledgers.save(manifest.book, ledger)
             published = await writer.publish(manifest)
         finally:

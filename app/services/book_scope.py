@@ -1,4 +1,4 @@
-"""The books that a question searches, and those of them that cannot be read."""
+"""The books in which a question is searched, and which of them are damaged."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ async def books_asked(
 async def readers_editions(
     index: VectorIndex, books: Sequence[BookId], page_url: str
 ) -> tuple[BookId, ...]:
-    """Return the edition of the reader's page for each of these books, or for all.
+    """Return for each of these books, or for all, the edition of the reader's page.
 
-    The default edition is used for books that the page is not of. Without other editions, `books`
-    is returned.
+    A book that does not have the page is replaced by its default edition. `books` is returned
+    unchanged if none of them has several editions.
     """
     known = await index.books()
     if not any(name in books or not books for name in known.with_editions):

@@ -15,7 +15,7 @@ from app.domain.retrieval.query import SearchFilter
 from app.services.ports import BookManifest, VectorIndex
 
 _CACHED = 8
-"""Books, of a few MB each if they are large."""
+"""Books in each cache; a large one takes a few MB."""
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class DescribeBook:
     )
 
     async def contents(self, book: BookId) -> ChapterList:
-        """Return the table of contents. BookNotFound."""
+        """Return the table of contents. Raises BookNotFound."""
         manifest = await self._manifest(book)
         key = (book, manifest.generation)
         found = self._contents.get(key)
@@ -43,11 +43,11 @@ class DescribeBook:
         return found
 
     async def short_text(self, book: BookId) -> str:
-        """Return `llms.txt`. BookNotFound."""
+        """Return `llms.txt`. Raises BookNotFound."""
         return short_text(await self.contents(book))
 
     async def full_text(self, book: BookId) -> str:
-        """Return `llms-full.txt`. BookNotFound."""
+        """Return `llms-full.txt`. Raises BookNotFound."""
         manifest = await self._manifest(book)
         key = (book, manifest.generation)
         found = self._texts.get(key)

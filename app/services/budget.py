@@ -1,9 +1,10 @@
 """Spending limits for calls to providers, as wrappers over the ports.
 
 A call reserves its estimated price before it is made; the provider's bill replaces the estimate. A
-cancelled call keeps its estimate, since providers bill unread work, too. A call above the limit
-raises BudgetSpent, and the use cases degrade as in an outage. The wrappers are inside the circuit
-breakers: a cached vector costs nothing, and a spent budget does not open a circuit.
+cancelled call is charged its estimate, since providers also bill output that is not read. A call
+above the limit raises BudgetSpent, and the use cases degrade as in an outage. The wrappers are
+inside the circuit breakers: a cached vector costs nothing, and a spent budget does not open a
+circuit.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _TEXTS_PER_SEARCH = 100
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """US dollars."""
+    """Amounts in US dollars."""
 
     day: float
     month: float
@@ -51,8 +52,9 @@ class SpendingStore(Protocol):
         ...
 
     async def reserve(self, day: date, usd: float, limits: Spent) -> bool:
-        """Add the amount unless the day or its month would exceed its limit; return whether it was
-        added. Concurrent reservations never exceed a limit together.
+        """Add the amount unless the day or its month would exceed its limit.
+
+        Return whether it was added. Concurrent reservations never exceed a limit together.
         """
         ...
 
@@ -87,13 +89,13 @@ class Budget:
         return await self.store.spent(self.now().date())
 
     async def fault(self) -> str:
-        """Return the limit that is reached, or ""."""
+        """Return a message that names the limit that is reached; "" if none is."""
         if self.day is None and self.month is None:
             return ""
         try:
             spent = await self.spent()
         except StorageError:
-            return "what was spent cannot be counted"
+            return "the money spent cannot be counted"
         if spent.month >= self.limits.month:
             return "the budget is spent (RAG_BUDGET_MONTH)"
         return "the budget is spent (RAG_BUDGET_DAY)" if spent.day >= self.limits.day else ""
@@ -114,7 +116,7 @@ class Budget:
             _log.error("budget.not_counted", extra={"reason": str(error)})
             if self.day is None and self.month is None:
                 return day
-            message = "what was spent cannot be counted, and so no provider is called"
+            message = "the money spent cannot be counted, so no provider is called"
             raise BudgetSpent(message) from error
         if not admitted:
             raise await self._error(day, usd)
@@ -136,7 +138,10 @@ class Budget:
             _log.error("budget.not_counted", extra={"reason": str(error)})
 
     async def _first_notice(self, day: date, kind: str) -> bool:
-        """Once a day for each pair of limits: a limit that was raised can be reached again."""
+        """Whether this is the day's first notice of this kind with the current limits.
+
+        The limits are part of the name, because a raised limit can be reached again.
+        """
         return await self.store.first_notice(day, f"{kind} {self.day} {self.month}")
 
     def _fields(self, spent: Spent) -> dict[str, float]:
@@ -158,7 +163,7 @@ class Budget:
 
 @dataclass(slots=True)
 class Meter:
-    """Charges the calls to one model."""
+    """Charges the calls to one model to the budget."""
 
     budget: Budget
     price: Price
@@ -174,7 +179,7 @@ class Meter:
         try:
             yield
         except ProviderError:
-            # A call that fails or is refused is charged as billed, usually nothing.
+            # A failed or refused call is charged what the provider billed, usually nothing.
             await self.settle(day, reserved)
             raise
         await self.settle(day, reserved)
@@ -201,7 +206,7 @@ class MeteredEmbedder:
         return self.embedder.dimension
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        async with self.meter.call(_to_read(*texts)):
+        async with self.meter.call(_input_units(*texts)):
             return await self.embedder.embed_documents(texts)
 
     async def embed_batches(
@@ -221,7 +226,7 @@ class MeteredEmbedder:
             await self.meter.settle(day)
 
     async def embed_query(self, text: str) -> Vector:
-        async with self.meter.call(_to_read(text)):
+        async with self.meter.call(_input_units(text)):
             return await self.embedder.embed_query(text)
 
 
@@ -247,13 +252,13 @@ class MeteredRewriter:
     meter: Meter
 
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
-        async with self.meter.call(_to_read(question, *(turn.content for turn in history))):
+        async with self.meter.call(_input_units(question, *(turn.content for turn in history))):
             return await self.rewriter.rewrite(question, history)
 
 
 @dataclass(frozen=True, slots=True)
 class MeteredGenerator:
-    """A `Generator` whose answers are charged: the usage at their end, or else the estimate."""
+    """A `Generator` whose answers are charged: the reported usage, or else the estimate."""
 
     generator: Generator
     budget: Budget
@@ -290,10 +295,10 @@ class MeteredGenerator:
     def _estimate(self, request: GenerationRequest) -> Units:
         texts = [request.question, *(turn.content for turn in request.history)]
         context = sum(one.tokens for one in request.context)
-        read = _PROMPT_TOKENS + context + _to_read(*texts).input_tokens
+        read = _PROMPT_TOKENS + context + _input_units(*texts).input_tokens
         return Units(read, self.max_tokens)
 
 
-def _to_read(*texts: str) -> Units:
-    """Estimate the tokens of texts."""
+def _input_units(*texts: str) -> Units:
+    """Estimate the input tokens of these texts."""
     return Units(sum(ceil(len(text.encode()) / _BYTES_PER_TOKEN) for text in texts))

@@ -54,7 +54,7 @@ _CACHED_BOOKS = 50
 
 @dataclass(frozen=True, slots=True)
 class Clarification:
-    """A question back to the reader: the book has no such chapter or exercise, or several."""
+    """A clarifying question: the book has no such chapter or exercise, or several."""
 
     text: str
     sources: tuple[Source, ...] = ()
@@ -97,7 +97,7 @@ class ConsultChapters:
         if intent.kind is IntentKind.EXERCISE:
             return await self._exercise(intent, request, found, every)
         if not found:
-            return _which(Asking.CHAPTER, intent, every) if every else None
+            return _ask_which(Asking.CHAPTER, intent, every) if every else None
         read = self._quiz if intent.kind is IntentKind.QUIZ else self._summary
         return await read(intent, request, found[0], scope)
 
@@ -112,20 +112,21 @@ class ConsultChapters:
     def _named(
         self, intent: Intent, chapters: Sequence[Chapter], page: PageLocation | None
     ) -> list[Chapter]:
-        """The chapters that the request may refer to."""
+        """Return the chapters that the request may refer to."""
         reference = intent.chapter
         if reference is None:
             with_exercises = [one for one in chapters if one.exercises]
-            return _at(page, Here.CHAPTER, chapters) if page else with_exercises
+            return _at_page(page, Here.CHAPTER, chapters) if page else with_exercises
         if reference.here:
-            return _at(page, reference.here, chapters)
+            return _at_page(page, reference.here, chapters)
         if reference.topic:
-            return self._on(reference.topic, chapters)
+            return self._with_topic(reference.topic, chapters)
         return [one for one in chapters if one.number == reference.number]
 
-    def _on(self, topic: str, chapters: Sequence[Chapter]) -> list[Chapter]:
-        """The chapter, else the page, whose title has all terms of the topic and the fewest
-        others.
+    def _with_topic(self, topic: str, chapters: Sequence[Chapter]) -> list[Chapter]:
+        """Return the chapter, else the page, whose title has all terms of the topic.
+
+        Of several, the one with the shortest title; empty if there is none.
         """
         pages = [page_of(one, file) for one in chapters for file in one.files]
         for candidates in (chapters, pages):
@@ -160,7 +161,7 @@ class ConsultChapters:
                     exercise=exercise.paragraph_id,
                 )
         if having := [one for one in every if one.exercises]:
-            return _which(Asking.EXERCISE, intent, having)
+            return _ask_which(Asking.EXERCISE, intent, having)
         return Clarification(clarifying_question(Asking.NOTHING, intent.language))
 
     async def _summary(
@@ -216,7 +217,7 @@ class ConsultChapters:
         return context_of(chunks, self.count_tokens), chunks
 
     def _budgeted(self, section: Sequence[ContextPassage]) -> list[ContextPassage]:
-        """The blocks at the start of a section that fit the token budget; at least one."""
+        """Return the blocks at the start of a section that fit the token budget; at least one."""
         left = self.consult.context_tokens
         kept: list[ContextPassage] = []
         for one in section:
@@ -260,7 +261,7 @@ def _about_topic(intent: Intent) -> str:
     return TERM_QUESTIONS[intent.language].format(topic) if topic and summary else ""
 
 
-def _at(page: PageLocation | None, here: Here, chapters: Sequence[Chapter]) -> list[Chapter]:
+def _at_page(page: PageLocation | None, here: Here, chapters: Sequence[Chapter]) -> list[Chapter]:
     """Return the chapter of the reader's page, or the page alone; empty if it is unknown."""
     if page is None:
         return []
@@ -285,9 +286,10 @@ def _allows(scope: SearchFilter, page: Chunk) -> bool:
     )
 
 
-def _which(asking: Asking, intent: Intent, chapters: Sequence[Chapter]) -> Clarification:
-    """Ask which of these chapters is meant. Chapters without a number are listed only if none has
-    one.
+def _ask_which(asking: Asking, intent: Intent, chapters: Sequence[Chapter]) -> Clarification:
+    """Ask which of these chapters is meant.
+
+    Chapters without a number are listed only if no chapter has a number.
     """
     numbered = [one for one in chapters if one.number is not None] or chapters
     sources = tuple(

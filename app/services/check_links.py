@@ -17,7 +17,7 @@ class BuiltSite(Protocol):
     """The pages of a built site."""
 
     async def page(self, url: str) -> BuiltPage | None:
-        """Return the page that the book has at this URL; None if the site has none.
+        """Return the built page at this URL of the book; None if the site has none.
 
         InputError if the site cannot be read.
         """
@@ -65,8 +65,8 @@ async def check_links(links: Iterable[DeepLink], site: BuiltSite) -> Checked:
         async with turn:
             page = await site.page(url)
         if page is None:
-            there = f"no such page, {len(by_page[url])} links"
-            return [Miss(by_page[url][0].file, url, there)]
+            fault = f"no such page, {len(by_page[url])} links"
+            return [Miss(by_page[url][0].file, url, fault)]
         faults = ((link, page.fault(link.url)) for link in by_page[url])
         return [
             Miss(link.file, link.url, fault, link.paragraph_id) for link, fault in faults if fault

@@ -31,7 +31,7 @@ class CiteParagraph:
     ledgers: LedgerStore
 
     async def find(self, paragraph_id: str, book: BookId | None = None) -> CitationTarget | None:
-        """Look in `book`, or in every indexed one; None if the id was never used there.
+        """Search `book`, or all indexed books; None if the id was never used there.
 
         A paragraph that exists in one book is preferred to a removed one of another. StorageError
         if it was not found and a ledger could not be read.

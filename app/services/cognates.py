@@ -75,7 +75,7 @@ def folded(words: KnownWords) -> FoldedWords:
 def cognates(question: str, language: str, known: FoldedWords) -> tuple[str, ...]:
     """Return the most similar known word for each word of the question, without function words.
 
-    Words that are known themselves are skipped: the search has them already.
+    Words of the question that are in the book are skipped, since the search has them already.
     """
     near = (
         process.extractOne(

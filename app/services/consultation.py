@@ -53,7 +53,7 @@ class Consultation:
     """The request's filter, narrowed by its scope."""
     found: RetrievalResult
     hits: Sequence[Hit]
-    """The hits used for answerability and definitions."""
+    """The hits from which the context and follow-up questions are taken."""
     analysis: QuestionAnalysis
     exercise: str = ""
     """Id of the exercise that the question repeats, or ""."""
@@ -64,7 +64,7 @@ class Consultation:
     context: Sequence[ContextPassage] = ()
     """The paragraphs for the answer, in reading order; empty for a refusal."""
     prepared: ExtractiveAnswer | None = None
-    """Parts of the context that are the answer, such as the solution of an exercise."""
+    """An answer made of parts of the context, such as the solution of an exercise."""
     verbatim: bool = False
     """Whether no model may write the answer."""
     searched_for: str = ""
@@ -94,7 +94,7 @@ class Consultation:
 class ConsultBook:
     """Locate the page, analyse the question, retrieve, score answerability, assemble the context.
 
-    What depends on the language of the hits is analysed after the search.
+    The part of the analysis that needs the language of the hits follows the search.
     """
 
     retrieve: Retriever
@@ -125,7 +125,7 @@ class ConsultBook:
             read = replace(read, searched_for=spelled)
         rephrases = not self.refusal.model and read.hits
         if rephrases and self._confidence(read) is not Confidence.ANSWERED:
-            read = await self._spelled_out(read)
+            read = await self._with_expanded_abbreviations(read)
         read = replace(read, confidence=self._confidence(read))
         refused = read.confidence is Confidence.NOT_IN_BOOK
         return read if refused else await self._with_context(read, page)
@@ -142,7 +142,7 @@ class ConsultBook:
         other_language = unrecognised or analysis.asked_in != analysis.features.language
         return self.refusal.confidence(read.score, other_language=other_language)
 
-    def _raises(self, other: Consultation, read: Consultation) -> bool:
+    def _is_better(self, other: Consultation, read: Consultation) -> bool:
         """Whether the other consultation has a better confidence and score."""
         better = self._confidence(other) is not self._confidence(read)
         return better and other.score > read.score
@@ -197,19 +197,19 @@ class ConsultBook:
             score=max(map(answerability, evidence)),
         )
 
-    async def _spelled_out(self, read: Consultation) -> Consultation:
-        """Return `read` with the score of the question with expanded abbreviations, if higher.
+    async def _with_expanded_abbreviations(self, read: Consultation) -> Consultation:
+        """Search again with expanded abbreviations; return `read` with the new score if better.
 
-        The context is still that of the original question, since the book uses the short form after
+        The context remains that of the original question, since the book uses the short form after
         the definition.
         """
         question, texts = read.request.question, [hit.chunk.text_content for hit in read.hits]
         short = [one for one in short_words(question) if read.analysis.features.terms(one)]
-        spelled_out = written_out(question, short, texts)
-        if spelled_out == question:
+        expanded = written_out(question, short, texts)
+        if expanded == question:
             return read
-        other = await self._search(replace(read.request, question=spelled_out), read.scope)
-        return replace(read, score=other.score) if self._raises(other, read) else read
+        other = await self._search(replace(read.request, question=expanded), read.scope)
+        return replace(read, score=other.score) if self._is_better(other, read) else read
 
     async def _with_context(self, read: Consultation, page: PageLocation | None) -> Consultation:
         """Rank the hits for the answer and assemble their paragraphs."""

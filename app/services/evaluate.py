@@ -25,7 +25,7 @@ from app.domain.retrieval.query import ContextPassage, SearchFilter, SearchMode,
 from app.services.retrieve import RetrievalResult, Retrieve
 
 STANDARD_DEPTH = 5
-"""Depth of recall and hit rate that every evaluation reports, besides its own k."""
+"""Depth of recall and hit rate that every evaluation reports in addition to its k."""
 PARAGRAPHS = "paragraphs."
 """Prefix of metrics over paragraphs instead of chunks."""
 
@@ -125,7 +125,10 @@ class Evaluate:
     async def _missing(
         self, results: Sequence[QuestionResult], request: EvaluationRequest
     ) -> tuple[str, ...]:
-        """Return gold files of questions without a page hit that a search within them misses."""
+        """Return the gold files that are not in the index.
+
+        Only files of questions without a page hit are checked, by a search restricted to the file.
+        """
         lost = {
             file: one.question
             for one in results

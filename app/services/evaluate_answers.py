@@ -75,9 +75,9 @@ class AnswerEvaluation:
     def summary(self) -> Mapping[str, float]:
         """Return the metrics, 0 to 1; 0 if a metric applies to no question.
 
-        A citation is right if its paragraph finds a gold span (see `metrics`). Citation precision:
-        share of right citations in answers to answerable questions. Answer coverage: share of
-        answerable questions with a right citation. A refusal is right if the question is
+        A citation is right if its paragraph finds a gold span (see `retrieval_metrics`). Citation
+        precision: share of right citations in answers to answerable questions. Answer coverage:
+        share of answerable questions with a right citation. A refusal is right if the question is
         unanswerable.
         """
         shares = [one.shares() for one in self.results]
@@ -150,7 +150,7 @@ def _judged(question: Question, answer: Answer, answerability: float | None) -> 
 
 
 def cites_gold(question: Question, citation: Citation) -> bool:
-    """Whether the cited paragraph finds a gold; False for an unanswerable question."""
+    """Whether the cited paragraph finds a gold span; False for an unanswerable question."""
     paragraph = Retrieved(citation.file, citation.spans)
     return question.answerable and score_ranking(question, [paragraph], 1).first_hit > 0
 

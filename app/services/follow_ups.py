@@ -25,9 +25,9 @@ from app.services.term_upper_bounds import TermUpperBounds
 _LONGEST = 80  # characters of a term or heading
 _SAME = 0.6
 """Share of a subject's terms above which it counts as already asked about."""
-_TELLING_HEADING = 2
+_MIN_HEADING_TERMS = 2
 """Minimum number of terms of a heading: "Summary" and "Exercises" name no subject."""
-_MEANS = {
+_TERM_QUESTIONS = {
     "en": 'What does "{}" mean?',
     "es": "¿Qué significa «{}»?",
     "de": "Was bedeutet „{}“?",
@@ -35,7 +35,7 @@ _MEANS = {
     "pt": "O que significa «{}»?",
     "it": "Che cosa significa «{}»?",
 }
-_SAYS = {
+_SECTION_QUESTIONS = {
     "en": 'What does the book say about "{}"?',
     "es": "¿Qué dice el libro sobre «{}»?",
     "de": "Was sagt das Buch über „{}“?",
@@ -69,14 +69,14 @@ _LABEL = re.compile(
 )
 """Labels such as "Note: ...", which name the kind of a paragraph and not its subject."""
 _NUMBER = re.compile(r"^(?:[^\W\d]+\s+)?\d+(?:(?:\.\d+)+[.:)]?|[.:)])\s+")
-_ASK_THEMSELVES = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION})
+_NOT_SUGGESTED = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION})
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
     question: str
     about: str
-    """The book's own words in it."""
+    """The part of the question in the book's words: a term or a heading."""
 
 
 def suggestions(
@@ -84,15 +84,15 @@ def suggestions(
 ) -> Iterator[Suggestion]:
     """Return distinct questions about terms defined in the hits and about their sections.
 
-    The nearest come first; the terms of the question are left out. They are worded in `language`,
-    with the book's terms.
+    Those of the best hits come first. Subjects of the reader's question, whose terms are `asked`,
+    are left out. The questions are worded in `language`, with the book's terms.
     """
-    spoken = language if language in _MEANS else "en"
+    spoken = language if language in _TERM_QUESTIONS else "en"
     seen = [asked]
     for hit in hits:
         for subject, template, marked in _subjects(hit.chunk, terms):
             about = terms(subject)
-            if len(subject) > _LONGEST or not about or _is_said(about, seen):
+            if len(subject) > _LONGEST or not about or _is_covered(about, seen):
                 continue
             if marked and not _explained(about, marked, terms):
                 continue
@@ -101,26 +101,26 @@ def suggestions(
             yield Suggestion(subject if asks else template[spoken].format(subject), subject)
 
 
-def _is_said(about: frozenset[int], seen: Iterable[frozenset[int]]) -> bool:
-    """Whether one of the subjects seen has nearly all of these terms."""
+def _is_covered(about: frozenset[int], seen: Iterable[frozenset[int]]) -> bool:
+    """Whether one of the subjects seen has more than the share `_SAME` of these terms."""
     return any(len(about & one) > _SAME * len(about) for one in seen)
 
 
 def _subjects(chunk: Chunk, terms: Terms) -> Iterator[tuple[str, dict[str, str], Passage | None]]:
     """Yield subject, wording of the question, and the passage that marks the subject as a term."""
     for passage in chunk.passages:
-        if passage.kind not in _ASK_THEMSELVES:
+        if passage.kind not in _NOT_SUGGESTED:
             marked = (" ".join(term.split()).strip(_ENDINGS) for term in passage.terms)
             yield from (
-                (term, _MEANS, passage)
+                (term, _TERM_QUESTIONS, passage)
                 for term in marked
                 if len(term.split()) <= _LONGEST_TERM
                 and not _is_label(term, passage, chunk.language)
             )
     for heading in chunk.heading_path[-1:]:
         subject = _NUMBER.sub("", " ".join(heading.split()))
-        if len(terms(subject)) >= _TELLING_HEADING and not _NO_SUBJECT.match(subject):
-            yield subject, _SAYS, None
+        if len(terms(subject)) >= _MIN_HEADING_TERMS and not _NO_SUBJECT.match(subject):
+            yield subject, _SECTION_QUESTIONS, None
 
 
 def _explained(about: frozenset[int], passage: Passage, terms: Terms) -> bool:
@@ -176,8 +176,10 @@ class SuggestFollowUps:
         terms: Terms,
         language: str,
     ) -> tuple[str, ...]:
-        """Return up to three questions in this language; none if the index fails, since the answer
-        is complete. `asked` are the terms of the reader's question.
+        """Return up to `FOLLOW_UPS` questions in this language.
+
+        `asked` are the terms of the reader's question. If the index fails, there are none; the
+        answer itself is complete by then.
         """
         found: list[str] = []
         try:

@@ -1,4 +1,4 @@
-"""The port `Generator`, its extractive implementation, and the fallback.
+"""The port `Generator`, an implementation that quotes the book, and a fallback between two.
 
 Adapters implement the port for Cohere and for servers of the OpenAI protocol.
 """
@@ -66,11 +66,11 @@ class GeneratedQuote:
 
 @dataclass(frozen=True, slots=True)
 class GeneratorReplaced:
-    """The first generator wrote nothing; the following events come from another one."""
+    """The first generator wrote nothing; the following events come from the second one."""
 
     mode: AnswerMode
     failed: str = ""
-    """Entry of `degraded`; "" if the first one found no answer in the context."""
+    """Entry of `degraded` if it failed; "" if it found no answer in the context."""
 
 
 GeneratorEvent: TypeAlias = (
@@ -119,9 +119,9 @@ class Generator(Protocol):
 
 class ParagraphScorer(Protocol):
     async def scores(self, question: str, paragraphs: Sequence[tuple[str, str]]) -> list[float]:
-        """Return the relevance of paragraphs, given as headings and text, about -1 to 2.
+        """Return the relevance of each paragraph, about -1 to 2.
 
-        The headings may name the subject.
+        A paragraph is given as (heading path, text), since only a heading may name its subject.
         """
         ...
 
@@ -130,7 +130,7 @@ class Similarity(Protocol):
     async def similarities(
         self, asked: Vector, texts: Sequence[str], language: str
     ) -> Mapping[str, float]:
-        """Return text -> its cosine with the question of this vector."""
+        """Return text -> cosine with the question, -1 to 1; `asked` is the question's vector."""
         ...
 
 
@@ -141,7 +141,7 @@ class ExtractiveGenerator:
     split_sentences: SplitSentences
     similarity: Similarity
     paragraphs: ParagraphScorer | None = None
-    """Scores the paragraphs of English books; None: `similarity` does."""
+    """Scores the paragraphs of English books; if None, `similarity` does, as in other languages."""
     rules: Set[Rule] = ALL_RULES
 
     @property
@@ -201,9 +201,9 @@ _log = logging.getLogger(__name__)
 class FallbackGenerator:
     """Uses `first`, or `second` if `first` fails before any text.
 
-    The failure is raised if `second` has no answer either, or below the refusal threshold. A spent
-    budget is never raised. `second` is also used if `first` finds no answer despite a score above
-    the answer threshold.
+    The failure is raised if `second` has no answer either, or if the answerability score is below
+    the refusal threshold. A spent budget is never raised. `second` is also used if `first` finds no
+    answer although the score reaches the answer threshold.
     """
 
     first: Generator

@@ -90,7 +90,7 @@ class IngestBook:
     clock: Callable[[], float]
     stamp: Callable[[IngestRequest], str]
     context_embedder: ContextEmbedder | None = None
-    """The same embedder, if it supports late chunking."""
+    """The embedder if it supports late chunking, else None."""
     tariff: Tariff = FREE
     encoder: str = ""
     billed: Callable[[], int] = lambda: 0
@@ -98,7 +98,7 @@ class IngestBook:
     async def run(self, request: IngestRequest, progress: ProgressReporter) -> IngestReport:
         """Update the index from the folder. Raises BookError, IndexBusy, ProviderError and others.
 
-        Readers see the old generation until the last step. On an error the index stays as it was;
+        Readers see the old generation until the last step. On an error the index is unchanged;
         vectors received so far stay in the cache.
         """
         started = self.clock()
@@ -245,7 +245,7 @@ class IngestBook:
     async def _refuse_if_overtaken(
         self, plan: IngestPlan, request: IngestRequest, source: str
     ) -> None:
-        """Raise if the files or the ledger changed while this run read the book."""
+        """Raise BookError if the files changed during this run, IndexBusy if the ledger did."""
         if await asyncio.to_thread(self.stamp, request) != source:
             message = "files changed during the ingest: run it again"
             raise BookError(message, str(request.folder))

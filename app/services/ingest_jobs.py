@@ -25,7 +25,7 @@ class JobState:
     phase: str = ""
     done: int = 0
     total: int = 0
-    """0: not known."""
+    """0 if unknown."""
     unit: str = ""
     report: IngestReport | None = None
     error: RagError | None = None
@@ -38,7 +38,7 @@ Work: TypeAlias = Callable[[Report], Awaitable[IngestReport]]
 
 @dataclass(slots=True)
 class IngestJobs:
-    """The last job of each book."""
+    """Runs one ingest at a time, and keeps the state of the last one of each book."""
 
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     _states: dict[BookId, JobState] = field(default_factory=dict, init=False)
@@ -48,7 +48,7 @@ class IngestJobs:
     def require_free(self) -> None:
         """Raise IndexBusy while a job runs."""
         if self._task is not None and not self._task.done():
-            message = "an ingest is running: one at a time"
+            message = "an ingest is running: a server runs one at a time"
             raise IndexBusy(message)
 
     def start(self, book: BookId, work: Work, last: Callable[[], None]) -> JobState:

@@ -71,7 +71,7 @@ class IngestReport:
     faults: list[str] = field(default_factory=list)
     """Damage in the old generation, which made this run write a new one."""
     unchanged: bool = False
-    """Nothing was written: the index was up to date."""
+    """Whether nothing was written, because the index was up to date."""
     generation: int = 0
     """The generation with this version of the book; 0 before the first."""
     seconds: float = 0.0
@@ -212,7 +212,10 @@ def compare(before: Mapping[str, tuple[str, ...]], chunks: Sequence[Chunk]) -> C
 def _free(
     paragraphs: Iterable[str], holders: Mapping[str, list[str]], replaced: Set[str]
 ) -> Iterator[str]:
-    """Holders of the paragraphs that are not replaced yet; the others leave the lists."""
+    """Yield the holders of these paragraphs that are not replaced yet.
+
+    Replaced holders are removed from the lists.
+    """
     for paragraph in paragraphs:
         held = holders.get(paragraph, [])
         while held:
@@ -222,7 +225,7 @@ def _free(
 
 
 def _holders(chunks: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
-    """Paragraph id to the chunks that contain it; those that only repeat it come first."""
+    """Map each paragraph id to the chunks that contain it, those that only repeat it first."""
     places = sorted(
         (place, chunk_id, paragraph)
         for chunk_id, held in chunks.items()

@@ -24,13 +24,12 @@ from app.domain.retrieval.query import SparseVector
 from app.services.ports import SparseEncoder
 
 FINGERPRINT = "definitions-5"
-"""Changed whenever the vector of a chunk would change."""
+"""Version of the encoding. Change it with every change that affects the vectors of chunks."""
 
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+|\n")
 
 _DEFINITION = 1.0
-"""Weight of a definition term; its high inverse document frequency does the rest."""
-
+"""Weight of a definition term. It needs no higher one: its inverse document frequency is high."""
 
 _CACHED_TEXTS = 8_000
 """Texts whose terms are cached, about 10 MB: many questions retrieve the same paragraphs."""

@@ -29,7 +29,7 @@ class Migrated:
 
 @dataclass(frozen=True, slots=True)
 class MigrateBooks:
-    """The use case. It only reads the source."""
+    """The use case. The source is only read."""
 
     source: BookSource
     target: BookStore

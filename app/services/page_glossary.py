@@ -52,7 +52,7 @@ class _GlossaryCache:
 
 @dataclass(slots=True)
 class LookUpTerms:
-    """The use case. A glossary is read once for each generation, a page at its first request."""
+    """The use case. The glossary is cached for each generation, and the terms of each page."""
 
     index: VectorIndex
     _read: LRUCache[str, _GlossaryCache] = field(

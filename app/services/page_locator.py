@@ -28,10 +28,13 @@ class PageLocator:
         return await readers_editions(self.index, books, page_url)
 
     async def page(self, url: str, books: Sequence[BookId] = ()) -> PageLocation | None:
-        """Return the location of a page given by URL or path, in these books or in all."""
+        """Return the location of a page, given by URL or path, in these books or in all.
+
+        None if no book has the page.
+        """
         key = page_key(url)
         manifests = (await self.index.books()).named(books)
-        # If two books have such a path, the one whose site has the URL.
+        # If several books have this path, the book whose site has the URL comes first.
         for manifest in sorted(manifests, key=lambda one: not url.startswith(one.base_url)):
             on_page = SearchFilter(books=(manifest.book,), pages=(key,))
             if chunks := await self.index.matching(on_page):

@@ -27,7 +27,7 @@ class PageSuggestions:
     questions: tuple[str, ...]
     """At most `QUESTIONS`, of different sections, in reading order."""
     exercises: tuple[Passage, ...]
-    """All of the page, in reading order."""
+    """All exercises of the page, in reading order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,8 @@ class SuggestForPage:
     async def on_page(self, page: str, book: BookId | None = None) -> PageSuggestions | None:
         """Return suggestions for a page, given by URL or path; None if no book has it.
 
-        BookNotFound if `book` is not indexed.
+        BookNotFound if `book` is not indexed. StorageError if the page was not found and a book
+        could not be read.
         """
         key = page_key(page)
         editions = await readers_editions(self.index, (book,) if book else (), page)
@@ -65,7 +66,7 @@ class SuggestForPage:
         )
 
     def _questions(self, chunks: Iterable[Chunk]) -> Iterator[str]:
-        """At most one question for each section."""
+        """Yield at most one question for each section."""
         asked: set[tuple[str, ...]] = set()
         for chunk in chunks:
             terms = _in_language(self.terms, chunk.language)

@@ -57,7 +57,8 @@ class ContextEmbedder(Embedder, Protocol):
 class EmbeddingCache(Protocol):
     """Vectors by (model, dimension, exact text); they survive crashes and new generations.
 
-    If a vector depends on more than the text, the key has all it depends on in place of the text.
+    If a vector depends on more than its text, the key names everything it depends on instead of the
+    text.
     """
 
     async def get(self, model: str, dimension: int, texts: Sequence[str]) -> list[Vector | None]:
@@ -158,8 +159,8 @@ class BookManifest:
 class BookList(Mapping[BookId, BookManifest]):
     """The readable books of an index, by id in ascending order. It never changes.
 
-    An index returns the same list until one of its books changes, so that a question about one book
-    costs the same with ten thousand others beside it.
+    An index returns the same list until one of its books changes. So the cost of a question about
+    one book does not grow with the number of books.
     """
 
     def __init__(self, manifests: Iterable[BookManifest] = ()) -> None:
@@ -181,7 +182,7 @@ class BookList(Mapping[BookId, BookManifest]):
         return [self._known[book] for book in sorted({*books}) if book in self._known]
 
     def generations(self, books: Collection[BookId] = ()) -> str:
-        """Return a key for caches, which changes with the text of one of these books, or of any."""
+        """Return a cache key that changes with each new generation of these books, or of any."""
         return _generations(self.named(books)) if books else self._generations
 
     @cached_property
@@ -347,7 +348,7 @@ class VectorIndex(Protocol):
         ...
 
     async def check(self) -> None:
-        """Check every book, for `damaged`. StorageError if the index cannot answer now."""
+        """Check every book and record the damage. StorageError if the index is unavailable."""
         ...
 
 
@@ -357,12 +358,12 @@ class BookStore(VectorIndex, BookSource, Protocol):
     async def begin(self, book: BookId, dimension: int, number: int = 1) -> GenerationWriter:
         """Start a generation. IndexBusy if another process is writing this book.
 
-        Its number is `number` if the book had none as high, else the next one.
+        Its number is `number`, or one more than the highest number of the book if that is higher.
         """
         ...
 
     async def snapshot(self, book: BookId) -> Snapshot:
-        """Return the current generation to read. BookNotFound, StorageError."""
+        """Return the current generation to read. Raises BookNotFound, StorageError."""
         ...
 
     async def manifest(self, book: BookId) -> BookManifest | None:
@@ -382,7 +383,8 @@ class BookStore(VectorIndex, BookSource, Protocol):
     async def repair(self, book: BookId) -> BookManifest:
         """Switch readers to the newest generation without faults.
 
-        StorageError if there is none, BookNotFound, IndexBusy while the book is being written.
+        StorageError if there is none, BookNotFound if there is no such book, IndexBusy while it is
+        being written.
         """
         ...
 
@@ -405,5 +407,8 @@ class Reranker(Protocol):
 
 class QuestionRewriter(Protocol):
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
-        """Return the question so that it can be understood without the history. ProviderError."""
+        """Return the question, rewritten to be understood without the history.
+
+        Raises ProviderError.
+        """
         ...

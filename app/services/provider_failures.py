@@ -13,8 +13,8 @@ from app.services.recording import Failure, current
 def degraded_by(log: logging.Logger, event: str, step: str, error: ProviderError) -> str:
     """Log and record the failure of a step; return its entry of `degraded`.
 
-    A refused key is an error, since it is permanent. A spent budget is not logged here: `Budget`
-    logs it once a day.
+    A refused key is logged as an error, since it is permanent; other failures as warnings. A spent
+    budget is not logged here: `Budget` logs it once a day.
     """
     record = current()
     failure = record.failed(step, error) if record else Failure.of(step, error)

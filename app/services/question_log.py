@@ -31,6 +31,7 @@ _log = logging.getLogger(__name__)
 MOST_WAITING = 1_000
 """Maximum number of answers waiting to be written; further ones are not logged."""
 CLEANED_EVERY = timedelta(hours=1)
+"""Minimum time between two deletions of old answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Selected:
     since: datetime | None = None
     before: datetime | None = None
     containing: str = ""
-    """Text of the question, in any case."""
+    """Text that the question contains, ignoring case."""
     ids: tuple[str, ...] = ()
 
 
@@ -117,7 +118,7 @@ class QuestionLog:
         await self.store.give(feedback)
 
     async def written(self) -> None:
-        """Wait until all answers so far are stored, or have failed to be."""
+        """Wait until all answers so far are stored or have failed to be stored."""
         await self._waiting.join()
 
     async def write(self) -> None:
@@ -158,14 +159,14 @@ class QuestionLog:
     ) -> LoggedAnswer:
         book = _book_of(request, answer, books)
         manifest = books.get(BookId(book)) if book else None
-        said_nothing = answer.mode is AnswerMode.SMALL_TALK
+        small_talk = answer.mode is AnswerMode.SMALL_TALK
         return LoggedAnswer(
             id=answer.answer_id,
             asked_at=self.now(),
             book=book,
             book_version=manifest.book_version if manifest else "",
             # Text that is not a question may be a name or a greeting: it is not stored.
-            question="" if said_nothing else without_personal_data(request.question),
+            question="" if small_talk else without_personal_data(request.question),
             page=page_address(request.page_url),
             reader=request.reader,
             mode=answer.mode,
@@ -182,7 +183,7 @@ class QuestionLog:
 
 
 def _book_of(request: AskRequest, answer: Answer, books: BookList) -> str:
-    """The cited book, else the only book asked, else the book of the nearest section."""
+    """The cited book, else the only book asked, else the book of the best source or the page."""
     if answer.citations:
         return answer.citations[0].book
     asked = request.filter.books or tuple(books)
@@ -199,5 +200,5 @@ async def whole_answer(events: AsyncGenerator[AnswerEvent, None]) -> Answer:
         async for event in events:
             if isinstance(event, Finished):
                 return event.answer
-    message = "the answer's stream ended without an end"
+    message = "the answer's stream ended without a Finished event"
     raise RuntimeError(message)

@@ -19,15 +19,16 @@ from app.services.book_scope import books_asked
 from app.services.ports import BookManifest, VectorIndex
 
 _CACHED_PAGES = 300
-"""About 10 MB."""
+"""Pages in the cache, about 10 MB."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class LinkQuotes:
-    """The use case. Cited pages are read from the index and cached; on a failure the link is
-    unchanged.
+    """The use case. Cited pages are read from the index and cached.
+
+    If a page cannot be read, the link is unchanged.
     """
 
     index: VectorIndex
@@ -48,7 +49,7 @@ class LinkQuotes:
 
     async def _linked(self, citation: Citation) -> Citation:
         if citation.quote.count("\n") > 1:
-            return citation  # a listing, a table
+            return citation  # a listing or table, which a text fragment cannot quote
         try:
             page = await self._page(citation.book, citation.file)
         except RagError as error:
@@ -77,7 +78,7 @@ class LinkQuotes:
 
 
 def _distinct(passages: Iterable[Passage]) -> Iterable[Passage]:
-    """The passages in reading order, without those that are part of another."""
+    """Yield the passages in reading order, without those that are inside another one."""
     end = 0
     for one in sorted(set(passages), key=lambda one: (one.start, -one.end)):
         if one.end > end:

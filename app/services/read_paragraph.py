@@ -14,7 +14,7 @@ from app.services.ports import VectorIndex
 
 @dataclass(frozen=True, slots=True)
 class ParagraphText:
-    """`text` is Markdown. Of a paragraph that was removed it is "", `url` the nearest section's."""
+    """`text` is Markdown. If the paragraph was removed, it is "", and `url` the nearest section."""
 
     paragraph_id: str
     book: BookId
@@ -29,7 +29,7 @@ class ReadParagraph:
     cite: CiteParagraph
 
     async def read(self, paragraph_id: str, books: tuple[BookId, ...] = ()) -> ParagraphText | None:
-        """Look in these books, or in all; None if the id was never used there. BookNotFound."""
+        """Search these books, or all; None if the id was never used there. Raises BookNotFound."""
         found = await self._stored(paragraph_id, books)
         for book in books or (None,):
             if found is not None:

@@ -33,7 +33,7 @@ class Failure:
     status: int | None
     """The HTTP status that a provider sent."""
     reason: str
-    """Without what a provider said."""
+    """The message without the provider's text, which may quote the input."""
 
     @classmethod
     def of(cls, step: str, error: Exception) -> Failure:
@@ -168,7 +168,7 @@ class stage:  # noqa: N801 - used like a function, in `with`
 
 
 def failed_step(step: str, code: str, reason: str) -> None:
-    """Record a step that failed without an error."""
+    """Record a step that failed without raising an error."""
     record = _current.get()
     if record is not None:
         record.failures.append(Failure(step, code, None, reason))

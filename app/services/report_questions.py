@@ -31,7 +31,7 @@ class ReportQuestions:
     index: BookStore
     similarity: SimilarityEncoder
     cluster: Callable[[Sequence[Vector], float], list[int]]
-    """Number of each vector's cluster, for the least cosine."""
+    """(vectors, minimum cosine) -> the number of each vector's cluster."""
     now: Callable[[], datetime]
     """UTC."""
 
@@ -44,16 +44,19 @@ class ReportQuestions:
         return await asyncio.to_thread(owner_report, book, since, until, answers, clusters)
 
     async def most_asked(self, books: Sequence[BookId], since: datetime) -> BookId | None:
-        """The book with the most questions, the first one of several; None if there are no books.
+        """Return the book with most questions, the first of several with as many.
 
-        Raises StorageError.
+        None if `books` is empty. Raises StorageError.
         """
         found = await self.store.find(Selected(since=since)) if len(books) > 1 else ()
         asked = Counter(one.book for one in found)
         return max(books, key=lambda book: asked[book], default=None)
 
     async def answers(self, book: str, since: datetime) -> list[LoggedAnswer]:
-        """The log's entries. BookNotFound if there are none and no such book is indexed."""
+        """Return the log's entries of a book, "" for all. Raises StorageError.
+
+        BookNotFound if there are none and no such book is indexed.
+        """
         answers = await self.store.find(Selected(book=book or None, since=since))
         if not answers and book and book not in await self.index.books():
             message = f"no book {book!r} in the index or the question log; see `textbook-rag books`"
@@ -61,7 +64,7 @@ class ReportQuestions:
         return answers
 
     async def language(self, book: str) -> str:
-        """The book's language, as an ISO 639-1 code."""
+        """Return the book's language, as an ISO 639-1 code; English if it is not indexed."""
         known = await self.index.books()
         return known[BookId(book)].language if book in known else MODEL_LANGUAGE
 
@@ -83,9 +86,10 @@ class ReportQuestions:
 
 
 def evaluation_question(answer: LoggedAnswer, language: str = MODEL_LANGUAGE) -> Question:
-    """A question for `eval`, for a person to check: an answered one has the cited paragraphs as
-    gold, one without citations counts as not in the book. Its kind is "doubtful" if the answer was
-    uncertain or rated down, else "logged".
+    """Turn a logged answer into a question for `eval`, to be checked by a person.
+
+    The cited paragraphs are the gold spans. Without citations the question counts as unanswerable.
+    Its kind is "doubtful" if the answer was uncertain or rated down, else "logged".
     """
     gold = tuple(
         GoldSpan(one.file, start, end)

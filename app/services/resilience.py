@@ -89,7 +89,7 @@ class CircuitBreaker:
             return False
         wait = self._open_until - self.clock()
         if wait > 0 or self._trying:
-            message = f"{self.name} failed {self._failed} times in a row and is left alone for now"
+            message = f"{self.name} failed {self._failed} times in a row; calls are paused"
             status = self._failure.status if self._failure else None
             raise ProviderUnavailable(message, max(wait, 0.0) or None, status=status)
         self._trying = True
@@ -98,7 +98,7 @@ class CircuitBreaker:
     def _fail(self, trial: bool, error: ProviderUnavailable) -> None:
         self._failed += 1
         self._failure = error
-        # One that began before the circuit opened does not keep it open any longer.
+        # A call that began before the circuit opened does not extend the pause.
         if trial or (self._open_until is None and self._failed >= self.failures):
             self._open_until = self.clock() + self.open_seconds
             fields = {"endpoint": self.name, "failures": self._failed, "seconds": self.open_seconds}
@@ -219,7 +219,7 @@ class GuardedRewriter:
 
     rewriter: QuestionRewriter
     breaker: CircuitBreaker
-    """Its own breaker: a model too slow for rewriting may still write answers."""
+    """Not that of the generator: a model too slow for rewriting may still write answers."""
     seconds: float
 
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
@@ -253,7 +253,8 @@ class GuardedGenerator:
                 while event is not None and not isinstance(event, GeneratedEnd):
                     yield event
                     event = await anext(events, None)
-        # Outside the block: a consumer stops after the end event, which would look like a cancel.
+        # Outside the block: the consumer may close this stream after its last event, which the
+        # breaker would treat as a cancelled call.
         if event is not None:
             yield event
 

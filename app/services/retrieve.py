@@ -88,12 +88,12 @@ class Retrieve:
             found = await self._candidates(asked, max(CANDIDATES, query.k))
             fused = fuse(found, self.fusion, self.dense_weight)
         reranker = self._reranker_for(query)
-        hits = await self._look_closer(asked, fused, reranker)
+        hits = await self._fetch_and_rescore(asked, fused, reranker)
         degraded = (*asked.degraded, *await degraded_books(self.index, query.filter.books))
         if reranker is not None:
             hits, failed = await self._rerank(reranker, asked.question, query.k, hits)
             degraded += failed
-        # A spent budget ends several steps and is named once.
+        # A spent budget may stop several steps, but is listed once.
         return RetrievalResult(hits[: query.k], asked.question, tuple(dict.fromkeys(degraded)))
 
     async def best_by_words(self, question: str, filter: SearchFilter) -> float:
@@ -137,10 +137,10 @@ class Retrieve:
         )
 
     def _reranker_for(self, query: SearchQuery) -> Reranker | None:
-        """None also in sparse mode, which calls no provider."""
+        """Return the reranker; None if it is off, or in sparse mode, which calls no provider."""
         return self.reranker if query.rerank and query.mode is not SearchMode.SPARSE else None
 
-    async def _look_closer(
+    async def _fetch_and_rescore(
         self, asked: AnalysedQuery, fused: Sequence[Fused], reranker: Reranker | None
     ) -> tuple[Hit, ...]:
         """Fetch the chunks needed for k hits, reranked by the second stage."""

@@ -1,7 +1,7 @@
 """Estimates how fast a model server reads prompts, and limits the length of the next prompt.
 
-A small machine reads tens of tokens a second, a large one thousands, so a context that one reads at
-once makes the other time out. The time to the first token of each answer is measured:
+A small machine reads tens of tokens a second, a large one thousands. A context that a large machine
+reads at once would time out on a small one. So the time to the first token is measured:
 
     seconds a token = EWMA of (seconds to the first token / prompt tokens read)
     prompt tokens   = first_token_seconds / seconds a token, at first
@@ -73,7 +73,7 @@ class ServerSpeed:
             self.measured(tokens, seconds)
 
     def shortened(self, kept: int, whole: int) -> None:
-        """Log, when it begins, that only `kept` of the context's `whole` tokens are sent."""
+        """Record that `kept` of the context's `whole` tokens are sent; log the first shortening."""
         slow = kept < whole and self._seconds_per_token is not None
         if slow and not self._slow:
             fields = {

@@ -1,8 +1,9 @@
 """Semantic similarity of texts in any language, by the local model.
 
-The model was trained on English. Unrelated texts in another language have a cosine of about 0.6. So
-the function words of other languages are left out, and the direction of these function words is
-removed from each vector, as in "All-but-the-top" (Mu and Viswanath, ICLR 2018).
+The model was trained on English: unrelated texts in another language have a cosine of about 0.6. To
+correct this, function words of the other language are removed from its texts, and the direction of
+the function words' vector is removed from each vector, as in "All-but-the-top" (Mu and Viswanath,
+ICLR 2018).
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class SimilarityEncoder:
     async def similarities(
         self, asked: Vector, texts: Sequence[str], language: str
     ) -> dict[str, float]:
-        """Return text -> its cosine with the question of this vector, -1 to 1."""
+        """Return text -> cosine with the question, -1 to 1; `asked` is the question's vector."""
         vectors = await self.texts(texts, language)
         return dict(zip(texts, self.inner_products(asked, vectors), strict=True))
 
@@ -107,7 +108,10 @@ class SimilarityEncoder:
 
 
 def _without(direction: Vector, vector: Vector, length: float = 1.0) -> Vector:
-    """Return the component orthogonal to the direction, scaled to this length; zeros if none."""
+    """Return the component orthogonal to the unit vector `direction`, scaled to this length.
+
+    Zeros if the vector is parallel to it.
+    """
     along = sum(map(mul, direction, vector))
     rest = [value - along * part for value, part in zip(vector, direction, strict=True)]
     return _scaled(rest, length / (hypot(*rest) or 1.0))

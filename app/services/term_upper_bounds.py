@@ -1,6 +1,7 @@
 """Upper bounds of BM25 scores: the highest score of each term alone, read from the index.
 
-The bound is high for a rare term, low for a frequent one, and 0 for a term that is not in the book.
+The bound is high for a rare term and low for a frequent one. A term that is not in the book gets
+about the bound of a term in one or two chunks.
 """
 
 from __future__ import annotations
@@ -29,10 +30,7 @@ class TermUpperBounds:
     )
 
     async def of(self, terms: Collection[int], books: Sequence[BookId] = ()) -> dict[int, float]:
-        """Return each term's upper bound in these books, or in all. Raises StorageError.
-
-        A term that is in no book gets the bound of the rarest possible term.
-        """
+        """Return each term's upper bound in these books, or in all. Raises StorageError."""
         chunks = sum(one.chunks for one in (await self.index.books()).named(books))
         unknown = _UNKNOWN_WEIGHT * log(1 + (chunks + 0.5) / 0.5)
         scores = await self._best_scores(terms, books)

@@ -28,7 +28,7 @@ class Verified:
 
 @dataclass(frozen=True, slots=True)
 class VerifyBooks:
-    """The use case. It reads every byte and writes only to repair."""
+    """The use case. It reads all stored data and writes only to repair it."""
 
     index: BookStore
     ledgers: LedgerStore

@@ -81,8 +81,8 @@ class BookVocabulary:
     async def corrected(self, question: str, books: Sequence[BookId] = ()) -> str:
         """Return the question with misspelled words replaced by words of these books, or of all.
 
-        A question in another language than the books' is unchanged, unless it is too short to
-        detect that. Raises StorageError.
+        A question in another language than the books' is unchanged, if it is long enough to detect
+        the language. Raises StorageError.
         """
         manifests = (await self.index.books()).named(books)
         if not manifests:
@@ -91,12 +91,15 @@ class BookVocabulary:
         unknown = await self._unknown(question, language, [one.book for one in manifests])
         if not unknown or clearly_another_language(question, language):
             return question
-        known = _together([await self.words(manifest) for manifest in manifests])
+        known = _merged([await self.words(manifest) for manifest in manifests])
         right = {word: closest(word, known) for word in unknown if word.lower() not in known}
         return replaced(question, {word: other for word, other in right.items() if other})
 
     async def _unknown(self, question: str, language: str, books: Sequence[BookId]) -> list[str]:
-        """Return the words whose term is not in the books, without common words."""
+        """Return the correctable words whose term is in none of the books.
+
+        Words of one BPE token are left out.
+        """
         rare = [
             word
             for word in correctable(question)
@@ -130,10 +133,10 @@ def _count(texts: Sequence[str]) -> Counter[str]:
 
 
 def _folded(counts: Counter[str]) -> KnownWords:
-    return _together([{word.lower(): (count, word)} for word, count in sorted(counts.items())])
+    return _merged([{word.lower(): (count, word)} for word, count in sorted(counts.items())])
 
 
-def _together(vocabularies: Sequence[KnownWords]) -> KnownWords:
+def _merged(vocabularies: Sequence[KnownWords]) -> KnownWords:
     """Merge the words of several books; the most frequent spelling wins."""
     if len(vocabularies) == 1:
         return vocabularies[0]

@@ -52,7 +52,7 @@ class WrittenAnswer:
     started: bool = False
     """Whether the first event was sent; before it, a refusal can replace the answer."""
     usage: Usage | None = None
-    """Usage of an earlier generator."""
+    """Usage of a generator whose text was dropped as unsupported; None if there is none."""
     unsupported: bool = False
     """Whether the answer ended without text because the book supports too little of it."""
 
@@ -148,7 +148,7 @@ def _deltas(text: str, citations: Sequence[Citation]) -> Iterator[AnswerEvent]:
 
 
 def refusal(read: Consultation) -> Iterator[AnswerEvent]:
-    """A refusal before anything was written."""
+    """Yield a refusal from its first event on."""
     sections = nearest_sections(read.found.hits)
     yield Started(AnswerMode.REFUSED, sections, Confidence.NOT_IN_BOOK)
     hint = other_language(read.analysis.asked_in, read.analysis.features.language)
@@ -156,7 +156,7 @@ def refusal(read: Consultation) -> Iterator[AnswerEvent]:
 
 
 def refused(read: Consultation, usage: Usage, hint: str = "") -> Iterator[AnswerEvent]:
-    """A refusal after the first event."""
+    """Yield the rest of a refusal after the Started event."""
     sections = nearest_sections(read.found.hits)
     plain = refusal_text(read.analysis.asked_in, len(sections))
     text = f"{plain} {hint}".rstrip()
@@ -174,7 +174,7 @@ def refused(read: Consultation, usage: Usage, hint: str = "") -> Iterator[Answer
 
 
 def sources(context: Sequence[ContextPassage]) -> tuple[Source, ...]:
-    """The paragraphs of the context, each once, best first."""
+    """Return the paragraphs of the context, each once, best first."""
     found: dict[str, Source] = {}
     for one in sorted(context, key=lambda one: -one.score):
         found.setdefault(one.passage.paragraph_id, source_of(one))

@@ -56,7 +56,11 @@ def test_a_site_on_which_every_link_lands_has_no_miss(
         ('id="ears"', 'id="hearing"', "no element has the id 'ears'"),
         ("two heights.</p>", "one height.</p>", "no quote 'Their ears sit at'"),
         ("<p>Their", "<p>Their<br>", "no quote 'Their ears sit at'"),
-        ("</body>", "<p>Their ears sit at last.</p></body>", "there 2 times: 'Their ears sit at'"),
+        (
+            "</body>",
+            "<p>Their ears sit at last.</p></body>",
+            "the quote occurs 2 times: 'Their ears sit at'",
+        ),
     ],
 )
 def test_each_miss_is_a_line_and_the_exit_code_is_one(

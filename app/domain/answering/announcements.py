@@ -10,7 +10,7 @@ from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 
 _MOST = 50
-"""Units that one may announce, with what they announce in turn."""
+"""Maximum number of units that a unit may announce, directly or indirectly."""
 
 
 def announced_units(
@@ -21,12 +21,12 @@ def announced_units(
     None if the announced text is missing: the announcement alone would be incomplete.
     """
     every: list[list[int] | None] = [None] * len(units)
-    for at in range(len(units) - 1, -1, -1):  # what is announced comes later
-        every[at] = _with_theirs(_announced(at, units, context), units, every)
+    for at in range(len(units) - 1, -1, -1):  # backwards: announced units come later
+        every[at] = _with_indirect(_announced(at, units, context), units, every)
     return every
 
 
-def _with_theirs(
+def _with_indirect(
     announced: list[int] | None, units: Sequence[Unit], every: Sequence[list[int] | None]
 ) -> list[int] | None:
     if announced is None:
@@ -43,7 +43,10 @@ def _with_theirs(
 def _announced(
     at: int, units: Sequence[Unit], context: Sequence[ContextPassage]
 ) -> list[int] | None:
-    """A list after the sentence, else the next paragraph, else the next sentence."""
+    """Return the list items after the sentence, else the next paragraph, else the next sentence.
+
+    Empty if the unit announces nothing; None if the announced text is missing.
+    """
     unit = units[at]
     if unit.kind in WHOLE or not unit.text.rstrip().endswith(COLONS):
         return []
@@ -60,7 +63,7 @@ def _announced(
 def _next_paragraph(
     unit: Unit, units: Sequence[Unit], context: Sequence[ContextPassage]
 ) -> list[int]:
-    """The units of the next paragraph if the unit ends its own."""
+    """Return the units of the next paragraph if the unit is the last one of its paragraph."""
     following = unit.passage + 1
     ends = not context[unit.passage].passage.text[unit.end :].strip()
     if not (ends and adjoin(context, unit.passage, following)):

@@ -67,7 +67,7 @@ class Attributor:
 
     @property
     def _unknown(self) -> float:
-        """Weight of a term that no paragraph has: the same as for a single paragraph."""
+        """Weight of a term that no paragraph has: that of a term in one paragraph."""
         return _idf(1, len(self._terms))
 
     def attribute(self, sentence: str) -> Quote | None:

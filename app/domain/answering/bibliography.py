@@ -16,6 +16,7 @@ _BEGINS_ENTRY = re.compile(
 """A surname and initials: "12. Sutton, R. S."."""
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d[a-z]?\b")
 _LEAST_SHARE = 0.5
+"""A list or paragraph is a bibliography if more than this share of its lines are works."""
 _LINKED = 0.6
 """A reference whose source has a lower share of text, in characters, counts as a link to a work."""
 

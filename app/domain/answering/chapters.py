@@ -1,4 +1,4 @@
-"""A book's chapters: summary, outline and exercises of each, and questions back to the reader."""
+"""A book's chapters with their summaries, outlines and exercises, and clarifying questions."""
 
 from __future__ import annotations
 
@@ -137,10 +137,10 @@ def summary_sections(context: Sequence[ContextPassage]) -> list[list[ContextPass
 
 
 def outline(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
-    """Return the first two paragraphs of each section, at the deepest level with few enough
-    sections.
+    """Return the first two paragraphs of each section.
 
-    Level 0 is the page.
+    Sections are those of the deepest heading level that has at most `MAX_SECTIONS`. Level 0 is the
+    page; it is used however many pages there are.
     """
     text = [one for one in context if one.passage.kind is BlockKind.PARAGRAPH]
     deepest = max((len(one.passage.heading_path) for one in text), default=0)
@@ -165,10 +165,10 @@ def exercises(context: Sequence[ContextPassage]) -> list[ContextPassage]:
 def exercise_numbered(
     context: Sequence[ContextPassage], chapter: int | None, number: int
 ) -> Passage | None:
-    """Return the exercise with the label "4.2" or "2"; if none has a label, the one at this
-    position.
+    """Return the exercise with the label "4.2" or "2"; None if there is none.
 
-    If `chapter` is None, the context is the whole book, and only the label "2" is looked for.
+    If no exercise has a label, `number` is its position, from 1. If `chapter` is None, no single
+    chapter is meant, and only the label "2" counts.
     """
     tasks = [one.passage for one in context if one.passage.kind is BlockKind.EXERCISE]
     labels = {task_label(one): one for one in reversed(tasks)}
@@ -179,8 +179,9 @@ def exercise_numbered(
 
 
 def task_label(task: Passage) -> tuple[int, ...]:
-    """Return (4, 2) for an exercise or solution labelled "4.2" in its text or heading; () if
-    unlabelled.
+    """Return the label of an exercise or solution, such as (4, 2) for "Exercise 4.2".
+
+    It is in the heading or at the beginning of the text; () if there is none.
     """
     heading = task.heading_path[-1] if task.heading_path else ""
     return label_numbers(heading) or label_numbers(task.text)
@@ -261,7 +262,7 @@ def _summary_heading(passage: Passage) -> tuple[str, ...]:
 
 
 class Asking(StrEnum):
-    """What the reader is asked back: the request does not say it, or the book does not have it."""
+    """What a request leaves open, or what the book does not have."""
 
     BOOK = "book"
     CHAPTER = "chapter"
@@ -305,5 +306,5 @@ TERM_QUESTIONS = {
 
 
 def clarifying_question(asking: Asking, language: str, names: Sequence[str] = ()) -> str:
-    """The question back to the reader, with the names of the books or chapters to choose from."""
+    """Return the clarifying question, with the names of the books or chapters to choose from."""
     return _TEXTS[language][asking].format("; ".join(names))

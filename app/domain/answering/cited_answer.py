@@ -30,15 +30,15 @@ _LINE_MARK = re.compile(r"[ \t]*(?:(?:[-*+>\u2022]|#{1,6}|\d{1,3}[.)])[ \t]+)*")
 
 
 MIN_SUPPORTED = 1 / 3
-"""Share of the sentences of a model's answer that must be supported for it to be shown as the
-book's."""
+"""Minimum share of supported sentences among those shown of a model's answer."""
 
 
 class CitedAnswerBuilder:
-    """Lets a citation out as soon as the text it covers is shown and its claim is verified.
+    """Returns a citation as soon as its claim is verified and the text it covers is shown.
 
-    Spans that come in count the written text; what goes out counts `text`, the shown one, which
-    leads nowhere but to consulted passages, and ends where a prompt of the program is recited.
+    Spans passed in are offsets of the generator's text. Spans returned are offsets of `text`, in
+    which links to other pages than the consulted passages are removed. `text` ends where the
+    generator recites a prompt of the program.
     """
 
     def __init__(self, verifier: Verifier) -> None:
@@ -58,8 +58,8 @@ class CitedAnswerBuilder:
         self._complete: list[Span] = []
         self._attributed = 0  # sentences of `_complete` for which attribution was tried
         self._supporting = 0  # sentences of `_complete` that are supported
-        self._sure = 0  # end of the last sentence up to which enough are supported
-        self._unseen: list[Citation] = []  # their text is held back
+        self._supported_end = 0  # end of the last sentence up to which enough are supported
+        self._withheld: list[Citation] = []  # their text is held back
         self._shown = 0
         self._dropped = False
         self.text = ""
@@ -68,7 +68,7 @@ class CitedAnswerBuilder:
     def write(self, text: str, *, in_place: bool = False) -> tuple[str, list[Citation]]:
         """Add text; return the text and citations that can be shown now.
 
-        `in_place`: the generator cites a sentence before the next one, or not at all.
+        `in_place`: the generator cites each sentence before it begins the next one.
         """
         self._in_place = in_place
         return self._take(self._links.feed(self._guard.feed(text)))
@@ -115,13 +115,15 @@ class CitedAnswerBuilder:
     def _take(self, new: str, *, closing: bool = False) -> tuple[str, list[Citation]]:
         self.text += new
         cited = self._verify(self._ready())
-        self._unseen += cited
+        self._withheld += cited
         if self._quoted:
             return "", []
         done = self._complete[-1][1] if self._complete else 0
         if closing or cited or _MAY_END.search(self.text, done):
             self._judge(closing=closing)
-        return self._show(len(self.text) if self._enough(closing) else max(self._shown, self._sure))
+        return self._show(
+            len(self.text) if self._may_show_all(closing) else max(self._shown, self._supported_end)
+        )
 
     def _ready(self) -> list[tuple[Span, str]]:
         """Return the citations whose text is complete, with their spans in the shown text."""
@@ -136,8 +138,8 @@ class CitedAnswerBuilder:
         self._pending = waiting
         return ready
 
-    def _enough(self, closing: bool) -> bool:
-        """Whether all of the text can be shown, so that a sentence shown in part is completed."""
+    def _may_show_all(self, closing: bool) -> bool:
+        """Whether all text so far can be shown, including a sentence that is not complete."""
         complete = len(self._complete)
         if closing:
             return self._supporting >= MIN_SUPPORTED * complete
@@ -147,13 +149,13 @@ class CitedAnswerBuilder:
         done = self._complete[-1][1] if self._complete else 0
         if self.text[done : self._shown].strip():
             return True
-        words = self.text.rfind(" ", done)  # the last word may go on
-        return words > done and self._will_be_supported(done, words)
+        last_word = self.text.rfind(" ", done)  # it may be incomplete
+        return last_word > done and self._will_be_supported(done, last_word)
 
     def _show(self, end: int) -> tuple[str, list[Citation]]:
         shown, self._shown = self.text[self._shown : end], end
-        seen = [one for one in self._unseen if one.end <= end]
-        self._unseen = [one for one in self._unseen if one.end > end]
+        seen = [one for one in self._withheld if one.end <= end]
+        self._withheld = [one for one in self._withheld if one.end > end]
         return shown, seen
 
     def _complete_sentences(self, *, closing: bool) -> list[Span]:
@@ -163,7 +165,7 @@ class CitedAnswerBuilder:
         return found if closing or rest.strip() or "\n" in rest else found[:-1]
 
     def _judge(self, *, closing: bool) -> None:
-        """Attribute the complete sentences, and find up to where `MIN_SUPPORTED` holds.
+        """Attribute the complete sentences, and find the end of the text that can be shown.
 
         Without citations in place, all sentences are attributed at the end. With them, the last
         complete sentence waits, since its citation may follow its full stop.
@@ -173,11 +175,11 @@ class CitedAnswerBuilder:
         if closing or self._in_place:
             self._attribute(self._complete[self._attributed : settled])
             self._attributed = max(self._attributed, settled)
-        self._supporting = self._sure = 0
+        self._supporting = self._supported_end = 0
         for count, (start, end) in enumerate(self._complete, 1):
             self._supporting += self._will_be_supported(start, end)
             if self._supporting >= MIN_SUPPORTED * count or start < self._shown < end:
-                self._sure = end
+                self._supported_end = end
 
     def _attribute(self, sentences: Sequence[Span]) -> None:
         for start, end in sentences:
@@ -185,7 +187,7 @@ class CitedAnswerBuilder:
             if not self._cited(start, end):
                 quote = self._attributor.attribute(self.text[start:end])
             citation = self._list.add((start, end), quote) if quote else None
-            self._unseen += [citation] if citation else []
+            self._withheld += [citation] if citation else []
 
     def _will_be_supported(self, start: int, end: int) -> bool:
         if self._cited(start, end):
@@ -205,7 +207,7 @@ class CitedAnswerBuilder:
     @property
     def citations(self) -> tuple[Citation, ...]:
         """The citations of the text shown, by position."""
-        held = {id(one) for one in self._unseen}
+        held = {id(one) for one in self._withheld}
         return tuple(one for one in self._list.citations if id(one) not in held)
 
     @property

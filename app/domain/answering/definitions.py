@@ -1,4 +1,4 @@
-"""The places where the book defines a term."""
+"""Recognises passages and sentences that define a term."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Name: TypeAlias = tuple[str, ...]
 
 
 def term_match_score(term: str, name: Name) -> int:
-    """Term match score: 2 if the term, or its abbreviation, is exactly these words; 1 if the number
-    differs; else 0.
+    """Term match score: 2 if a form of the term is exactly these words, 1 if only singular and
+    plural differ, else 0.
 
     It distinguishes terms with the same stem: hybrid and hybridization, test and testes.
     """
@@ -70,8 +70,9 @@ def only_refers(passage: Passage) -> bool:
 def subject_match(
     asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms: Terms
 ) -> float:
-    """Return 1 if the subject before the verb is exactly what was asked for, less if it is more,
-    else 0.
+    """Score the subject of a defining sentence: the text before its verb.
+
+    1 if it has exactly the asked terms, 1 / (1 + n) with n further terms, else 0.
     """
     found = verb.search(sentence)
     if not found or found.start() > _LONGEST_SUBJECT or POINTS_AT.match(sentence):

@@ -29,8 +29,8 @@ def leading(
 ) -> tuple[list[ContextPassage], list[Excerpt]]:
     """Return the context and the beginning of each section, at most `MAX_WORDS` words together.
 
-    Each section has an equal share of the words, filled with whole blocks; if the first block is
-    longer, with its first sentences or items.
+    Each section has an equal share of the words. It is filled with whole blocks, then with the
+    first sentences or items of the next block.
     """
     context = [one for section in sections for one in section]
     left, first = MAX_WORDS, 0
@@ -40,7 +40,7 @@ def leading(
         chosen = _leading(section, share, split_sentences, language)
         left -= sum(unit.size for unit in chosen)
         if chosen:
-            excerpts.append(Excerpt(tuple(_moved(unit, first) for unit in chosen)))
+            excerpts.append(Excerpt(tuple(_shifted(unit, first) for unit in chosen)))
         first += len(section)
     return context, excerpts
 
@@ -62,13 +62,13 @@ def first_sentences(
         if left < 0 < len(excerpts):
             break
         if unit:
-            excerpts.append(Excerpt((_moved(unit, first),)))
+            excerpts.append(Excerpt((_shifted(unit, first),)))
         first += len(section)
     return context, excerpts
 
 
 def whole_blocks(context: Sequence[ContextPassage]) -> list[Excerpt]:
-    """Each paragraph as an excerpt of its own."""
+    """Return one excerpt for each paragraph."""
     return [Excerpt((whole_unit(at, one),)) for at, one in enumerate(context)]
 
 
@@ -120,14 +120,17 @@ _TASKS = frozenset({BlockKind.EXERCISE, BlockKind.HEADING})
 def _leading(
     section: Sequence[ContextPassage], share: int, split_sentences: SplitSentences, language: str
 ) -> list[Unit]:
-    """The section's beginning within `share` words: whole blocks, then sentences of the next."""
+    """Return the section's beginning within `share` words, at least one unit.
+
+    These are whole blocks, then sentences of the next block.
+    """
     chosen = _within([whole_unit(at, one) for at, one in enumerate(section)], share)
     if len(chosen) == len(section):
         return chosen
     chosen = _without_lead_ins(chosen)
     whole = len(chosen)
     left = share - sum(block.size for block in chosen)
-    rest = [_moved(unit, whole) for unit in units(section[whole:], split_sentences, language)]
+    rest = [_shifted(unit, whole) for unit in units(section[whole:], split_sentences, language)]
     chosen += _within(rest, left) or ([] if chosen else rest[:1])
     return _without_lead_ins(chosen) or chosen[:1]
 
@@ -139,21 +142,19 @@ def _within(found: Sequence[Unit], share: int) -> list[Unit]:
 
 
 def _without_lead_ins(chosen: Sequence[Unit]) -> list[Unit]:
-    """Without the units at the end that introduce what is not chosen."""
+    """Drop units at the end that introduce a block that is not chosen."""
     end = len(chosen)
     while end and chosen[end - 1].text.endswith(COLONS):
         end -= 1
     return [*chosen[:end]]
 
 
-def _moved(unit: Unit, by: int) -> Unit:
+def _shifted(unit: Unit, by: int) -> Unit:
     return Unit(unit.passage + by, unit.start, unit.end, unit.kind, unit.text)
 
 
 def _title(one: ContextPassage) -> str:
-    """The title of the section, preceded by that of its page, since sections of other pages may
-    have it too.
-    """
+    """Return page title and section title, because pages may have sections of the same title."""
     path = one.passage.heading_path
     return " \u203a ".join(dict.fromkeys((*path[:1], *path[-1:])))
 

@@ -1,4 +1,4 @@
-"""Questions that repeat an exercise of the book: hints, and when the solution is shown."""
+"""Questions that repeat an exercise of the book: detection, hints and solutions."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from app.domain.terms import Terms
 SAME_TERMS = 0.75
 """Minimum Jaccard similarity of the terms of question and exercise."""
 FEWEST_TERMS = 3
+"""Minimum number of terms of a question that is compared with exercises."""
 
 TASKS = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION})
 _READ_FIRST = {
@@ -38,12 +39,12 @@ _HINT = {
 
 
 class Solutions(StrEnum):
-    """What a reader who asks an exercise of the book gets."""
+    """What is shown if the question is an exercise of the book."""
 
     HIDE = "hide"
     """Only the paragraphs to read first."""
     HINT = "hint"
-    """Sentences of those paragraphs as well."""
+    """Quotations from those paragraphs as well."""
     SHOW = "show"
     """The solution in the book, if it has one; otherwise an ordinary answer."""
 
@@ -66,8 +67,8 @@ def asked_exercise(asked: frozenset[int], hits: Sequence[Hit], terms: Terms) -> 
 def solutions_by_place(passages: Iterable[Passage]) -> dict[str, tuple[str, ...]]:
     """Map exercise ids to the ids of their solutions, from the passages of a document in order.
 
-    A solution belongs to the exercise before it. If exercises are followed by as many solutions,
-    they belong to each other one by one.
+    Several exercises followed by the same number of solutions are paired in order. Otherwise
+    solutions belong to the last exercise before them.
     """
     solved: dict[str, tuple[str, ...]] = {}
     for (kind, exercises), (_, solutions) in pairwise(_runs(passages)):
@@ -81,7 +82,7 @@ def solutions_by_place(passages: Iterable[Passage]) -> dict[str, tuple[str, ...]
 
 
 def _runs(passages: Iterable[Passage]) -> Iterator[tuple[BlockKind, list[str]]]:
-    """Exercises that follow each other, and solutions that do: kind and distinct ids."""
+    """Yield (kind, distinct ids) for each run of consecutive exercises or solutions."""
     tasks = (one for one in passages if one.kind in TASKS)
     for kind, run in groupby(tasks, key=lambda one: one.kind):
         yield kind, [*dict.fromkeys(one.paragraph_id for one in run)]
@@ -109,7 +110,7 @@ def for_solving(
 
 
 def read_first(language: str) -> str:
-    """The text above the paragraphs to read, in English if there is none in this language."""
+    """Return the text above the paragraphs to read, in English if there is none in `language`."""
     return _READ_FIRST.get(language, _READ_FIRST["en"])
 
 
@@ -119,8 +120,9 @@ def hint_notice(language: str) -> str:
 
 
 def _similarity(asked: frozenset[int], exercise: Passage, terms: Terms) -> float:
-    """The Jaccard similarity of the terms, with or without the choices of a multiple-choice
-    question.
+    """Return the Jaccard similarity of question and exercise.
+
+    It is the higher one of the exercise with and without the choices of a multiple-choice question.
     """
     task = exercise.text.partition("\n\n")[0]
     return max(len(asked & own) / len(asked | own) for own in map(terms, (exercise.text, task)))

@@ -1,4 +1,4 @@
-"""What an extractive answer is made from, and the signals that choose its sentences."""
+"""Input of an extractive answer, and the scoring rules, each of which can be switched off."""
 
 from __future__ import annotations
 

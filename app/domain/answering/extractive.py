@@ -1,4 +1,4 @@
-"""An offline answer: the passages of the book that answer best, and their answering sentences."""
+"""Extractive answers: the best passages for a question, with the answering sentences marked."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SOLUTION_TITLE = re.compile(r"(?:solution|answer|lösung|solución)s?\W*\n+(?=\
 class ExtractiveAnswer:
     """`passages` are shown to the reader; `text` is made of their marked sentences.
 
-    `text[start:end]` of each claim is its unit, verbatim except for the rule of a table.
+    `text[start:end]` of each claim is its unit, verbatim except for the rule below a table header.
     """
 
     text: str

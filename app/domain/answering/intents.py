@@ -67,7 +67,7 @@ class _Vocabulary:
     """Words between "chapter" and its topic."""
     exercise: frozenset[str]
     other: frozenset[str]
-    """Further words that requests may have."""
+    """Other words that a request may contain."""
     kinds: dict[IntentKind, frozenset[str]]
     """Words of each kind; a request has at least one of them."""
 
@@ -153,8 +153,9 @@ def intent_of(said: Sequence[str]) -> Intent | SmallTalk | None:
 
 
 def label_numbers(text: str) -> tuple[int, ...]:
-    """Return (4, 2) for "Exercise 4.2", "Solution 4.2" or "3. Exercise 4.2. Why..."; () if there is
-    no label.
+    """Return the numbers of a label, such as (4, 2) for "Exercise 4.2"; () if there is no label.
+
+    The label may begin with "Solution" or follow a number: "3. Exercise 4.2. Why...".
     """
     said = [*words(text)][:_LABEL_WORDS]
     nouns = _LABEL_NOUNS.intersection(said)
@@ -271,14 +272,14 @@ _THANKS = {
     "pt": "obrigado obrigada muito tchau",
     "it": "grazie mille arrivederci perfetto",
 }
-_HEADS = frozenset(
+_FIRST_WORDS = frozenset(
     "hi hello hey hiya howdy good how hola buenos buenas hallo servus moin guten bonjour bonsoir "
     "salut olá oi bom boa ciao salve buongiorno buonasera thanks thank thx cheers ty bye goodbye "
     "ok okay great cool nice perfect awesome gracias muchas adiós vale danke dankeschön vielen "
     "tschüss merci au obrigado obrigada muito tchau grazie arrivederci".split()
 )
-"""First words of small talk; the other words alone are not enough."""
-_WELCOME = {
+"""A greeting or thanks must begin with one of these words."""
+_REPLIES = {
     "en": ("Hello! Ask me anything about the book.", "You are welcome! Ask on whenever you like."),
     "es": ("¡Hola! Pregúnteme lo que quiera sobre el libro.", "¡De nada! Pregunte cuando quiera."),
     "de": ("Hallo! Fragen Sie mich etwas zum Buch.", "Gern geschehen! Fragen Sie gern weiter."),
@@ -286,14 +287,15 @@ _WELCOME = {
     "pt": ("Olá! Pergunte o que quiser sobre o livro.", "De nada! Pergunte quando quiser."),
     "it": ("Ciao! Mi chieda quello che vuole sul libro.", "Prego! Chieda pure ancora."),
 }
+"""Language -> (reply to a greeting, reply to thanks)."""
 
 
 def _small_talk_reply(said: Sequence[str]) -> str:
     """Return the reply to a greeting or thanks; "" for anything else."""
-    if not said or said[0] not in _HEADS:
+    if not said or said[0] not in _FIRST_WORDS:
         return ""
     for which, table in enumerate((_GREETINGS, _THANKS)):
         for language, known in table.items():
             if set(said) <= set(known.split()):
-                return _WELCOME[language][which]
+                return _REPLIES[language][which]
     return ""

@@ -56,7 +56,7 @@ class LinkPolicy:
         return self._show(final=True)
 
     def shown_at(self, offset: int) -> int | None:
-        """Map an offset of the text fed to what is shown; None while that is undecided."""
+        """Map an offset of the fed text to the shown text; None while it is undecided."""
         if offset > self._received:
             return None
         place = self._visible.at(offset)
@@ -115,7 +115,7 @@ class LinkPolicy:
 
     def _prose(self, line: Line, final: bool) -> bool:
         if not (line.empty or syntax.SPECIAL.search(self._text, self._at)):
-            self._pass(len(self._text))  # as most of an answer, and at half the price
+            self._pass(len(self._text))  # a shortcut for most of an answer, twice as fast
             return False
         scan = ProseScan(self._text, self._at, line, self._addresses, final)
         for start, end, put in scan.run():

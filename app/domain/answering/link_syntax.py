@@ -42,7 +42,7 @@ _MAYBE_CHARACTER = r"(?:\\[:/.@]?|[:/.@]|&#?\w{0,9};?)"
 MAYBE_ADDRESS = re.compile(
     rf"(?:[A-Za-z]{{1,10}})?{_MAYBE_CHARACTER}{{0,3}}\w{{0,11}}|(?!\\?:){_MAYBE_CHARACTER}{{1,2}}\S*"
 )
-"""The text so far may become the start of an address."""
+"""Text that more text may complete to the start of an address."""
 BODY = re.compile(r"[^\s<>\"'`)\]}|*]*")
 """The rest of an address that is removed."""
 TOKEN = re.compile(r"(?:(?!\]\()\S)*")
@@ -111,7 +111,5 @@ def hides_an_address(reference: str) -> bool:
 
 
 def spread(text: str) -> str:
-    """Return the text with spaces that keep it from being parsed as a link or HTML, in code or
-    not.
-    """
+    """Insert spaces, so that the text is not parsed as a link or HTML, inside or outside code."""
     return _LIVE.sub(r"\g<0> ", text)

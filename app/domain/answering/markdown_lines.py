@@ -1,9 +1,9 @@
 """Distinguishes lines of fenced code from prose, while an answer in Markdown is written.
 
 Code is passed on unchanged, so every renderer must end a fence at the same line. In CommonMark a
-fence also ends with its list item or quote. So a line is indented at least as far as its fence, the
-fence of a quote that ends is closed, and text that is no fence here is kept from becoming one. List
-items are tracked only as far as they are certain.
+fence also ends with its list item or quote. Therefore each line of a fence is indented at least as
+far as the fence, a fence is closed where its quote ends, and other text that a renderer could parse
+as a fence is escaped. A numbered line is escaped if it is uncertain whether it is a list item.
 
 CommonMark: https://spec.commonmark.org/0.31.2/#container-blocks
 """
@@ -25,9 +25,10 @@ _CODE_INDENT = 4
 
 @dataclass(frozen=True, slots=True)
 class LineStart:
-    """How a line starts: pass on `at` characters, then write `put` in place of the next `cut`.
+    """An edit of a line's start: keep `at` characters, then replace the next `cut` by `put`.
 
-    The rest is code or prose. With `again` the rest is a new line, since `put` ended this one.
+    The rest of the line is code or prose. If `again` is true, `put` ended the line, and the rest is
+    classified as a new line.
     """
 
     code: bool
@@ -93,7 +94,7 @@ class Lines:
         self._items = [column for column in self._items if column <= indent]
         opened = self._open_items(rest, indent, certain=certain)
         if opened is None:
-            # An item after a heading or a table, not one in a paragraph. Make it none in both.
+            # A list item after a heading or a table, but not in a paragraph: escape it.
             number = len(line) - len(line.lstrip(" \t0123456789"))
             return LineStart(code=False, at=number, put="\\")
         rest, indent = opened

@@ -27,7 +27,7 @@ CONTINUED_SHARE = 0.5
 score."""
 REPEATED_SHARE = 0.5
 """Share of a passage's word n-grams in earlier passages above which it is left out."""
-_RUN = 5
+_NGRAM = 5
 """Words of an n-gram."""
 
 
@@ -157,8 +157,8 @@ class PassageSelector:
         """Return the word n-grams of one paragraph; a shorter one is a single n-gram."""
         if at not in self._known_ngrams:
             text = tuple(words(self.context[at].passage.text))
-            starts = range(max(1, len(text) - _RUN + 1))
-            self._known_ngrams[at] = {text[start : start + _RUN] for start in starts}
+            starts = range(max(1, len(text) - _NGRAM + 1))
+            self._known_ngrams[at] = {text[start : start + _NGRAM] for start in starts}
         return self._known_ngrams[at]
 
     def _kind(self, at: int) -> object:

@@ -1,8 +1,8 @@
 """Finds links, images and HTML in one line of Markdown prose, and decides what replaces them.
 
-A replacement is at least a space or a parenthesis, so that the text on both sides cannot form new
-mark-up. Every construct ends with the line: backticks without a closing run are no code, and an
-open tag is escaped. Code with a `|` may be two cells of a table, so it is also read as text.
+Where the text on both sides could form new mark-up, a replacement contains a space or parentheses.
+Every construct ends with the line: backticks without a closing run are not code, and an open tag is
+escaped. Code with a `|` may be two cells of a table, so its content is made safe as text too.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Addresses:
     book_text: str
     """Addresses in this text may be shown as code."""
     limit: int
-    """Limit on the characters held back; beyond it the construct is decided as it is."""
+    """Maximum number of characters held back; a longer construct is decided from these."""
 
     def allow(self, written: str) -> bool:
         return syntax.decoded(written) in self.allowed
@@ -47,7 +47,7 @@ class Line:
     cells: bool = False
     """A code span of the line has a `|`: in a table row the cells end there."""
     angle: bool = False
-    """The line has a `<` that would start a tag without the brackets of a later link."""
+    """The line has a `<` that could start a tag if the brackets of a later link were removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +146,8 @@ class ProseScan:
         self._found.append((start, end, text))
         return end
 
-    def _after(self, end: int, text: str) -> str:
-        """The text, after a space if a bracket before it would make it a link target."""
+    def _spaced_after(self, end: int, text: str) -> str:
+        """Return the text, with a space before it if a `]` would make it a link target."""
         return f" {text}" if self._text[end - 1 : end] == "]" else text
 
     def _code_span(self) -> int | None:
@@ -216,7 +216,7 @@ class ProseScan:
         if not label.strip():
             removed = REMOVED_IMAGE if opener.image else REMOVED_LINK
             self._found = [one for one in self._found if one[0] < opener.start]
-            return self._put(opener.start, end, self._after(opener.start, removed))
+            return self._put(opener.start, end, self._spaced_after(opener.start, removed))
         following = self._text[end : min(end + 2, self._window)]
         known = len(following) == 2 or self._to_line_end
         if not known and not self._complete:
@@ -226,7 +226,7 @@ class ProseScan:
         if apart and label[0].isalnum() and label[-1].isalnum() and not self.line.angle:
             self._put(opener.start, opener.label, "")
             return self._put(self._at, end, "")
-        self._put(opener.start, opener.label, self._after(opener.start, "("))
+        self._put(opener.start, opener.label, self._spaced_after(opener.start, "("))
         return self._put(self._at, end, " )" if "://" in label else ")")
 
     def _definition(self, opener: _Opener | None, after: int) -> int | None:
@@ -282,12 +282,12 @@ class ProseScan:
         return self._put(self._at, self._at, "\\") + 1  # vector<std::string>
 
     def _instead(self, address: str, end: int) -> str:
-        """The replacement of an address."""
+        """Return the replacement of an address."""
         beside = {self._text[max(0, self._at - 1) : self._at], self._text[end : end + 1]}
         mentioned = syntax.mentions(self._addresses.book_text, address)
         if mentioned and "`" not in beside and not self.line.cells:
             return f"`{address}`"
-        return self._after(self._at, REMOVED_LINK)
+        return self._spaced_after(self._at, REMOVED_LINK)
 
     def _address(self, head: int) -> int | None:
         token = syntax.TOKEN.match(self._text, self._at, self._window)
@@ -309,7 +309,10 @@ class ProseScan:
         return self._put(self._at, end, self._instead(address, end))
 
     def _allowed_length(self, token: str) -> int:
-        """Characters of the allowed address that the token is, but for marks at its end; or 0."""
+        """Return the length of the allowed address at the token's start; 0 if there is none.
+
+        Only a few punctuation marks may follow it.
+        """
         for length in range(len(token), max(0, len(token) - _MARKS), -1):
             if syntax.AFTER.fullmatch(token, length) and self._addresses.allow(token[:length]):
                 return length

@@ -1,4 +1,4 @@
-"""A question analysed once; every later step takes the result."""
+"""Analysis of a question: terms, weights, language and definition. Later steps use only this."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from app.domain.retrieval.query import Vector
 from app.domain.terms import Terms, words
 
 EARLIER_TURN = 0.5
-"""Weight of a term that only an earlier turn or the selected text has."""
+"""Factor on the weight of a term that only an earlier turn or the selected text has."""
 
 _LONGEST_TERM = 4
-"""Terms of X in "what is X?"; more are a sentence, which no term is."""
+"""Maximum number of terms of X in "what is X?"; a longer X is not a term."""
 _ARTICLES = frozenset({"a", "an", "the"})
 _ASKS_DEFINITION = re.compile(
     r"^\s*(?:what(?:\s+(?:is|are|was|were)|['\u2019]?s)(?:\s+meant\s+by"
@@ -56,12 +56,12 @@ class QuestionAnalysis:
     asked_in: str = ""
     """Detected language of the question; the book's unless another one has more of its words."""
     in_book_language: bool = True
-    """Whether words of the book's language were recognised in it."""
+    """Whether the book's language is detected from the question's words."""
     own_terms: frozenset[int] = frozenset()
     """The terms of the question itself, without earlier turns."""
     wordings: tuple[str, ...] = ()
-    """Texts for which answerability is scored: the question with its earlier turns, and the same
-    without function words of another language."""
+    """Distinct texts for which answerability is scored: the question, the question with its earlier
+    turns, and the question without function words of another language."""
     readings: tuple[Reading, ...] = ()
     """The wordings as terms and vectors."""
     vector: Vector = field(default_factory=lambda: array("f"))
@@ -79,9 +79,10 @@ def analyse(
     terms: Terms,
     upper_bounds: Mapping[int, float],
 ) -> QuestionAnalysis:
-    """Analyse a question with the words `said` and the terms `own`.
+    """Analyse a question for a book in `language`.
 
-    `upper_bounds` has the BM25 upper bound of each term of `standalone`.
+    `said` are the question's words and `own` its terms. `standalone` is the question with its
+    earlier turns; `upper_bounds` has the BM25 upper bound of each of its terms.
     """
     asked_in = language_of_words(said, language)
     bare = bare_question(question, asked_in, language)

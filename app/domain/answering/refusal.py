@@ -34,17 +34,20 @@ from app.domain.retrieval.chunk_terms import ChunkTerms
 from app.domain.retrieval.query import Vector
 
 RAREST = 8
-"""Number of rarest terms used of a long question; the others are often its setting, or code."""
+"""Maximum number of terms used, rarest first; other terms of a long question are often its setting
+or code."""
 
 TITLE, PARAGRAPH, SENTENCE = 3.6, 7.0, 5.4
 SHARE, DEFINED, BIAS = 5.0, 7.9, -8.2
 PHRASES = 1.5
-"""Fixed while the others were fitted: a larger weight lets more near misses pass."""
+"""Fixed while the other weights were fitted: a larger one accepts more near-topic unanswerable
+questions."""
 
 REFUSAL_THRESHOLD = 0.15
-"""Below it the question is out of domain: at most 2 % of the students' answerable questions."""
+"""Below it a question is refused as out of domain; so are at most 2 % of the students' answerable
+questions."""
 ANSWER_THRESHOLD = 0.91
-"""From it on the question is answered. Fitted by `scripts/bench/refusal.py` on 395 questions in
+"""At or above it a question is answered. Fitted by `scripts/bench/refusal.py` on 395 questions in
 readers' words: 13 % of the answerable and 78 % of the near-topic unanswerable ones are below."""
 
 
@@ -55,9 +58,10 @@ class RefusalPolicy:
     refusal_threshold: float = REFUSAL_THRESHOLD
     """Below it: not in the book."""
     answer_threshold: float = ANSWER_THRESHOLD
-    """From it on: answered. Between the two: uncertain."""
+    """At or above it: answered. Between the two: uncertain."""
     model: bool = False
-    """Whether a model writes the answer; then abbreviations and misspellings are left to it."""
+    """Whether a model writes the answer. If so, abbreviations are not expanded, and a question in
+    an unrecognised language is not refused by its score."""
 
     def confidence(self, answerability: float, *, other_language: bool = False) -> Confidence:
         """Return the confidence for this score.

@@ -168,8 +168,8 @@ class Relevance:
     def definitions(self, units: Sequence[Unit]) -> list[float]:
         """Return for each unit how well it defines the term of a definition question, 0 to 1.2.
 
-        Of glossary entries only those with the best term match score count: hybrid and
-        hybridization have one stem.
+        Only glossary entries with the best term match score count, because different terms may have
+        the same stem: hybrid and hybridization.
         """
         if not self.given.question.definition or Rule.DEFINITION not in self.rules:
             return [0.0] * len(units)

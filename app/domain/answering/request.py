@@ -102,7 +102,7 @@ def selected_paragraph(
     if named:
         found = [(chunk, _named(chunk, selection.paragraph_id)) for chunk in named]
     else:
-        found = [(hit.chunk, _holding(hit.chunk, selection.text)) for hit in hits]
+        found = [(hit.chunk, _containing(hit.chunk, selection.text)) for hit in hits]
     return [Hit(replace(chunk, passages=held), 1.0) for chunk, held in found if held]
 
 
@@ -110,7 +110,7 @@ def _named(chunk: Chunk, paragraph_id: str) -> tuple[Passage, ...]:
     return tuple(one for one in chunk.passages if one.paragraph_id == paragraph_id)
 
 
-def _holding(chunk: Chunk, text: str) -> tuple[Passage, ...]:
+def _containing(chunk: Chunk, text: str) -> tuple[Passage, ...]:
     wanted = _plain(text)
     return tuple(
         one

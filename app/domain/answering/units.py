@@ -19,6 +19,7 @@ SplitSentences: TypeAlias = Callable[[str, str], Sequence[Span]]
 """(text, ISO 639-1 code) -> half-open spans of its sentences."""
 
 WHOLE = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.MATH, BlockKind.GLOSSARY_ENTRY})
+"""Kinds that are quoted as one unit."""
 COLONS = (":", "\uff1a")
 """Endings of a unit that introduces the next one."""
 BLOCKS = frozenset({BlockKind.LIST, *WHOLE})
@@ -26,10 +27,10 @@ BLOCKS = frozenset({BlockKind.LIST, *WHOLE})
 NEVER_QUOTED = frozenset({BlockKind.HEADING, BlockKind.EXERCISE, BlockKind.SOLUTION})
 """Exercises state nothing; solutions are shown only on request."""
 LEAST_TEXT = 0.6
-"""Minimum share of text in a list's source, in characters; below it the list consists of links. All
-24 such lists among the hits of the students' development questions are lists of links."""
+"""Minimum share of text in a list's source, in characters. A list below it consists of links, as do
+all 24 such lists among the hits of the students' development questions."""
 MAX_UNIT_WORDS = 250
-"""Longer listings and tables are not quoted: a citation of their neighbours leads to them."""
+"""Longer listings and tables are not quoted; readers find them next to a cited paragraph."""
 LONG_SENTENCE_WORDS = 60
 _CACHED_PASSAGES = 4_096
 """Passages in the cache: many questions retrieve the same ones."""
@@ -42,7 +43,7 @@ _PROSE = re.compile(
 )
 """A paragraph of a glossary entry that ends like a sentence, unlike a signature or listing."""
 _TITLE_WORDS = 12
-_GAP = 80  # characters of mark-up between a sentence that introduces a block and the block
+_GAP = 80  # maximum characters of mark-up between two adjacent passages
 _INCLUDE = re.compile(r"\s*\{\{#\w*include\b[^}]*\}\}\s*$")
 _UNASSIGNED = re.compile(
     r"[ \t]*[A-Za-z_][\w.]*(?:\[[^\]\n]*\])?(?:, [A-Za-z_]\w*)*[ \t]=[ \t]*(?:#.*)?"
@@ -50,13 +51,13 @@ _UNASSIGNED = re.compile(
 _GAP_TO_FILL = re.compile(
     r"(?<![\w\"'`/.-])_{3,20}(?![\w\"'`])|\byour (?:code|answer|solution) here\b", re.I
 )
-_MAY_ASSIGN_NOTHING = frozenset(
+_EMPTY_ASSIGNMENT_LANGUAGES = frozenset(
     "ini toml cfg conf properties env dotenv yaml make makefile sh bash shell zsh console "
     "text txt diff haskell hs ocaml fsharp elm".split()
 )
 """Languages in which an assignment may be empty, or its value begin on the next line."""
 _JOINT = re.compile(r"(?<=[;.!?])(?<!\b[^\W\d_]\.)[ \t]+|\s*\n\s*")
-"""Not after the dot of an initial."""
+"""Where a sentence that is too long is split; not after the full stop of an initial."""
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?P<marker>[-*+\u2022]|\d{1,3}[.)])[ \t]+")
 
 
@@ -106,16 +107,16 @@ def _quotable(
     return [
         span
         for unit, span in found
-        if 0 < unit.size <= MAX_UNIT_WORDS and not _is_empty(unit, passage)
+        if 0 < unit.size <= MAX_UNIT_WORDS and not _is_only_title(unit, passage)
     ]
 
 
 def is_quotable(passage: Passage) -> bool:
     """Whether the paragraph may be shown.
 
-    Not shown: headings, exercises, solutions, lists of links or works, entries that refer to
-    another one, listings of which only the name is known, code with blanks to fill in, listings and
-    tables of more than `MAX_UNIT_WORDS`.
+    Not shown: headings, exercises, solutions, bibliographies, lists of links, glossary entries that
+    only refer to another one, include directives without their listing, code with blanks to fill
+    in, listings and tables of more than `MAX_UNIT_WORDS`.
     """
     if passage.kind in NEVER_QUOTED or only_refers(passage) or is_bibliographic(passage):
         return False
@@ -130,7 +131,7 @@ def is_quotable(passage: Passage) -> bool:
 
 def has_blanks(code: str, language: str) -> bool:
     """Whether the code is a task with blanks for the reader to fill in."""
-    if language.lower() in _MAY_ASSIGN_NOTHING:
+    if language.lower() in _EMPTY_ASSIGNMENT_LANGUAGES:
         return False
     if _GAP_TO_FILL.search(code):
         return True
@@ -160,7 +161,7 @@ def _is_article(passage: Passage) -> bool:
     return len(passage.text.split()) > LONG_ENTRY_WORDS and bool(_PROSE.search(passage.text))
 
 
-def _is_empty(unit: Unit, passage: Passage) -> bool:
+def _is_only_title(unit: Unit, passage: Passage) -> bool:
     """Whether the unit is only the title of an admonition."""
     titled = passage.kind is BlockKind.ADMONITION and unit.start == 0 < unit.end < len(passage.text)
     return titled and unit.size <= _TITLE_WORDS and unit.text[-1].isalnum()
@@ -248,7 +249,7 @@ def _item(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def marker_before(text: str, start: int) -> str:
-    """The marker of the item at `start`: its number, else "-"."""
+    """Return the marker of the list item at `start`: its number, else "-"."""
     number = re.search(r"(\d{1,3}[.)])[ \t]+$", text[:start])
     return number[1] if number else "-"
 

@@ -35,7 +35,7 @@ QUOTE_CONTEXT = 32
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """`context.passage.text[start:end]`, the sentence that supports a claim best."""
+    """`context.passage.text[start:end]`: one to three sentences that support a claim."""
 
     context: ContextPassage
     start: int
@@ -89,27 +89,27 @@ class Verifier:
         pieces = [
             piece
             for piece in self.paragraphs.get(paragraph_id, ())
-            if self._bears(claim, piece.passage.text, piece.passage.heading_path)
+            if self._is_supported(claim, piece.passage.text, piece.passage.heading_path)
         ]
         for length in range(1, MAX_QUOTE_SENTENCES + 1):
             supporting = [
                 quote
                 for piece in pieces
                 for quote in self._runs(piece, length)
-                if self._bears(claim, quote.text, piece.passage.heading_path)
+                if self._is_supported(claim, quote.text, piece.passage.heading_path)
             ]
             if supporting:
-                return max(supporting, key=lambda quote: self._closeness(quote, claim, sentence))
+                return max(supporting, key=lambda quote: self._similarity(quote, claim, sentence))
         return None
 
     def supports(self, claim: str, pieces: Sequence[ContextPassage]) -> bool:
         """Whether these paragraphs together support the claim."""
         text = "\n".join(piece.passage.text for piece in pieces)
-        return self._bears(
+        return self._is_supported(
             claim, text, [head for one in pieces for head in one.passage.heading_path]
         )
 
-    def _bears(self, claim: str, text: str, headings: Sequence[str]) -> bool:
+    def _is_supported(self, claim: str, text: str, headings: Sequence[str]) -> bool:
         said, held = self._content(claim), self._content(text)
         if not said.numbers <= held.numbers:
             return False
@@ -136,7 +136,7 @@ class Verifier:
         for first, last in zip(sentences, sentences[length - 1 :], strict=False):
             yield Quote(piece, first[0], last[1])
 
-    def _closeness(self, quote: Quote, claim: str, sentence: str) -> tuple[float, int, int]:
+    def _similarity(self, quote: Quote, claim: str, sentence: str) -> tuple[float, int, int]:
         held = self.terms(quote.text)
         share = len(held & self.terms(claim)) + 0.5 * len(held & self.terms(sentence))
         # Among equal scores the shorter quote, then the earlier one.
@@ -144,7 +144,7 @@ class Verifier:
 
 
 def _coverage(said: _Content, held: _Content, above: _Content) -> float:
-    """Share of the claim's terms that the text holds; one in the headings counts half."""
+    """Share of the claim's terms in the text; a term that is only in the headings counts half."""
     if not said.terms:
         return 0.0
     named = above.terms - held.terms

@@ -111,7 +111,7 @@ class Chunk:
     def embedding_text(self) -> str:
         """The text that is embedded: the heading path as one line, then the own passages.
 
-        The end of another section is found by its own chunk.
+        Overlap from another section is left out; that section has a chunk with the text.
         """
         path = " > ".join(self.heading_path)
         text = "\n\n".join(passage.text for passage in self.own_passages)

@@ -205,7 +205,7 @@ class ChunkBuilder:
         )
 
     def _id(self, text: str) -> str:
-        """Hash the text and its number among equal texts, so that other chunks have no effect."""
+        """Hash the text and its number among equal texts: chunks with other texts do not matter."""
         content = text.encode()
         digest = sha1(content, usedforsecurity=False).digest()
         self.seen[digest] += 1

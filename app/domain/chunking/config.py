@@ -30,9 +30,9 @@ class OverlapScope(StrEnum):
     """How far back a chunk may repeat text."""
 
     PAGE = "page"
-    """The end of the previous section too."""
+    """Up to text of the previous section."""
     SECTION = "section"
-    """Only text of its own section."""
+    """Only text of the same section."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +143,8 @@ _SMALLEST = 20
 """Smallest allowed maximum of a chunk, in tokens or characters: room for a few words."""
 _AT_MOST = {"percentile": 100.0, "code_share": 1.0, "markup_share": 1.0}
 _LATER: Mapping[str, object] = {"overlap_scope": OverlapScope.SECTION}
-"""Settings added later, with the value that equals their absence: it leaves fingerprints as they
-were."""
+"""Settings that earlier versions did not have. A fingerprint leaves out this value of them, so that
+it equals the fingerprint of an earlier version."""
 _USES = {StrategyName.AUTO: (StrategyName.RECURSIVE, StrategyName.SENTENCE)}
 _TOKEN_SIZES = frozenset({"low", "high", "minimum", "maximum", "overlap", "size", "target"})
 """Names of sizes in tokens; of `fixed` they are in characters."""

@@ -29,7 +29,7 @@ from app.domain.document import Block, BlockKind, Book, Document, Span
 
 @dataclass(frozen=True, slots=True)
 class _FlatBlock:
-    """A block's place in the flat text. `text` is its source, or its included text."""
+    """A block at offset `at` of the flat text. `text` is its source, or its included text."""
 
     block: Block
     at: int

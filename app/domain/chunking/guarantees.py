@@ -1,4 +1,4 @@
-"""The guarantees of the `structure` strategy: one check each, which yields its breaches."""
+"""The guarantees of the `structure` strategy. Each has a check that yields its breaches."""
 
 from __future__ import annotations
 

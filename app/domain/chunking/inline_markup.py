@@ -23,9 +23,9 @@ _EMPHASIS = re.compile(r"(?<![\\\w])[*_]{1,3}(?=\S)|(?<=[^\s\\])[*_]{1,3}(?!\w)|
 _STARS = re.compile(r"(?<=\w)\*{1,3}(?=\w)")
 _CODE_SPAN = re.compile(r"(?<!`)(`{1,3})(?!`)([^`]{1,400})\1(?!`)")
 _IMAGE_EDGES = re.compile(r"!?\[(?!\[)|\]\([^()\s\]]{0,300}(?:\s{1,3}\"|\))|\"\)")
-"""What surrounds the texts of images that a long description cuts in two."""
+"""Mark-up before and after an image's text, if a cut inside the image separates them."""
 _CODE = "\x1a"
-"""In place of a code span."""
+"""Placeholder for a code span."""
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
@@ -119,7 +119,10 @@ def reader_text(source: str) -> str:
 
 
 def matching_texts(source: str) -> Iterator[str]:
-    """Yield approximations of what a reader sees, the usual one first, to be matched with it."""
+    """Yield approximations of the text that a reader sees, the most frequent one first.
+
+    The caller takes the first one that occurs in the block's text.
+    """
     yield reader_text(source)
     if "`" in source or "*" in source or "<" in source or "\\" in source:
         yield collapse_blanks("".join(_careful_parts(source)))

@@ -75,11 +75,11 @@ class _Costs:
     tokens: list[int]
     heads: list[int]
     steps: array[int]
-    """Rounded tokens of all items before this one; one more than there are items."""
+    """Rounded tokens of all items before this one; has one element more than there are items."""
     offsets: array[int]
-    """Added to `steps` at a chunk's end, the chunk's size if it begins with this item."""
+    """`steps` at a chunk's end plus this is the chunk's size if it begins with this item."""
     merged: array[float]
-    """Cost of all section boundaries up to this item, if they were inside one chunk."""
+    """Cost of all section boundaries up to this item if none of them is a cut."""
     split: list[float]
     """Cost of a cut before this item inside a section, if the chunk holds several sections."""
     section_start: array[int]

@@ -35,8 +35,9 @@ class Report:
     overlap_of_all: float
     """Share of repeated tokens in all chunks, 0 to 1."""
     pairs: int
-    """Adjacent chunks of a page of which the first ends with a sentence or block that fits the
-    overlap; glossary entries and solutions are chunks of their own and left out."""
+    """Number of pairs of adjacent chunks of a page that could overlap: the first chunk ends with a
+    sentence or block that fits the overlap. Glossary entries and solutions are left out, because
+    they never overlap with other chunks."""
     sharing: float
     """Share of these pairs that overlap, 0 to 1."""
     duplicates: int

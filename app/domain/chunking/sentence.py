@@ -48,12 +48,12 @@ def group_sentences(
 
 @dataclass(slots=True)
 class _SentenceGrouper:
-    """Counts one token for each gap, which is never too few."""
+    """Groups pieces into drafts. A gap between two pieces counts as one token, never too few."""
 
     builder: ChunkBuilder
     sizes: SentenceConfig
     _split: Block | None = None
-    """The block of `_parts_by_limit`; pieces of one block come in a row."""
+    """The block of `_parts_by_limit`; the pieces of one block are consecutive."""
     _parts_by_limit: dict[int, list[ChunkPiece]] = field(default_factory=dict)
 
     def group(self, pieces: Sequence[ChunkPiece]) -> list[ChunkDraft]:
@@ -76,7 +76,7 @@ class _SentenceGrouper:
         return drafts
 
     def _tail(self, draft: ChunkDraft, following: ChunkPiece) -> list[ChunkPiece]:
-        """Return the last pieces, up to the overlap asked for; of a long piece its end."""
+        """Return the last pieces, up to the configured overlap; of a long piece its end."""
         room = self.sizes.maximum - following.tokens - 2
         left = [*draft.overlap, *draft.pieces]
         first = left[0].start
@@ -140,7 +140,7 @@ def chunk_by_meaning(
 
 
 def _windows(texts: Sequence[str], window: int) -> list[str]:
-    """Return each text with its neighbours, whose vector varies less."""
+    """Join each text with its neighbours, because vectors of longer texts vary less."""
     return [" ".join(texts[max(at - window, 0) : at + window + 1]) for at in range(len(texts))]
 
 

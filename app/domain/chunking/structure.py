@@ -49,7 +49,7 @@ _SLACK_STEP = 24
 
 @fast_dataclass(frozen=True, slots=True)
 class SectionPiece:
-    """A piece and its section, by number of headings since the start of the file."""
+    """A piece with the number of its section: the headings since the start of the file."""
 
     piece: ChunkPiece
     section: int
@@ -214,10 +214,11 @@ class _FilePacking:
         return not (within_page and piece.block.kind in NEVER_REPEATED)
 
     def _may_cross(self, placed: Sequence[SectionPiece]) -> bool:
-        """Whether overlap may reach over the section boundary before the last of these pieces.
+        """Whether overlap may cross the section boundary before the last of these pieces.
 
-        The others are the previous chunk's. A chunk of another stream between or among them would
-        stand between the two chunks or move to the end of the chain.
+        The other pieces are those of the previous chunk. All must be consecutive in the file: a
+        solution or glossary entry among them has a separate chunk, which could come between the two
+        chunks.
         """
         if self.config.overlap_scope is not OverlapScope.PAGE:
             return False

@@ -35,11 +35,11 @@ class Question:
     history: tuple[Turn, ...] = ()
     language: str = "en"
     book: BookId | None = None
-    """The book it is about, if the set says so."""
+    """The book that the question is about; None if the set does not name it."""
     key_facts: tuple[str, ...] = ()
-    """Regular expressions; a text that answers has a match of each."""
+    """Regular expressions; each one matches a text that answers the question."""
     needs_all_gold: bool = False
-    """Whether the answer takes all gold spans together; else any one is enough."""
+    """Whether an answer needs all gold spans; otherwise any one is enough."""
     half: str = ""
     """"development" or "final" of a set that is split for tuning; else ""."""
 

@@ -1,4 +1,4 @@
-"""Metrics of helpfulness: what the shown text says, and where it is from."""
+"""Metrics of helpfulness: the key facts in the shown text, and the gold spans found and cited."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Helpfulness:
     facts_shown: bool
     """Whether the shown text has every key fact."""
     found: bool
-    """Whether the gold is among the first hits."""
+    """Whether the first hits contain the gold; see `finds_gold`."""
     cited: bool
-    """Whether a cited paragraph finds a gold."""
+    """Whether a cited paragraph finds a gold span."""
     degraded: bool
 
     @property
@@ -77,7 +77,7 @@ METRICS = (
     *(f"answerable_{one}" for one in Outcome),
     *(f"unanswerable_{one}" for one in Outcome),
 )
-"""Metrics of `summary`, in this order, after its counts."""
+"""Metrics of `summary`, in its order."""
 
 
 def summary(results: Sequence[Helpfulness]) -> Mapping[str, float]:
@@ -109,14 +109,14 @@ def outcome_of(answer: Answer) -> Outcome:
 
 
 def shown_text(answer: Answer) -> str:
-    """The passages' texts, or the answer's own if it has no passages; "" in a refusal."""
+    """The passages, or the answer's text if it has no passages; "" in a refusal."""
     if answer.refused:
         return ""
     return "\n\n".join(passage.text for passage in answer.passages) or answer.answer
 
 
 def has_facts(text: str, key_facts: Sequence[str]) -> bool:
-    """Whether each pattern matches, ignoring case; a line break may match a space."""
+    """Whether every pattern matches, ignoring case. A space in it also matches a line break."""
     forms = (text, " ".join(text.split()))
     return all(
         any(re.search(fact, form, re.IGNORECASE | re.DOTALL) for form in forms)
@@ -125,7 +125,10 @@ def has_facts(text: str, key_facts: Sequence[str]) -> bool:
 
 
 def finds_gold(question: Question, ranking: Sequence[Retrieved]) -> bool:
-    """Whether any of these finds a gold; or each gold, where the answer needs all of them."""
+    """Whether the ranking finds a gold span, or all of them if the question `needs_all_gold`.
+
+    False for an unanswerable question.
+    """
     if not question.answerable:
         return False
     if question.needs_all_gold:

@@ -36,8 +36,9 @@ class RankingScores:
     """Scores of one question. `precision` and `iou` are None without gold spans."""
 
     recall: float
-    """Share of the gold characters that the first k chunks cover: of the best covered span if spans
-    are alternatives. 1 or 0 for a gold file."""
+    """Share of the gold characters that the first k chunks cover. If the gold spans are
+    alternatives, only the best covered one counts. For a gold file: 1 if a chunk of it is among the
+    first k, else 0."""
     first_hit: int
     """Rank of the first chunk that finds a gold span, from 1; 0 if none does."""
     ndcg: float

@@ -38,7 +38,7 @@ class ChunkTerms:
     defined: frozenset[tuple[int, ...]]
     """All forms of the terms that the author defines in the chunk."""
     glossary: frozenset[tuple[int, ...]]
-    """Those with a glossary entry in the chunk."""
+    """Forms of the terms with a glossary entry in the chunk."""
     headed: frozenset[tuple[int, ...]] = frozenset()
     """Terms named by the headings of sections that begin in the chunk."""
 

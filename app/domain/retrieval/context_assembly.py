@@ -21,10 +21,10 @@ from app.domain.retrieval.query import ContextPassage, Hit
 _Section: TypeAlias = tuple[str, str, tuple[str, ...]]
 
 REPEATED_WEIGHT = 0.5
-"""Weight of a hit's score for a passage that it repeats from another section."""
+"""Factor on a hit's score for a passage that it repeats from another section as overlap."""
 
 SECTION_SHARE = 0.5
-"""Share of the budget that one section may use before all other sections had their turn."""
+"""Share of the budget that one section may use in the first round over all hits."""
 
 COMPLETED_KINDS = frozenset(
     {
@@ -36,13 +36,16 @@ COMPLETED_KINDS = frozenset(
         BlockKind.CODE,
     }
 )
-"""Kinds whose parts say little alone."""
+"""Kinds that are completed if a hit has only a part: a part alone is hard to understand."""
 
 _RUNNING_TEXT = frozenset({BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.FOOTNOTE})
 
 
 def edge_passages(chunk: Chunk) -> tuple[Passage, ...]:
-    """Return the first and last own passage that may continue in a neighbouring chunk."""
+    """Return the first and last passage, without overlap, that a neighbouring chunk may continue.
+
+    These are passages of `COMPLETED_KINDS`.
+    """
     own = chunk.own_passages
     ends = {passage.start: passage for passage in (own[:1] + own[-1:])}
     return tuple(passage for passage in ends.values() if passage.kind in COMPLETED_KINDS)
@@ -79,9 +82,9 @@ def assemble(
 
 
 def _repeated(hits: Sequence[Hit]) -> Iterator[tuple[Passage, Hit]]:
-    """The passages that overlap repeats, with a lower score.
+    """Yield the overlap from other sections, with a lower score.
 
-    The repeated end of another section is a hit of its own chunk if it matters.
+    If that text is relevant, the chunk of its section is a hit too.
     """
     for hit in hits:
         lower = replace(hit, score=hit.score * REPEATED_WEIGHT)
@@ -101,7 +104,7 @@ def _by_score(hit: Hit) -> tuple[float, str, int, int, str]:
 def _in_reading_order(
     passages: Iterable[ContextPassage], chunk_index: Mapping[str, int]
 ) -> tuple[ContextPassage, ...]:
-    """Sort by section and span; included text has one span, so its chunks give the order."""
+    """Sort by section, span and chunk; all parts of an included text have the same span."""
     listed = list(passages)
     best: dict[_Section, float] = {}
     for one in listed:
@@ -163,7 +166,7 @@ class _Context:
         growth = merged.tokens - sum(one.tokens for one in replaced)
         before = self.by_section.get(_section(merged), 0)
         in_section = before + growth
-        # The first passage of a section may exceed its share, or the best one could be left out.
+        # The first passage of a section may exceed the section's share: it may be the best one.
         if self.used + growth > self.budget or (before and in_section > section_budget):
             return False
         kept = self.by_file[(merged.book, merged.file)]

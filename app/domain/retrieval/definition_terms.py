@@ -77,7 +77,7 @@ def referred_to(definition: str) -> str:
 def definition_targets(
     terms: Sequence[int], frame_words: Collection[int]
 ) -> frozenset[tuple[int, ...]]:
-    """Return the terms whose definition may be asked: all terms, and all but `frame_words`."""
+    """Return the candidates for the term to define: all terms, and all without `frame_words`."""
     bare = tuple(term for term in terms if term not in frame_words)
     return frozenset(target for target in (tuple(terms), bare) if target)
 

@@ -66,7 +66,7 @@ def _share(candidates: Candidates, dense_weight: float) -> float:
 
 
 _Normalise: TypeAlias = Callable[[Sequence[float]], Sequence[float]]
-"""Scores of a list, descending, to scores from 0 to 1."""
+"""Maps the descending scores of a list to scores from 0 to 1."""
 _ABSENT = (0.0, None)
 
 

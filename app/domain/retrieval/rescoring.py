@@ -1,9 +1,10 @@
 """Reranking of the best candidates by sentence, heading, definition and page features.
 
 The first stage scores a chunk as a bag of words. The features, each 0 to 1, measure term overlap
-with sentences, windows of sentences and headings, adjacent terms, marked definitions, similarity of
-the headings in meaning, and other matches on the same page. They are added to the fused score with
-fixed weights, fitted on the development sets by `scripts/bench/ablation.py`; the optimum is flat.
+with sentences, windows of sentences and headings, adjacent terms, marked definitions, semantic
+similarity of the headings, and other matches on the same page. They are added to the fused score
+with fixed weights, fitted on the development sets by `scripts/bench/ablation.py`; the optimum is
+flat.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class RescoringWeights:
     window: float = 0.25
     """The same in the best window of adjacent sentences; see `_WINDOW`."""
     definition: float = 0.4
-    """Share of it in the best sentence with a term marked as defined."""
+    """Share of the question's term weight in the best sentence with a term marked as defined."""
     pairs: float = 0.25
     """Share of the question's adjacent term pairs that are adjacent in a sentence."""
     heading: float = 0.25
@@ -48,7 +49,7 @@ class RescoringWeights:
     defined: float = 1.0
     """1 if the chunk defines the term asked for: "What is TERM?"."""
     glossary: float = 0.5
-    """1 if it defines the term in the glossary, the shortest answer."""
+    """1 if the chunk has the term's glossary entry, the shortest answer."""
     named: float = 0.5
     """1 if a section that begins in the chunk has the term asked for as its heading."""
     opening: float = 0.25
@@ -58,7 +59,7 @@ class RescoringWeights:
     here: float = 0.2
     """1 if the chunk is on the page that the reader is on."""
     crowding: float = 0.3
-    """Penalty in the order for every chunk of a page except its best one."""
+    """Penalty for every chunk of a page except its best one; it affects only the order."""
 
     @property
     def total(self) -> float:
@@ -78,8 +79,9 @@ class QuestionTerms:
         weights: Mapping[int, float] | None = None,
         definition_targets: Collection[tuple[int, ...]] = (),
     ) -> None:
-        """`terms` are in order, of weight 1 by default; `definition_targets` are the terms whose
-        definition may be asked.
+        """`terms` are in order, with weight 1 by default.
+
+        `definition_targets` are the terms whose definition the question may ask for.
         """
         weights = weights or {}
         self._weights = {term: weights.get(term, 1.0) for term in terms}
@@ -104,12 +106,13 @@ class QuestionTerms:
         return self.weight_share(self.held(terms))
 
     def weight_share(self, held: Iterable[int]) -> float:
-        """Return the share of these terms of the question in its term weight, 0 to 1."""
+        """Return the weight of these terms as a share of the question's term weight, 0 to 1."""
         return sum([self._weights[term] for term in held]) / self._total if held else 0.0
 
     def pairs(self, terms: Sequence[int], held: Set[int]) -> Collection[tuple[int, int]]:
-        """Return the question's adjacent pairs that are adjacent in `terms`; `held` are those of
-        the question in it.
+        """Return the question's adjacent pairs that are adjacent in `terms` too.
+
+        `held` are the question's terms in `terms`.
         """
         return self._pairs.keys() & set(pairwise(terms)) if len(held) >= self._in_a_pair else ()
 
@@ -162,7 +165,7 @@ def _feature_score(chunk: ChunkTerms, question: QuestionTerms, weights: Rescorin
     held_in = question.held
     held = [held_in(one.terms) for one in chunk.sentences]
     for at, own in enumerate(held):
-        if not own:  # four of five sentences
+        if not own:  # true for four of five sentences
             continue
         one = chunk.sentences[at]
         share = question.weight_share(own)
@@ -196,7 +199,7 @@ def _address(url: str) -> str:
 
 
 def _page_scores(hits: Sequence[Hit], scores: Sequence[float]) -> dict[_Page, float]:
-    """Return the sum of each page's best scores."""
+    """Return for each page the sum of its `_PAGE_DEPTH` best scores."""
     by_page: dict[_Page, list[float]] = {}
     for hit, score in zip(hits, scores, strict=True):
         by_page.setdefault(_page(hit), []).append(score)
@@ -208,8 +211,8 @@ def _ranked(
 ) -> list[tuple[int, float]]:
     """Return (position, score) in the new order, by descending score.
 
-    The penalty decides the order alone. A chunk keeps its score, or that of the lowest one above it
-    if that is less: how well it answers does not depend on its neighbours.
+    The penalty changes the order, but not the scores: how well a chunk answers does not depend on
+    its neighbours. Only a score above the previous one is lowered to it.
     """
     seen: set[_Page] = set()
     penalised: list[tuple[float, int]] = []

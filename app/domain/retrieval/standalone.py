@@ -1,10 +1,10 @@
 """Follow-up questions made standalone by rules.
 
-"And why is it slower?" depends on the turns before it. Terms of the last turns are searched for
-too, with a lower weight. If the question depends on them (it has an anaphor or few terms), the
-previous question is put in front of it for the embedding; if that one depends on its predecessor,
-that one is put in front as well, and so on. The beginning of the last answer is put between them,
-because it names the topic in the book's words.
+"And why is it slower?" depends on earlier turns. The terms of the last turns are searched for too,
+with a lower weight. A question with an anaphor or few terms depends on the previous question, its
+antecedent. An antecedent that has an anaphor or no terms depends on the question before it. For the
+embedding, all antecedents and the beginning of the last answer precede the question. The answer is
+included because it names the topic in the book's words.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from dataclasses import dataclass
 from app.domain.retrieval.query import SparseVector, Turn
 
 FEW_TERMS = 3
+"""A question with at most this many terms depends on the previous question."""
 MAX_CHAIN = 3
 """Maximum questions in a chain of follow-ups: "What is it?", "Its price?", "What else?"."""
 ANTECEDENT_WEIGHT = 0.4
-"""Weight of the antecedent questions' terms; the question's own have weight 1."""
+"""Weight of the antecedents' terms; those of the question have weight 1."""
 EARLIER_WEIGHT = 0.2
 """Weight of the terms of the question before the antecedents."""
 ASSISTANT_WEIGHT = 0.4
 """Weight of the terms of the last answer's beginning."""
 ANSWER_CHARS = 400
-"""Length of that beginning."""
+"""Maximum length of that beginning, in characters."""
 INDEPENDENT_FACTOR = 0.3
 """Factor on these weights if the question does not depend on earlier turns."""
 
@@ -42,7 +43,8 @@ _ANAPHORA = {
     "pt": "ele ela eles elas lhe lhes seu sua seus suas isso isto este esta esse essa estes estas"
     " esses essas aí ali lá mesmo mesma outro outra outros outras mais então",
 }
-# "Is that slower?", "the name of that": but not "the code that merges".
+# The pronoun "that" ("Is that slower?", "the name of that"), not the conjunction or relative
+# pronoun ("the code that merges").
 _POINTING_THAT = (
     r"(?:^|(?:about|after|and|are|as|at|before|but|by|can|could|did|do|does|for|from|how|if|in|into"
     r"|is|like|of|on|or|than|to|was|were|when|why|will|with|would)\s)\W*that"
@@ -61,7 +63,8 @@ class Standalone:
     question: str
     """Text for reranking and for scoring answerability."""
     embedded: str
-    """Text for the embedding; if the question depends on the last answer, with its beginning."""
+    """Text for the embedding; if the question depends on earlier turns, with the last answer's
+    beginning."""
     lexical: str
     """Text for lexical search, with full weight."""
     background: tuple[tuple[str, float], ...] = ()
@@ -99,7 +102,10 @@ def _weighted(texts: Iterable[str], weight: float) -> list[tuple[str, float]]:
 
 
 def _first_antecedent(questions: Sequence[str], is_dependent: Callable[[str], bool]) -> int:
-    """Where the last chain of follow-ups begins: each depends on the one before it."""
+    """Return the index at which the last chain of follow-ups begins.
+
+    Each later question of the chain depends on the one before it.
+    """
     first = max(0, len(questions) - 1)
     earliest = max(0, len(questions) - MAX_CHAIN)
     while first > earliest and is_dependent(questions[first]):
@@ -112,7 +118,7 @@ def _texts(history: Sequence[Turn], *, of_user: bool) -> list[str]:
 
 
 def rewritten_by_model(rewritten: str, question: str) -> Standalone:
-    """Search for the model's question, and for the terms of the reader's own as well."""
+    """Search for the question that the model wrote, and for the terms of the original one."""
     return Standalone(rewritten, rewritten, rewritten, ((question, 1.0),))
 
 
