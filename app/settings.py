@@ -107,7 +107,7 @@ class Settings(BaseSettings):
     question_log_days: int = Field(90, ge=0)
     """Days after which logged questions are deleted. 0: never."""
 
-    embedder: Literal["auto", "cohere", "local", "minilm"] = "auto"
+    embedder: Literal["auto", "cohere", "local", "minilm", "e5"] = "auto"
     """auto: Cohere if a key is set; else minilm (extra `late`) for late chunking and for books that
     were embedded with it; else local."""
     paragraph_model: Literal["auto", "local", "minilm"] = "auto"

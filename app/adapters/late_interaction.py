@@ -20,6 +20,9 @@ from numpy.typing import NDArray
 
 Matrix: TypeAlias = NDArray[np.float32]
 
+MODEL_LANGUAGE = "en"
+"""Language of the books that the model reads, as an ISO 639-1 code."""
+
 _CACHED_PARAGRAPHS = 400
 """Paragraphs whose token vectors are cached, about 60 MB."""
 _MOST_TOKENS = 1_000
@@ -48,6 +51,9 @@ class LateInteractionScorer:
     _read: LRUCache[tuple[str, str], _ReadParagraph] = field(
         default_factory=lambda: LRUCache(_CACHED_PARAGRAPHS), init=False, repr=False
     )
+
+    def reads(self, asked_in: str, language: str) -> bool:  # noqa: ARG002 - of the port
+        return language == MODEL_LANGUAGE
 
     async def scores(self, question: str, paragraphs: Sequence[tuple[str, str]]) -> list[float]:
         return await asyncio.to_thread(self._scores, question, paragraphs)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 
 from app.adapters.bm25 import Bm25Encoder
+from app.adapters.e5_embedder import E5Embedder
 from app.adapters.fingerprints import FileLastRunStore
 from app.adapters.local_embedder import inner_products
 from app.adapters.minilm_embedder import MiniLmEmbedder
@@ -237,6 +238,7 @@ def _answering(parts: _Parts) -> tuple[Retrieve, AnswerQuestion]:
         similarity,
         rewriter=writer.rewriter if writer else None,
         cognates=FindCognates(vocabulary),
+        multilingual=isinstance(parts.embedder, E5Embedder),
     )
     feature_reranker = FeatureReranker(lexical.ordered_terms, vectors=similarity)
     retrieve = Retrieve(

@@ -22,6 +22,7 @@ from app.adapters.cohere.limiter import (
     default_limits,
 )
 from app.adapters.cohere.reranker import CohereReranker
+from app.adapters.e5_embedder import CrossLingualScorer, E5Embedder
 from app.adapters.late_interaction import LateInteractionScorer
 from app.adapters.local_embedder import LocalEmbedder
 from app.adapters.minilm_embedder import MODEL as MINILM
@@ -42,7 +43,7 @@ from app.services.budget import (
     MeteredReranker,
     MeteredRewriter,
 )
-from app.services.generators import Generator
+from app.services.generators import Generator, ParagraphScorer
 from app.services.ports import BookStore, Embedder, QuestionRewriter, Reranker
 from app.services.resilience import (
     CircuitBreaker,
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-OwnEmbedder: TypeAlias = CohereEmbedder | LocalEmbedder | MiniLmEmbedder
+OwnEmbedder: TypeAlias = CohereEmbedder | LocalEmbedder | MiniLmEmbedder | E5Embedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ async def open_cohere(settings: Settings, stack: AsyncExitStack) -> CohereParts 
     def calls(endpoint: Endpoint) -> Calls:
         return Calls(RateLimiter(_limits(settings, endpoint), months))
 
-    local = settings.embedder in {"local", "minilm"}
+    local = settings.embedder in {"local", "minilm", "e5"}
     writes = settings.generator in {"auto", "cohere"}
     return CohereParts(
         embedder=None if local else _cohere_embedder(settings, client, calls("embed")),
@@ -220,6 +221,8 @@ async def pick_embedder(
 ) -> OwnEmbedder:
     if cohere and cohere.embedder:
         return cohere.embedder
+    if settings.embedder == "e5":
+        return await asyncio.to_thread(E5Embedder.load)
     if settings.embedder == "minilm" or (
         settings.embedder == "auto" and await _is_late(index, strategy)
     ):
@@ -258,13 +261,13 @@ async def _is_late(index: BookStore, strategy: str | None) -> bool:
 
 async def pick_paragraph_scorer(
     settings: Settings, embedder: OwnEmbedder
-) -> LateInteractionScorer | None:
-    """The model that chooses the paragraphs of offline answers; None: the static model does."""
+) -> ParagraphScorer | None:
+    """Return the model that chooses the paragraphs of offline answers; None: the static model."""
     if isinstance(embedder, MiniLmEmbedder) and settings.paragraph_model != "local":
         return LateInteractionScorer(embedder)
     if settings.paragraph_model == "minilm":
         return LateInteractionScorer(await asyncio.to_thread(MiniLmEmbedder.load))
-    return None
+    return CrossLingualScorer(embedder) if isinstance(embedder, E5Embedder) else None
 
 
 async def pick_writer(

@@ -82,6 +82,9 @@ class AnalyseQuestion:
     """Rewrites a follow-up as a standalone question; if None, rules do (`standalone`)."""
     cognates: FindCognates | None = None
     """None: a question in another language than the book's is searched unchanged."""
+    multilingual: bool = False
+    """Whether `embedder` has one vector space for all languages. Then a hybrid search for a question
+    in another language than the book's uses vectors alone."""
 
     def intent(self, question: str) -> Intent | SmallTalk | None:
         """Return the intent of a question; None for an ordinary question."""
@@ -99,7 +102,12 @@ class AnalyseQuestion:
         books = await self._in_scope(query.filter)
         asked, degraded = await self._standalone(query, books[0].language)
         question = asked.question
-        asked = await self._with_cognates(asked, books)
+        language = language_of_words(tuple(words(asked.lexical)), books[0].language)
+        if language != books[0].language:
+            if self.multilingual and query.mode is SearchMode.HYBRID:
+                query = replace(query, mode=SearchMode.DENSE)
+            else:
+                asked = await self._with_cognates(asked, language, books)
         dense, failed = await self._embed(asked.embedded, query.mode)
         found = AnalysedQuery(
             query,
@@ -223,9 +231,10 @@ class AnalyseQuestion:
 
         return standalone(query.question, query.history, count_terms, language), degraded
 
-    async def _with_cognates(self, asked: Standalone, books: Sequence[BookManifest]) -> Standalone:
-        language = language_of_words(tuple(words(asked.lexical)), books[0].language)
-        if self.cognates is None or language == books[0].language:
+    async def _with_cognates(
+        self, asked: Standalone, language: str, books: Sequence[BookManifest]
+    ) -> Standalone:
+        if self.cognates is None:
             return asked
         with stage("cognates"):
             found = await self.cognates.of(asked.lexical, language, books)

@@ -21,7 +21,6 @@ from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
 from app.domain.prompting import NO_ANSWER
 from app.domain.retrieval.query import ContextPassage, Turn, Vector
 from app.services.provider_failures import degraded_by
-from app.services.similarity import MODEL_LANGUAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +117,10 @@ class Generator(Protocol):
 
 
 class ParagraphScorer(Protocol):
+    def reads(self, asked_in: str, language: str) -> bool:
+        """Whether the model understands questions in `asked_in` about books in `language`."""
+        ...
+
     async def scores(self, question: str, paragraphs: Sequence[tuple[str, str]]) -> list[float]:
         """Return the relevance of each paragraph, about -1 to 2.
 
@@ -141,7 +144,7 @@ class ExtractiveGenerator:
     split_sentences: SplitSentences
     similarity: Similarity
     paragraphs: ParagraphScorer | None = None
-    """Scores the paragraphs of English books; if None, `similarity` does, as in other languages."""
+    """Scores the paragraphs in the languages that it reads; otherwise `similarity` does."""
     rules: Set[Rule] = ALL_RULES
 
     @property
@@ -172,20 +175,25 @@ class ExtractiveGenerator:
     async def _extracted(self, request: GenerationRequest) -> ExtractiveAnswer:
         if request.prepared:
             return request.prepared
-        given = ExtractionInput(request.analysis.features, request.context, self.split_sentences)
-        paragraphs = await self._paragraph_similarities(request)
+        analysis, context = request.analysis, request.context
+        language = analysis.features.language
+        model = self.paragraphs
+        if model and not model.reads(analysis.asked_in, language):
+            model = None
+        translated = model is not None and analysis.asked_in != language
+        given = ExtractionInput(analysis.features, context, self.split_sentences, translated)
+        if model:
+            headed = [(" > ".join(one.passage.heading_path), one.passage.text) for one in context]
+            paragraphs = await model.scores(analysis.compared, headed)
+        else:
+            titled = [f"{one.section} {one.passage.text}" for one in context]
+            paragraphs = await self._similarities(request, titled)
         chosen = choose(given, paragraphs, self.rules, read=request.selected)
         sentences = [chosen.units[at].text for at in chosen.to_compare]
+        if model and translated:
+            alone = [("", sentence) for sentence in sentences]
+            return chosen.answer(await model.scores(analysis.compared, alone))
         return chosen.answer(await self._similarities(request, sentences))
-
-    async def _paragraph_similarities(self, request: GenerationRequest) -> list[float]:
-        passages = [one.passage for one in request.context]
-        if self.paragraphs is None or request.analysis.features.language != MODEL_LANGUAGE:
-            return await self._similarities(
-                request, [f"{one.section} {one.passage.text}" for one in request.context]
-            )
-        texts = [(" > ".join(one.heading_path), one.text) for one in passages]
-        return await self.paragraphs.scores(request.analysis.compared, texts)
 
     async def _similarities(self, request: GenerationRequest, texts: Sequence[str]) -> list[float]:
         analysis = request.analysis

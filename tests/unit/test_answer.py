@@ -167,6 +167,11 @@ class ListeningScorer:
     """Keeps what it is asked to score."""
 
     heard: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)
+    language: str = "en"
+    """The only language of questions that it reads."""
+
+    def reads(self, asked_in: str, language: str) -> bool:
+        return self.language == asked_in
 
     async def scores(self, question: str, paragraphs: Sequence[tuple[str, str]]) -> list[float]:
         self.heard.append((question, list(paragraphs)))

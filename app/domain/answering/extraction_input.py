@@ -29,6 +29,9 @@ class ExtractionInput:
     context: Sequence[ContextPassage]
     """The paragraphs in reading order."""
     split_sentences: SplitSentences
+    translated: bool = False
+    """Whether the question is in another language than the context, and a multilingual model
+    compares them: then no word needs to match."""
 
     def units(self, places: Iterable[int] | None = None) -> list[Unit]:
         """Return the units of the paragraphs at these positions of the context; None: of all."""

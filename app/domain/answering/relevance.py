@@ -103,7 +103,7 @@ class Relevance:
                 + PARAGRAPH_COVERAGE * self._weight(own | heading)
                 + (Rule.SIMILARITY in self.rules) * cosine
                 + PARAGRAPH_DEFINITION * definition,
-                answers=shown and (bool(definition) or not own.isdisjoint(question.weights)),
+                answers=shown and (bool(definition) or self._matches(own)),
             )
             for shown, own, heading, found, definition, cosine in zip(
                 quotable,
@@ -130,8 +130,9 @@ class Relevance:
             if unit.passage != previous:
                 before = frozenset()
             around = (before, paragraph.headings, paragraph.terms)
-            score = self._unit_score(own, around, definition)
-            scores.append(score + HIT * paragraph.retrieval if score else 0.0)
+            counts = bool(definition) or self._matches(own)
+            score = self._unit_score(own, around, definition) + HIT * paragraph.retrieval
+            scores.append(score if counts else 0.0)
             previous, before = unit.passage, own
         return scores
 
@@ -145,12 +146,14 @@ class Relevance:
         weights = self.given.question.weights
         return sum(weight for term, weight in weights.items() if term in terms)
 
+    def _matches(self, terms: Set[int]) -> bool:
+        """Whether a text with these terms has one of the question's, or needs none."""
+        return self.given.translated or not terms.isdisjoint(self.given.question.weights)
+
     def _unit_score(
         self, own: frozenset[int], around: tuple[Set[int], ...], definition: float
     ) -> float:
         weights = self.given.question.weights
-        if not definition and own.isdisjoint(weights):
-            return 0.0
         covered = sum(weight * _share(term, own, around) for term, weight in weights.items())
         return covered + DEFINITION * definition
 
