@@ -119,7 +119,7 @@ class Metrics:
         self._gauge("books_damaged", "Damaged books.").set(damaged)
         for gauge in map(self._gauges.get, ("index_generation", "index_age_seconds", "chunks")):
             if gauge is not None:
-                gauge.clear()  # of books that were removed
+                gauge.clear()  # also removes the values of removed books
         for one in books or ():
             age = time.time() - datetime.fromisoformat(one.created_at).timestamp()
             text = "Generation of a book's index."
