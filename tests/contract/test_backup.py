@@ -253,7 +253,7 @@ def test_books_of_the_index_are_replaced_only_when_that_is_said(home: Path, run:
     run("ingest", book)
     refused = run("restore", file)
     assert (refused.code, refused.out) == (2, "")
-    assert "lamps; to replace them" in refused.err
+    assert "lamps; add --yes to replace them" in refused.err
     done = run("restore", file, "--yes", "--json").json()
     assert done["books"] == [{"book": BOOK, "generation": 3, "chunks": 4}]
     assert done["kept"] == ["embeddings.sqlite"]
