@@ -1,9 +1,9 @@
 """The web application. `textbook-rag serve` runs it in `app.api.connections.server`.
 
-Another ASGI server may run it (`uvicorn --factory app.main:create_app --no-proxy-headers`); that
-server then limits connections and ends streams at shutdown.
+Another ASGI server may run it (`uvicorn --factory app.main:create_app --no-proxy-headers`). That
+server must then limit connections and end streams at shutdown.
 
-`python -m app.main` prints its OpenAPI description, stored in
+`python -m app.main` prints the OpenAPI description, which is stored in
 `specs/001-textbook-rag/contracts/openapi.json`.
 """
 
@@ -40,8 +40,8 @@ from app.settings import Settings
 OpenApplication: TypeAlias = Callable[[Settings], AbstractAsyncContextManager[Application]]
 
 _DESCRIPTION = """\
-Questions to a textbook, answered from the book only. Each claim carries a citation that opens the
-book's site at the very paragraph. Errors are RFC 9457 problems with a stable `code`.
+Questions to a textbook, answered from the book only. Each claim has a citation that opens the
+book's site at the cited paragraph. Errors are RFC 9457 problems with a stable `code`.
 """
 _TAGS = [
     {"name": "answers", "description": "Ask and search."},
@@ -61,9 +61,9 @@ def create_app(
 ) -> FastAPI:
     """Return the ASGI application; its clients are opened when it starts, not before.
 
-    `site`: routes for people at `/` and below, beside the API and the widget's files.
+    `site` are the routes of pages at `/` and below, beside the API and the widget's files.
 
-    Raises ConfigError when the settings contradict themselves.
+    ConfigError if the settings are invalid.
     """
     settings = settings or Settings()
     traced = open_traces(settings)
@@ -72,11 +72,11 @@ def create_app(
         version=metadata.version("textbook-rag"),
         description=_DESCRIPTION,
         openapi_tags=_TAGS,
-        docs_url=None,  # `docs_routes` serves it with its files
+        docs_url=None,  # `docs_routes` serves the page and its files
         redoc_url=None,
         openapi_url="/v1/openapi.json",
         lifespan=partial(_lifespan, settings, open_application, traced),
-        # Starlette's slash redirects repeat whatever Host header was sent.
+        # Starlette's slash redirects repeat the request's Host header, which a client may forge.
         redirect_slashes=False,
     )
     problems.install(app)

@@ -32,7 +32,7 @@ CHAT_PRICES: Mapping[str, tuple[float, float]] = {
     "command-r-08-2024": (0.15, 0.60),
     "command-r7b-12-2024": (0.0375, 0.15),
 }
-"""US dollars per million tokens read and written (https://cohere.com/pricing, 2025)."""
+"""US dollars per million input and output tokens (https://cohere.com/pricing, 2025)."""
 RERANK_PRICES: Mapping[str, float] = {
     "rerank-v3.5": 2.00,
     "rerank-english-v3.0": 2.00,
@@ -53,7 +53,7 @@ class Settings(BaseSettings):
     )
 
     home: Path = Path(".rag")
-    """Folder that holds all local state."""
+    """Folder for all local state."""
     host: str = "127.0.0.1"
     port: int = Field(8000, ge=1, le=65_535)
     workers: int = Field(1, ge=1, le=100)
@@ -74,30 +74,30 @@ class Settings(BaseSettings):
     """Maximum tokens, by this program's count, in one embed call (at most 96 texts)."""
 
     cohere_embed_inputs_per_minute: int | None = Field(None, ge=1)
-    """This and the next three: limits of the key, if they differ from its tier's."""
+    """This and the next three override the limits of the key's tier."""
     cohere_embed_calls_per_minute: int | None = Field(None, ge=1)
     cohere_embed_tokens_per_minute: int | None = Field(None, ge=1)
     cohere_calls_per_month: int | None = Field(None, ge=1)
     embed_prices: dict[str, float] = {}
     """US dollars per million tokens by model, as JSON; adds to and overrides `EMBED_PRICES`."""
     chat_prices: dict[str, tuple[float, float]] = {}
-    """US dollars per million tokens read and written by model, as JSON; adds to `CHAT_PRICES`."""
+    """US dollars per million input and output tokens by model, as JSON; overrides `CHAT_PRICES`."""
     rerank_prices: dict[str, float] = {}
-    """US dollars per thousand searches by model, as JSON; adds to `RERANK_PRICES`."""
+    """US dollars per thousand searches by model, as JSON; overrides `RERANK_PRICES`."""
     budget_day: float | None = Field(None, ge=0)
     """Limit in US dollars for embed, rerank and chat together, per day in UTC; None: no limit."""
     budget_month: float | None = Field(None, ge=0)
-    """The same per month."""
+    """The same per calendar month in UTC."""
 
     book_folders: dict[str, Path] = {}
-    """Folders of books that the admin API may ingest, by id, as JSON; uploads need none."""
+    """Folders that the admin API may ingest, by book id, as JSON; uploads do not need them."""
     upload_mb: int = Field(64, ge=1)
-    """Largest archive that the admin API takes, in MiB."""
+    """Maximum size of an archive that is sent to the admin API, in MiB."""
     unpacked_mb: int = Field(512, ge=1)
-    """Largest content of such an archive, in MiB."""
+    """Maximum size of the content of such an archive, in MiB."""
     ingest_nice: int = Field(19, ge=0, le=19)
-    """`nice` value of the admin API's ingest process: higher gives readers more processor time, and
-    19 on Linux leaves it only what no other process wants (SCHED_IDLE), on half of the cores."""
+    """`nice` value of the admin API's ingest process. A higher value leaves readers more CPU time.
+    At 19 on Linux the process runs only on idle cores (SCHED_IDLE), on half of the cores."""
     question_log: bool = False
     """Whether answered questions are logged for the owner, without personal data. Readers can give
     feedback only if they are."""
@@ -105,7 +105,7 @@ class Settings(BaseSettings):
     """SQLAlchemy URL of the log, such as `postgresql://user:password@host/name`; None: a SQLite
     file in `home`."""
     question_log_days: int = Field(90, ge=0)
-    """Days after which logged questions are deleted. 0: never."""
+    """Days after which logged questions are deleted; 0 means never."""
 
     embedder: Literal["auto", "cohere", "local", "minilm", "e5"] = "auto"
     """auto: Cohere if a key is set; else minilm (extra `late`) for late chunking and for books that
@@ -119,40 +119,41 @@ class Settings(BaseSettings):
     openai_api_key: SecretStr | None = None
     openai_model: str = "llama3.1"
     openai_timeout_seconds: float = Field(60.0, gt=0)
-    """Between two pieces of an answer; the first one may take longer."""
+    """Maximum wait between two chunks of an answer; the first one may take longer."""
     openai_first_token_seconds: float = Field(20.0, gt=0)
-    """Target time to the first token: a slow server gets a shorter context to meet it."""
+    """Target time to the first token. A slow server gets a shorter context to meet it."""
     openai_first_token_timeout_seconds: float = Field(120.0, gt=0)
     """Maximum wait for the first token of a slow server."""
     openai_min_context_tokens: int = Field(400, ge=100)
-    """Minimum token budget of the context, for the slowest server."""
+    """Minimum token budget of the context, however slow the server is."""
     openai_max_tokens: int = Field(1_000, ge=16)
-    """Maximum tokens of an answer: a small model may not stop by itself."""
+    """Maximum tokens of an answer; a small model may not stop by itself."""
     openai_prompt: Literal["full", "short"] = "full"
-    """short: for small models; few rules, an example with citations, the question last."""
+    """short is for small models: few rules, an example with citations, the question last."""
 
     embed_timeout_seconds: float = Field(5.0, gt=0)
-    """For embedding a question; after that the search uses BM25 alone."""
+    """Time limit to embed a question; after it the search uses BM25 alone."""
     rerank_timeout_seconds: float = Field(3.0, gt=0)
-    """After that the order of the search is kept."""
+    """Time limit to rerank; after it the order of the search is kept."""
     rewrite_timeout_seconds: float = Field(5.0, gt=0)
-    """For the model to rewrite a follow-up question; after that a rule does it."""
+    """Time limit for the model to rewrite a follow-up question; after it a rule does."""
     first_token_timeout_seconds: float = Field(20.0, gt=0)
-    """Until Cohere's first token; after that the answer is extractive."""
+    """Time limit for Cohere's first token; after it the answer is extractive."""
     answer_timeout_seconds: float = Field(180.0, gt=0)
-    """For a whole answer, including the search; after that it ends with an error."""
+    """Time limit for a whole answer, including the search; after it the answer ends with an error.
+    """
     breaker_failures: int = Field(3, ge=1)
     """Consecutive failures of a provider after which its circuit opens."""
     breaker_seconds: float = Field(30.0, gt=0)
-    """How long a circuit stays open; then one call is a trial."""
+    """Time for which a circuit stays open; then one call is tried."""
 
     qdrant_url: str | None = Field(None, validation_alias="QDRANT_URL")
-    """One server, or the nodes of a cluster, separated by commas."""
+    """Address of a server, or of the nodes of a cluster, separated by commas."""
     qdrant_api_key: SecretStr | None = Field(None, validation_alias="QDRANT_API_KEY")
     qdrant_grpc: bool = True
-    """Faster than HTTP, and needs the server's gRPC port."""
+    """Whether to use gRPC, which is faster than HTTP and needs the server's gRPC port."""
     qdrant_grpc_port: int | None = Field(None, ge=1, le=65_535)
-    """None: the port after that of `QDRANT_URL`."""
+    """None means the port of `QDRANT_URL` plus 1."""
     qdrant_collection_prefix: str = Field("textbook", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
     qdrant_shards: int = Field(1, ge=1)
     """Shards of each collection. This and the following apply to new collections."""
@@ -166,13 +167,13 @@ class Settings(BaseSettings):
 
     strategy: str = "structure"
     overlap_scope: OverlapScope = OverlapScope.PAGE
-    """How far back a chunk of `structure` repeats text: the page, or its own section."""
+    """From where a chunk of `structure` may repeat preceding text: its page, or its section."""
     fusion: Fusion = Fusion.WEIGHTED
     """How the dense and the BM25 ranking are fused."""
     dense_weight: float = Field(DENSE_WEIGHT, ge=0.0, le=1.0)
-    """Share of the dense score in the fused one; the rest is BM25's."""
+    """Weight of the dense score in the fused score; BM25 has the rest."""
     context_tokens: int = Field(3_000, ge=200)
-    """Token budget of the paragraphs given to the generator."""
+    """Token budget of the paragraphs for the generator."""
     history_tokens: int = Field(1_000, ge=0)
     """Token budget of the latest turns of the conversation."""
     max_question_chars: int = 4_000
@@ -188,55 +189,56 @@ class Settings(BaseSettings):
     allowed_origins: str = ""
     """Comma-separated origins that may call the API from a browser; empty: same origin only."""
     allowed_hosts: str = ""
-    """Comma-separated host names that requests may name, `*.example` for all subdomains; empty:
-    any, because no response repeats the name."""
+    """Comma-separated host names that the server answers to, `*.example` for all subdomains. Empty
+    means any, which is safe because no response repeats the name."""
     open: bool = False
-    """Whether everybody may use the API without a key. If not, and while there are no keys, only
-    this machine may."""
+    """Whether everybody may use the API without a key. If false, and while there are no keys, only
+    this machine may use it."""
     trusted_proxies: str = ""
     """Comma-separated addresses or networks of trusted proxies: only their `X-Forwarded-For` is
     used."""
     questions_per_minute: int = Field(120, ge=0)
-    """Questions per minute from one address, on average; a search counts half, other requests less.
-    0: no limit."""
+    """Average questions per minute from one address; a search counts half, other requests less. 0
+    means no limit."""
     questions_burst: int = Field(300, ge=1)
-    """Questions from one address at once."""
+    """Questions that one address may ask at once."""
     questions_per_day: int = Field(10_000, ge=0)
-    """Questions per day from one address. 0: no limit."""
+    """Questions per day from one address; 0 means no limit."""
     key_questions_per_minute: int = Field(0, ge=0)
-    """This and the next five: limits per key, and per book whoever asks. 0: no limit."""
+    """This and the next five are limits per key, and per book over all clients; 0 means no limit.
+    """
     key_questions_per_day: int = Field(0, ge=0)
     key_answers_at_once: int = Field(0, ge=0)
     book_questions_per_minute: int = Field(0, ge=0)
     book_questions_per_day: int = Field(0, ge=0)
     book_answers_at_once: int = Field(0, ge=0)
     answers_at_once: int = Field(256, ge=2)
-    """Responses being sent at the same time; one address gets at most half of them."""
+    """Maximum concurrent answers; one address gets at most half of them."""
     address_answers_at_once: int = Field(0, ge=0)
-    """The same per address, streams included. 0: only the half above."""
+    """Maximum concurrent answers per address, streams included; 0 means only the half above."""
     searches_at_once: int = Field(64, ge=2)
-    """Answers and searches that use the processor, or wait for it, at the same time."""
+    """Maximum answers and searches that use the CPU, or wait for it, at the same time."""
     max_connections: int = Field(1_000, ge=2)
-    """Open connections, at most half of them from one address, and at most half of the file
-    descriptors that the process may open."""
+    """Maximum open connections, at most half of them from one address. They may use at most half of
+    the process's file descriptors."""
     log_format: Literal["auto", "json", "text"] = "auto"
     """auto: JSON lines from a server whose stderr is not a terminal, else text."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Minimum level of a server's log; debug adds requests for pages and health."""
     traces: bool = False
-    """Whether a server sends OpenTelemetry traces, over HTTP to OTEL_EXPORTER_OTLP_ENDPOINT; it
-    needs the extra `traces`."""
+    """Whether a server sends OpenTelemetry traces over HTTP to OTEL_EXPORTER_OTLP_ENDPOINT. Needs
+    the extra `traces`."""
     log_questions: bool = False
     """Whether the log contains the text of questions."""
     shutdown_seconds: float = Field(20.0, ge=0)
-    """Time for running answers when the server is stopped; after that they end with an error."""
+    """Time that running answers get when the server stops; after it they end with an error."""
 
     def embed_price(self, model: str) -> float | None:
         """US dollars per million tokens; None if not known."""
         return {**EMBED_PRICES, **self.embed_prices}.get(model)
 
     def chat_price(self, model: str) -> tuple[float, float] | None:
-        """US dollars per million tokens read and written; None if not known."""
+        """US dollars per million input and output tokens; None if not known."""
         return {**CHAT_PRICES, **self.chat_prices}.get(model)
 
     def rerank_price(self, model: str) -> float | None:

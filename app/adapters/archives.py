@@ -21,7 +21,7 @@ _BLOCK = 2**20
 _MAX_TAR_HEADER = 2**20
 """Maximum bytes of a long name or of pax fields, which tarfile reads into memory."""
 _MAX_PADDING = 2**24
-"""Bytes after the last file of a tar archive."""
+"""Maximum bytes that are read after the last file of a tar archive."""
 _TAR_HEADERS = frozenset(
     {
         tarfile.XHDTYPE,
@@ -51,11 +51,12 @@ class _BoundedHeader(tarfile.TarInfo):
 def unpack(archive: Path, folder: Path, max_bytes: int) -> Path:
     """Unpack into the empty `folder`; return the book's folder.
 
-    That is the top-level folder of the archive if it has nothing else at the top, or `folder`.
+    If the top level of the archive is one folder and nothing else, that folder is the book's.
+    Otherwise `folder` is.
 
-    InputError if the file is no archive, if it has a link, a device, a path outside, a repeated
-    name, more than MAX_FILES files, or more than `max_bytes` when unpacked. StorageError if the
-    disk fails.
+    InputError if the file is not an archive, if it contains a link, a device, a path that leads
+    outside, a repeated name, more than MAX_FILES files, or more than `max_bytes` bytes when
+    unpacked. StorageError if the disk fails.
     """
     try:
         _unpack_members(archive, folder, max_bytes)
@@ -64,7 +65,7 @@ def unpack(archive: Path, folder: Path, max_bytes: int) -> Path:
     except (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError) as error:
         raise _refused(f"it is damaged ({error})") from error
     except OSError as error:
-        if error.errno is None:  # of bz2 and gzip
+        if error.errno is None:  # bz2 and gzip raise this for damaged data
             raise _refused(f"it is damaged ({error})") from error
         message = f"the archive cannot be unpacked: {error.strerror}"
         raise StorageError(message) from error
@@ -82,7 +83,7 @@ def _unpack_members(archive: Path, folder: Path, max_bytes: int) -> None:
         for count, member in enumerate(members, 1):
             if count > MAX_FILES:
                 raise _refused(f"it holds more than {MAX_FILES:,} files")
-            path = folder / _inside(member.name)
+            path = folder / _safe_path(member.name)
             if member.is_file and member.open is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with member.open as source:
@@ -118,14 +119,15 @@ def _of_tar(archive: Path) -> Generator[_Member, None, None]:
             if not (info.isreg() or info.isdir()) or info.issparse():
                 raise _refused(f"{info.name[:80]!r} is a link or a device")
             yield _Member(info.name, info.isreg(), file.extractfile(info))
-        # The checksum of a compressed archive is at its end.
+        # Read to the end: only there does a compressed archive have its checksum.
         for _ in range(_MAX_PADDING // _BLOCK):
             if file.fileobj is None or not file.fileobj.read(_BLOCK):
                 return
-        raise _refused("it goes on after its last file")
+        raise _refused(f"it has more than {_MAX_PADDING:,} bytes after its last file")
 
 
-def _inside(name: str) -> PurePosixPath:
+def _safe_path(name: str) -> PurePosixPath:
+    """InputError if the name leads outside the folder or is not portable."""
     path = PurePosixPath(name)
     bad = (
         path.is_absolute()
@@ -141,7 +143,7 @@ def _inside(name: str) -> PurePosixPath:
 
 
 def _copy(source: IO[bytes], path: Path, left: int, max_bytes: int) -> int:
-    """Return how many more bytes may be unpacked."""
+    """Copy a file; return how many of the `left` bytes remain. InputError if they are exceeded."""
     with path.open("xb") as target:
         while block := source.read(_BLOCK):
             left -= len(block)

@@ -1,6 +1,6 @@
 """BM25 term weights for any text of a book: prose in many languages, code, symbols.
 
-The terms of a text are words by their stem, identifiers whole and by their parts, symbols.
+The terms of a text are the stems of its words, its identifiers (whole and in parts), its symbols.
 
 | text | terms |
 |---|---|
@@ -9,7 +9,7 @@ The terms of a text are words by their stem, identifiers whole and by their part
 | torch.nn, Vec::new, AT&T | torchnn, torch, nn; vecnew, vec, new, ::; att, at, t |
 | &mut, C++, --flag, __init__ | &mut and mut, c++ and c, --flag and flag, __init__ and init |
 | 'static, but not 'quoted' | 'static and static |
-| -> :: ?  | themselves; a single one only when it stands alone |
+| -> :: ?  | the symbol; a single character only when it stands alone |
 | O(n log n) | o(nlogn), and its words |
 | l'eau, the cell's | eau; cell |
 | 1,000 and 3.14 | 1000, 3.14 |
@@ -61,13 +61,13 @@ _SPACED_CALL = re.compile(
 )
 _OPERATOR = re.compile(r"[-+=<>!&|:*/%^~?.@]{2,}")
 _EMPHATIC_END = re.compile(r"(?<=\w)[?!]{2,}[\"')\]]*\Z")
-"""The end of "what is that??", which is no operator."""
+"""The end of "what is that??": emphasis, not an operator."""
 _ALONE = frozenset("?&!%+=~^@$")
 _JOINT = re.compile(r"[._&-]|::")
 _HUMP = re.compile(r"[^\W\d_A-Z][A-Z]|[A-Z]{2}[^\W\d_A-Z]")
 _CAMEL = re.compile(r"[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 _PLAIN = re.compile(r"""["(\[{]*([A-Za-z]?[a-z]+|[A-Z]+|[0-9]+)[])}",;]*[.:?!]?[])}",;]*""")
-"""A word of prose or a number: its only term is its stem."""
+"""A word of prose or a whole number: its only term is its stem."""
 _PLURAL_ACRONYM = re.compile(r"[A-Za-z]*[A-Z]{2}s")
 
 _UNFOLDED = str.maketrans(
@@ -76,8 +76,8 @@ _UNFOLDED = str.maketrans(
 )
 
 
-_REMEMBERED_WORDS = 65_536
-"""Words in the cache: a new token is mostly a known word with other punctuation."""
+_CACHED_WORDS = 65_536
+"""Stems in the cache: a new token is mostly a known word with other punctuation."""
 
 
 def is_spaced(text: str) -> bool:
@@ -86,7 +86,7 @@ def is_spaced(text: str) -> bool:
 
 
 def tokens(text: str) -> Iterator[tuple[str, list[str] | None]]:
-    """Runs between white space as (run, None); runs of unspaced scripts as (run, bigrams)."""
+    """Yield (run, None) for each run between white space, (run, bigrams) for an unspaced script."""
     for match in _TOKEN.finditer(text):
         run = match[0]
         if match[1] is None:
@@ -97,7 +97,7 @@ def tokens(text: str) -> Iterator[tuple[str, list[str] | None]]:
 
 
 def spaced_calls(text: str) -> list[str]:
-    """Mathematical calls of one letter, normalised: `O(n log n)` is `o(nlogn)`."""
+    """Return calls of a one-letter function, normalised: `O(n log n)` becomes `o(nlogn)`."""
     if "(" not in text:
         return []
     calls = (text[call.start() - 1 : call.end()] for call in _SPACED_CALL.finditer(text))
@@ -105,7 +105,7 @@ def spaced_calls(text: str) -> list[str]:
 
 
 class Analyzer:
-    """Text to terms in one language. Not thread-safe: a stemmer has state."""
+    """Converts text in one language to terms. Not thread-safe: a stemmer has state."""
 
     def __init__(self, language: str) -> None:
         """`language` is an ISO 639-1 code; without a stemmer for it, words stay as they are."""
@@ -116,7 +116,7 @@ class Analyzer:
         stop_words = known.stop_words if known else frozenset()
         self._stop_words = stop_words | {_fold(word) for word in stop_words}
         self._elisions = known.elisions if known else frozenset()
-        self._term = lru_cache(_REMEMBERED_WORDS)(self._find_term)
+        self._term = lru_cache(_CACHED_WORDS)(self._find_term)
 
     def terms(self, run: str) -> list[str]:
         """The terms of a run without white space, in order, repeats included."""
@@ -160,14 +160,14 @@ class Analyzer:
         return "".join((*left, right))
 
     def _find_term(self, word: str) -> str:
-        """Its stem, accents folded; "" for a stop word, unless it is an acronym: US, IN, AND."""
+        """Return the stem without accents; "" for a stop word unless it is in capitals (US, IN)."""
         if _PLURAL_ACRONYM.fullmatch(word):
             word = word[:-1]
         folded = word.casefold()
         if folded in self._stop_words and not (len(word) > 1 and word.isupper()):
             return ""
         if self._language == "pt" and folded.endswith("ões"):
-            # The stemmer keeps the plural of short words apart: corações, coração.
+            # The stemmer gives some plurals another stem than the singular: corações, coração.
             folded = folded.removesuffix("ões") + "ão"
         elif self._language == "en":
             folded = common_form(folded)
@@ -175,7 +175,7 @@ class Analyzer:
 
 
 def _parts(pieces: Sequence[str]) -> list[str]:
-    """The words that an identifier of these pieces is made of; empty if it is one word."""
+    """Return the words of an identifier that is split at its joints; [] if it is one word."""
     parts = list(chain.from_iterable(map(_camel_parts, pieces)))
     if len(parts) < 2:
         return []
@@ -215,13 +215,13 @@ def _symbols(run: str, *, alone: bool) -> list[str]:
 
 
 def _is_decoration(operator: str) -> bool:
-    """A dash, the middle of an address, or a rule such as `====`."""
+    """Whether it is a dash, the `://` of a URL, or a rule such as `====`."""
     return operator in ("--", "://") or (len(operator) > 2 and len(set(operator)) == 1)
 
 
 @cache
 def _compound() -> re.Pattern[str]:
-    r"""A number, or a word with its sigils. Combining marks are added to \w, which lacks them."""
+    r"""Matches a number, or a word with its sigils. Adds combining marks, which \w lacks."""
     marks = (
         char
         for char in map(chr, range(0x300, min(0x20000, sys.maxunicode)))
@@ -243,13 +243,13 @@ _CACHED_LENGTH = 64
 
 
 class Bm25Encoder:
-    """`SparseEncoder`; safe to use from several threads.
+    """Implements the `SparseEncoder` port; thread-safe.
 
     The weight of a term in a document is
     `tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / average))` (Robertson and Zaragoza 2009, "The
     Probabilistic Relevance Framework"); the index multiplies in the inverse document frequency.
-    The average length is a constant, so that a vector depends on its own text alone and an
-    unchanged chunk keeps it.
+    The average length is a constant: a vector depends only on its text, so an unchanged chunk keeps
+    its vector.
     """
 
     def __init__(self, k1: float = 1.2, b: float = 0.75, average_length: float = 200.0) -> None:
@@ -294,7 +294,7 @@ class Bm25Encoder:
 
 
 class _Terms:
-    """Text to term ids in one language; each distinct token is analyzed once."""
+    """Converts text in one language to term ids; caches the ids of each distinct token."""
 
     def __init__(self, language: str) -> None:
         self._analyzer = Analyzer(language)
@@ -304,14 +304,14 @@ class _Terms:
     def ids(self, text: str, *, query: bool) -> list[int]:
         """Term ids in order. A run of Chinese, Japanese, Korean or Thai becomes bigrams.
 
-        A document has its single characters too, for queries of one character.
+        A document also gets its single characters, to match queries of one character.
         """
         ids = self._spaced(text) if is_spaced(text) else self._mixed(text, query=query)
         ids += [_term_id(call) for call in spaced_calls(text)]
         return ids
 
     def _spaced(self, text: str) -> list[int]:
-        """The common case, without a Python step for each token."""
+        """The common case, without a Python loop over the tokens."""
         return list(chain.from_iterable(map(self._known.__getitem__, text.split())))
 
     def _mixed(self, text: str, *, query: bool) -> list[int]:
@@ -344,7 +344,7 @@ class _Terms:
 
 
 class _TermsByToken(dict[str, tuple[int, ...]]):
-    """Terms by token; an unknown token is looked up by `analyze`."""
+    """Term ids by token; `analyze` is called for a token that is missing."""
 
     def __init__(self, analyze: Callable[[str], tuple[int, ...]]) -> None:
         super().__init__()
@@ -356,5 +356,5 @@ class _TermsByToken(dict[str, tuple[int, ...]]):
 
 @lru_cache(maxsize=65_536)
 def _term_id(term: str) -> int:
-    """Unsigned 32 bits: in a vocabulary of 100,000 terms about one pair shares an id."""
+    """Hash a term to 32 unsigned bits: among 100,000 terms, about one pair collides."""
     return int.from_bytes(hashlib.blake2b(term.encode(), digest_size=4).digest(), "big")

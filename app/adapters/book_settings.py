@@ -30,13 +30,13 @@ _KEY = re.compile(r"\s*\"?([\w-]+)\"?\s*[.=]")
 
 @dataclass(frozen=True, slots=True)
 class BookSettings:
-    """Values as text, by `rag_<setting>`."""
+    """The values of a `rag.toml`, as text, by the name of the setting: `rag_<setting>`."""
 
     strategy: str | None = None
     top: Mapping[str, str] = field(default_factory=dict)
     tables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     lines: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    """Line by table ("" for the top) and `rag_<setting>`, "" for the table itself."""
+    """Line number by (table, setting); ("", setting) at the top, (table, "") for a table."""
 
     def applied_to(self, config: ChunkingConfig) -> ChunkingConfig:
         """Return `config` with the settings of its strategy; the other tables are only checked.
@@ -102,7 +102,7 @@ def read_book_settings(folder: Path) -> BookSettings:
 
 
 def _lines(text: str) -> Iterator[tuple[tuple[str, str], int]]:
-    """Yield where tables and keys are written, one per line; for messages only."""
+    """Yield ((table, setting), line number) of each table and key; used only in messages."""
     table = ""
     for number, line in enumerate(text.split("\n"), 1):
         if found := _TABLE.match(line):

@@ -18,8 +18,8 @@ _INLINE = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rp rt"
     " ruby s samp small span strike strong sub sup time tt u var wbr".split()
 )
-"""Every other element begins and ends a block, which no text fragment crosses."""
-_UNSEEN = frozenset({"script", "style", "template", "noscript", "title"})
+"""Every other element begins and ends a block. A text fragment cannot cross a block."""
+_NOT_RENDERED = frozenset({"script", "style", "template", "noscript", "title"})
 _TIMEOUT_SECONDS = 30.0
 
 
@@ -78,7 +78,7 @@ def _inside(url: str, base_url: str) -> str:
 
 
 def read_page(html: str) -> BuiltPage:
-    """Read a page's ids and the text of its blocks, including closed details and inactive tabs."""
+    """Read the ids of a page and the text of its blocks, also in closed details and hidden tabs."""
     reader = _PageReader()
     reader.feed(html)
     reader.close()
@@ -90,7 +90,7 @@ class _PageReader(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.ids: set[str] = set()
         self.blocks: list[str] = []
-        self._unseen: list[str] = []
+        self._hidden_in: list[str] = []
         self._text: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -98,17 +98,17 @@ class _PageReader(HTMLParser):
         self.ids.update(filter(None, [named.get("id"), named.get("name") if tag == "a" else None]))
         if tag not in _INLINE:
             self._end_block()
-        if tag in _UNSEEN:
-            self._unseen.append(tag)
+        if tag in _NOT_RENDERED:
+            self._hidden_in.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
         if tag not in _INLINE:
             self._end_block()
-        if tag in self._unseen:
-            del self._unseen[self._unseen.index(tag) :]
+        if tag in self._hidden_in:
+            del self._hidden_in[self._hidden_in.index(tag) :]
 
     def handle_data(self, data: str) -> None:
-        if not self._unseen:
+        if not self._hidden_in:
             self._text.append(data)
 
     def close(self) -> None:

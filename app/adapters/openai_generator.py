@@ -1,7 +1,7 @@
-"""Grounded answers by any server of OpenAI's chat completions: Ollama, vLLM, llama.cpp.
+"""Grounded answers by any server with OpenAI's chat completions API: Ollama, vLLM, llama.cpp.
 
-The protocol has no citations: the paragraphs are numbered in the prompt, and the numbers that the
-model writes are parsed as citations.
+The API has no citations. The paragraphs are numbered in the prompt, and the numbers that the model
+writes are parsed as citations.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ from app.services.server_speed import LESS_TO_READ, ServerSpeed
 
 logger = logging.getLogger(__name__)
 
-# One event holds a few tokens: more bytes without a line end are not an event stream.
+# Bytes. An event has a few tokens: a response with longer lines is not an event stream.
 _LONGEST_LINE = 1_048_576
-# Each answer holds a connection while it is written: with httpx's limit of 100 the 101st would
-# fail.
+# Each answer uses a connection while it is generated. httpx's default limit of 100 would make the
+# 101st fail.
 _CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
 _CHECK_SECONDS = 2.0
 CHARACTERS_PER_TOKEN = 4
-"""Estimate for the rest of a prompt; only the context's tokens are counted."""
+"""Estimate for the prompt without the context; the tokens of the context are counted exactly."""
 _NAME = "the model server"
 
 
@@ -64,7 +64,10 @@ _NAME = "the model server"
 async def open_server(
     base_url: str, api_key: str | None, timeout_seconds: float
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """Open a client for the server at `base_url`, which ends with its version: ".../v1"."""
+    """Open a client for the server at `base_url`, which ends with the API version: ".../v1".
+
+    `timeout_seconds` does not limit reads. ConfigError if the key is not printable ASCII.
+    """
     headers = {"Authorization": f"Bearer {api_key.strip()}"} if api_key else {}
     if not all(value.isascii() and value.isprintable() for value in headers.values()):
         message = "the key of the model server has invalid characters"
@@ -72,7 +75,7 @@ async def open_server(
     async with httpx.AsyncClient(
         base_url=base_url,
         headers=headers,
-        timeout=httpx.Timeout(timeout_seconds, read=None),  # whoever calls bounds each wait
+        timeout=httpx.Timeout(timeout_seconds, read=None),  # callers bound each wait for data
         limits=_CONNECTIONS,
     ) as client:
         yield client
@@ -82,8 +85,8 @@ async def open_server(
 class OpenAIGenerator:
     """Implements the `Generator` port.
 
-    `timeout_seconds` bounds the wait for each piece after the first token, `speed` that for the
-    first one. Closing the iterator that `generate` returns closes the connection.
+    `speed` limits the wait for the first token, `timeout_seconds` the wait for each later chunk.
+    Closing the iterator that `generate` returns closes the connection.
     """
 
     client: httpx.AsyncClient
@@ -93,9 +96,9 @@ class OpenAIGenerator:
     short_prompt: bool = False
     """Use the prompt for small models."""
     speed: ServerSpeed = field(default_factory=ServerSpeed)
-    """Measured speed of the server, which limits the context."""
+    """Measured speed of the server; a slow server gets less context."""
     min_context_tokens: int = 400
-    """Token budget of the context for the slowest server."""
+    """Lowest token budget of the context, however slow the server is."""
     clock: Callable[[], float] = time.monotonic
     """In seconds."""
     rewrites: Bill = field(default_factory=Bill, compare=False)
@@ -106,8 +109,10 @@ class OpenAIGenerator:
         return AnswerMode.GENERATED
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
-        """Yield text and citations, then one end; `finish_reason` NO_ANSWER and no text when the
-        model finds no answer in `context`.
+        """Yield text and citations, then one end.
+
+        If the model finds no answer in the context, there is no text and `finish_reason` is
+        NO_ANSWER.
         """
         context, messages, tokens = self._prompt(request)
         answer = _Answer(context, self.clock)
@@ -126,9 +131,9 @@ class OpenAIGenerator:
                 self.speed.measured(round(tokens * answer.uncached), answer.began_at - sent)
 
     async def check(self) -> None:
-        """Request the list of models.
+        """Request the list of models; log a warning if `model` is not in it.
 
-        ProviderError if the server does not send it, ConfigError if its address is invalid.
+        ProviderError if the server does not send the list, ConfigError if its address is invalid.
         """
         with _server_errors(_CHECK_SECONDS):
             async with asyncio.timeout(_CHECK_SECONDS):
@@ -143,7 +148,7 @@ class OpenAIGenerator:
             logger.warning("openai.model_not_listed", extra=fields)
 
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
-        """Return the standalone question. ProviderError if there is none in time."""
+        """Return the standalone question. ProviderError if the call fails or is too slow."""
         body = self._request(rewrite_messages(question, history), MAX_QUESTION_TOKENS)
         seconds = self.timeout_seconds
         with _server_errors(seconds):
@@ -181,7 +186,7 @@ class OpenAIGenerator:
     def _prompt(
         self, request: GenerationRequest
     ) -> tuple[Sequence[ContextPassage], Sequence[ChatMessage], int]:
-        """Return the context that the server can read in time, the messages, their tokens."""
+        """Return the context that the server can process in time, the messages, the token count."""
         rest = sum(len(one.content) for one in self._messages(request, ())) // CHARACTERS_PER_TOKEN
         whole = sum(one.tokens for one in request.context)
         budget = max(self.speed.prompt_tokens - rest, self.min_context_tokens)
@@ -213,13 +218,13 @@ class OpenAIGenerator:
 
 
 class _Answer:
-    """Converts the stream of an answer to events of the port."""
+    """Converts the events of one response to events of the port."""
 
     def __init__(self, context: Sequence[ContextPassage], clock: Callable[[], float]) -> None:
         self.began_at: float | None = None
-        """When the first token came, by the clock."""
+        """Time of the first token, by the clock; None before it."""
         self.uncached = 1.0
-        """Share of the prompt that the server had to read."""
+        """Share of the prompt that was not in the server's prompt cache, 0 to 1."""
         self._clock = clock
         self._paragraph_ids = [item.passage.paragraph_id for item in context]
         self._detector = NoAnswerDetector()
@@ -241,7 +246,7 @@ class _Answer:
 
     def _text(self, delta: Mapping[str, Any]) -> str:
         text = str(delta.get("content") or "")
-        # A first event may hold the role alone, and come before the prompt is read.
+        # The first event may have only the role and come before the prompt is processed.
         begun = text or delta.get("reasoning_content") or delta.get("reasoning")
         if begun and self.began_at is None:
             self.began_at = self._clock()
@@ -269,7 +274,7 @@ class _Answer:
 
 
 def best_within(context: Sequence[ContextPassage], token_budget: int) -> Sequence[ContextPassage]:
-    """Return the best paragraphs that fit, in their order; the best one always."""
+    """Return the paragraphs with the highest scores that fit, in their order; at least one."""
     kept: set[int] = set()
     left = token_budget
     for at in sorted(range(len(context)), key=lambda one: -context[one].score):
@@ -280,14 +285,14 @@ def best_within(context: Sequence[ContextPassage], token_budget: int) -> Sequenc
 
 
 async def _lines(response: httpx.Response) -> AsyncIterator[str]:
-    """Lines that end with a line feed only: httpx also splits at U+2028, which JSON may hold."""
+    """Lines split at line feeds only: httpx also splits at U+2028, which JSON may contain."""
     rest = b""
     async for data in response.aiter_bytes():
         *whole, rest = (rest + data).split(b"\n")
         for line in whole:
             yield line.decode("utf-8", errors="replace").removesuffix("\r")
         if len(rest) > _LONGEST_LINE:
-            message = "the model server could not answer: its stream has no lines"
+            message = "the model server could not answer: a line of its stream is over 1 MiB"
             raise ProviderUnavailable(message)
     if rest:
         yield rest.decode("utf-8", errors="replace")
@@ -299,16 +304,16 @@ def _server_errors(seconds: float) -> Iterator[None]:
         yield
     except (TimeoutError, httpx.TimeoutException) as error:
         message = (
-            f"the model server could not answer: nothing came in time, {seconds:g} s. A slow one "
-            "needs more (RAG_OPENAI_FIRST_TOKEN_TIMEOUT_SECONDS, RAG_OPENAI_TIMEOUT_SECONDS) or "
-            f"less to read ({LESS_TO_READ})"
+            f"the model server could not answer: it sent nothing for {seconds:g} s. A slow server "
+            "needs a longer timeout (RAG_OPENAI_FIRST_TOKEN_TIMEOUT_SECONDS, "
+            f"RAG_OPENAI_TIMEOUT_SECONDS) or a shorter prompt ({LESS_TO_READ})"
         )
         raise ProviderUnavailable(message) from error
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-        message = "the address of the model server is no http(s) URL: check RAG_OPENAI_BASE_URL"
+        message = "RAG_OPENAI_BASE_URL is not an http(s) URL"
         raise ConfigError(message) from error
     except httpx.HTTPError as error:
-        # Without the error's text, which may hold the request's headers, key included.
+        # The error's text is left out: it may contain the request's headers with the API key.
         message = f"the model server could not answer: {type(error).__name__} (RAG_OPENAI_BASE_URL)"
         raise ProviderUnavailable(message) from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:

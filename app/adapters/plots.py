@@ -17,7 +17,7 @@ Curve: TypeAlias = Sequence[tuple[float, float]]
 
 
 def require_plots() -> None:
-    """Raise ConfigError unless charts can be drawn. Call it before the work, not after."""
+    """Raise ConfigError if matplotlib is not installed. Call it before long work."""
     if find_spec("matplotlib") is None:
         message = "charts need matplotlib: pip install 'textbook-rag[plots]'"
         raise ConfigError(message)
@@ -26,7 +26,7 @@ def require_plots() -> None:
 def bar_charts(
     path: Path, title: str, names: Sequence[str], measures: Mapping[str, Sequence[float]]
 ) -> None:
-    """Draw one chart per measure with one bar per name. The same figures give the same bytes.
+    """Draw one chart per measure with one bar per name. The same input gives the same bytes.
 
     ConfigError if matplotlib is not installed, InputError if `path` cannot be written.
     """
@@ -53,7 +53,7 @@ def curves(
     lines: Mapping[str, Curve],
     marks: Mapping[str, float] | None = None,
 ) -> None:
-    """Draw named curves of shares, 0 to 1, with named vertical lines.
+    """Draw named curves with y from 0 to 1, and named vertical lines at the x values of `marks`.
 
     Bytes and errors as in `bar_charts`.
     """
@@ -75,12 +75,12 @@ def curves(
 
 @contextmanager
 def _drawn(path: Path, width: float, height: float) -> Iterator[Figure]:
-    """A figure to fill, in inches; written when the context ends."""
+    """Yield an empty figure of this size in inches; write it to `path` at the end."""
     require_plots()
     import matplotlib as mpl  # noqa: PLC0415 - an optional extra
     from matplotlib.figure import Figure  # noqa: PLC0415
 
-    # Text stays text, in one font: as paths, or with a list of fonts, it would be most of the file.
+    # Text stays text, in one font: paths, or a list of fonts, would be most of the file.
     with mpl.rc_context(
         {
             "svg.hashsalt": "textbook-rag",

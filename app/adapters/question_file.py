@@ -1,8 +1,8 @@
-"""Reading questions.jsonl: questions with known answers, one JSON object a line.
+"""Reads questions.jsonl: questions with known answers, one JSON object a line.
 
-Keys: id, question, kind, answerable (all required); gold `[{"file", "start", "end"}]`, gold_file,
-filter_file, history `[{"role", "content"}]`, lang, book, key_facts, gold_all, half. Others are
-ignored.
+Required keys: id, question, kind, answerable. Optional keys: gold `[{"file", "start", "end"}]`,
+gold_file, filter_file, history `[{"role", "content"}]`, lang, book, key_facts, gold_all, half.
+Other keys are ignored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _Record: TypeAlias = Mapping[str, object]
 
 
 def read_questions(path: Path) -> list[Question]:
-    """Read the whole file. Raises InputError naming file and line at the first fault."""
+    """Read the whole file. InputError, with file and line, at the first error."""
     questions: dict[str, Question] = {}
     # Lines end at "\n" only: str.splitlines would cut at U+2028 inside a question.
     for number, line in enumerate(_read(path).split("\n"), 1):

@@ -72,7 +72,7 @@ class SqlQuestionStore:
     """Implements `QuestionStore`; safe in several threads and processes."""
 
     def __init__(self, url: URL) -> None:
-        """Nothing is opened yet; the first call creates the tables. Raises ConfigError."""
+        """Does not connect yet: the first call creates the tables. ConfigError for a bad `url`."""
         self._url = url
         options: dict[str, Any] = {}
         if url.get_backend_name() == "sqlite":
@@ -133,7 +133,7 @@ class SqlQuestionStore:
                 one = _answers.c.id == feedback.answer_id
                 connection.execute(sql.update(_answers).where(one).values(values))
             if feedback.mark:
-                # The columns are the key: what was said twice is kept once.
+                # All columns are the primary key: a repeated mark is stored once.
                 row = (feedback.answer_id, feedback.mark.paragraph_id, str(feedback.mark.kind))
                 same = sql.and_(*(c == v for c, v in zip(_marks.c, row, strict=True)))
                 if connection.execute(sql.select(_marks).where(same)).first() is None:
@@ -155,7 +155,7 @@ class SqlQuestionStore:
         return deleted
 
     def _empty_wal(self) -> None:
-        """Remove deleted texts from the write-ahead log, unless other processes are using it."""
+        """Remove deleted texts from the write-ahead log, unless another process uses it."""
         try:
             with self._engine.connect() as connection:
                 connection.exec_driver_sql("pragma wal_checkpoint(truncate)")
@@ -188,7 +188,7 @@ class SqlQuestionStore:
                     connection.exec_driver_sql("pragma journal_mode = wal")
             with self._engine.begin() as connection:
                 if self._url.get_backend_name() == "postgresql":
-                    # IF NOT EXISTS alone fails when two processes create a table at once.
+                    # IF NOT EXISTS alone fails if two processes create a table at the same time.
                     connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_CREATION_LOCK)))
                 for table in _tables.sorted_tables:
                     connection.execute(sql.schema.CreateTable(table, if_not_exists=True))
@@ -202,7 +202,7 @@ def _overwrite_deleted(connection: Any, _record: object) -> None:  # noqa: ANN40
 
 
 def store_url(text: str | None, default: Path) -> URL:
-    """Parse the URL; without one, the SQLite file `default`. Raises ConfigError.
+    """Parse a database URL; an empty one means the SQLite file `default`. Raises ConfigError.
 
     `postgres://` and `postgresql://` use psycopg.
     """
@@ -211,7 +211,7 @@ def store_url(text: str | None, default: Path) -> URL:
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
-        message = "RAG_QUESTION_LOG_URL is not a URL as SQLAlchemy reads it: sqlite:///FILE or "
+        message = "RAG_QUESTION_LOG_URL is not an SQLAlchemy URL: write sqlite:///FILE or "
         message += "postgresql://USER:PASSWORD@HOST/NAME"
         raise ConfigError(message) from None
     if url.drivername in {"postgres", "postgresql"}:
@@ -275,7 +275,7 @@ def _paragraph(row: Row) -> LoggedParagraph:
 
 
 def _text(text: str) -> str:
-    """Without control characters, which PostgreSQL (NUL) and terminals (ESC) cannot take."""
+    """Remove control characters: PostgreSQL rejects NUL, terminals obey ESC. Replace surrogates."""
     return _CONTROLS.sub("", text).encode(errors="replace").decode()
 
 
@@ -284,6 +284,6 @@ def _shown(url: URL) -> str:
 
 
 def _cause(error: Exception) -> str:
-    """The driver's message, without SQL and parameters, which hold questions."""
+    """First line of the driver's message, without SQL and parameters: they contain questions."""
     lines = str(getattr(error, "orig", None) or error).strip().splitlines()
     return lines[0] if lines else type(error).__name__

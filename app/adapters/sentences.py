@@ -1,4 +1,4 @@
-"""Sentence boundaries by the `sentencex` library, as a plain function for the domain."""
+"""Sentence boundaries by the `sentencex` library."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from app.domain.document import Span
 
 # A piece with no word in it ("(2).", "1.") belongs to the sentence before or after it.
 _WORD = re.compile(r"[^\W\d_]{2}|[\u3040-\u30ff\u3400-\u9fff]")
-# Sentencex 1.0.32 counts a blank after a period as one byte and panics on any other (U+0085,
-# U+00A0, U+3000 ...).
+# Sentencex 1.0.32 takes white space after a period for one byte; it panics on U+0085, U+00A0,
+# U+3000 and others of several bytes.
 _ODD_BLANK = re.compile(r"[^\S \n]")
-# Sentencex takes quadratic time on runs of quotes, backticks and exclamation marks.
+# Characters. Sentencex takes quadratic time on runs of quotes, backticks and exclamation marks.
 _WINDOW = 4_000
 # Sentencex knows few abbreviations outside English; no sentence begins with a small letter.
 _CONTINUES = re.compile(
@@ -23,13 +23,13 @@ _CONTINUES = re.compile(
 
 
 def split_sentences(text: str, language: str) -> list[Span]:
-    """Half-open spans of the sentences of a paragraph, blanks at their ends left out.
+    """Return the half-open spans of a paragraph's sentences, without white space at their ends.
 
-    `language` is an ISO 639-1 code; an unknown one is split by the rules of the nearest known.
-    Every non-blank character lies in exactly one span.
+    `language` is an ISO 639-1 code; an unknown one is split by the rules of the nearest known one.
+    Every non-blank character is in exactly one span.
     """
     spans: list[Span] = []
-    worded = False  # whether the last span has a word
+    worded = False  # whether the last span contains a word
     for start, end, piece in _pieces(text, language):
         has_word = bool(_WORD.search(piece))
         if spans and (not worded or not has_word or _CONTINUES.match(piece)):
@@ -53,7 +53,7 @@ def _pieces(text: str, language: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _segments(text: str, language: str) -> Iterator[str]:
-    """Yield the library's pieces; a long text is split in windows that start at a piece."""
+    """Yield the library's segments. A long text is split in windows that start at a segment."""
     at = 0
     unfinished = ""
     while at < len(text):

@@ -1,1 +1,1 @@
-"""HTTP in and out."""
+"""The HTTP API: routes, request and response bodies, limits, security."""

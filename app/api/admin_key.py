@@ -1,4 +1,4 @@
-"""Access for the owner: always by a secret key, also from this machine."""
+"""Access for the owner: always with a secret key, even from this machine."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from app.domain.site_key import KeyKind, SiteKey, find_key
 
 
 async def admin_key(request: Request) -> SiteKey:
-    """Dependency: the secret key of the request, as bearer token or as password of any user, for
-    which browsers ask. HTTPException 401 or 403.
+    """Dependency: the request's secret key, as bearer token or as password of HTTP Basic.
+
+    Browsers ask for the password; any user name is accepted. HTTPException 401 or 403.
     """
     keys: SqliteSiteKeys = request.app.state.keys
     text = _sent_key(request.headers.get("authorization", ""))
@@ -36,7 +37,7 @@ AdminKey = Annotated[SiteKey, Depends(admin_key)]
 
 
 def allowed(key: SiteKey, book: BookId) -> BookId:
-    """Return the book. Raises BookNotAllowed."""
+    """Return the book. BookNotAllowed if the key is not valid for it."""
     if key.books and book not in key.books:
         message = f"the key is not valid for book {book!r}"
         raise BookNotAllowed(message)

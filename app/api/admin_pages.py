@@ -1,4 +1,4 @@
-"""The owner's pages at `/admin`: the report of the question log, rendered here, without scripts."""
+"""The owner's pages at `/admin`: the report on the question log, as HTML without scripts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _download(text: str, kind: str, name: str) -> Response:
 
 
 async def _report(key: SiteKey, rag: Application, book: BookId | None, days: int) -> OwnerReport:
-    """Return the report on the book, else on the one that is asked most of those of the key."""
+    """Return the report on the book or, without one, on the key's book with most questions."""
     reports = _reports(rag)
     if rag.question_log:
         await rag.question_log.written()

@@ -1,4 +1,4 @@
-"""Books by HTTP for their owner: ingest, its state, rollback, removal, the ledger."""
+"""The owner's HTTP routes for books: ingest, its state, rollback, removal, the ledger."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from app.services.ingest_jobs import IngestJobs, JobState
 from app.settings import Settings
 
 _STALE_SECONDS = 86_400
-"""Age of an upload that no ingest can be reading."""
+"""Age at which an upload is deleted: no ingest can still be reading it."""
 
 router = APIRouter(prefix="/v1/admin/books/{book}", tags=["admin"], dependencies=[Depends(BEARER)])
 
@@ -46,13 +46,13 @@ class JobBody(BaseModel):
     book: str
     state: Annotated[
         Literal["running", "done", "failed"],
-        Field(description="failed: the index is as it was."),
+        Field(description="failed: the index is unchanged."),
     ]
     started_at: datetime
     ended_at: datetime | None
     phase: Annotated[str, Field(description="read, chunk, compare, embed, index, publish.")]
     done: int
-    total: Annotated[int, Field(description="0: not known.")]
+    total: Annotated[int, Field(description="0 if unknown.")]
     unit: str
     report: Annotated[
         dict[str, JsonValue] | None, Field(description="As `textbook-rag ingest --json` prints it.")
@@ -76,7 +76,7 @@ class JobBody(BaseModel):
 
 
 def _owner_error(error: RagError) -> ErrorEvent:
-    """With the error's own message, which names what the owner can mend: readers get another."""
+    """The error with its detailed message, for the owner; readers get a general message."""
     return ErrorEvent(code=error.code, message=str(error), retry_after=retry_after(error))
 
 
@@ -89,11 +89,11 @@ Jobs = Annotated[IngestJobs, Depends(_jobs)]
 Force = Annotated[bool, Query(description="Write a generation even if nothing changed.")]
 SiteKind = Annotated[Site | None, Query(description="Detected from the folder unless given.")]
 BaseUrl = Annotated[
-    str, Query(max_length=2_000, description="Where the book's site is served: for deep links.")
+    str, Query(max_length=2_000, description="URL of the book's site, for the deep links.")
 ]
 _ARCHIVE = {"schema": {"type": "string", "format": "binary"}}
 _STREAMS = {
-    "description": "The state; with `Accept: text/event-stream` events `progress` and at last "
+    "description": "The state; with `Accept: text/event-stream` events `progress` and finally "
     "`done` or `failed`, each with the state.",
     "content": {sse.MEDIA_TYPE: {}},
 }
@@ -128,13 +128,13 @@ async def ingest(
     site: SiteKind = None,
     force: Force = False,
 ) -> Response:
-    """Read the archive, or the configured folder, in a process of its own; readers get the old
+    """Ingest the archive, or the configured folder, in a separate process; readers get the old
     generation until the new one is published.
 
-    The server runs one ingest at a time (409 `index_busy`). It goes on if the client leaves. It
-    fails with `invalid_input` if the archive has a link, a device or a name that leads outside, or
-    too many files or bytes. A file `textbook-rag-ledger.jsonl` at its top is imported as the
-    ledger of a book that the server does not know yet.
+    The server runs one ingest at a time (409 `index_busy`). The ingest continues if the client
+    disconnects. It fails with `invalid_input` if the archive has a link, a device, a name that
+    leads outside, too many files or too many bytes. If the server does not know the book yet, it
+    imports `textbook-rag-ledger.jsonl` from the top of the archive as the book's ledger.
     """
     allowed(key, book)
     _require_one_worker(rag.settings)
@@ -164,7 +164,7 @@ async def ingest(
     responses={200: _STREAMS, **problems(401, 403, 404, 422, 503)},
 )
 async def state(book: BookName, key: AdminKey, request: Request, jobs: Jobs) -> Response:
-    """Since the server started."""
+    """Only ingests since the start of the server are known."""
     found = jobs.state(allowed(key, book))
     if found is None:
         detail = f"no ingest of book {book!r} was asked of this server"
@@ -178,7 +178,7 @@ async def state(book: BookName, key: AdminKey, request: Request, jobs: Jobs) -> 
     responses=problems(401, 403, 404, 409, 422, 503),
 )
 async def rollback(book: BookName, key: AdminKey, rag: Rag) -> BookBody:
-    """A second rollback goes forward again."""
+    """A second rollback undoes the first."""
     return BookBody.of(await rag.index.rollback(allowed(key, book)))
 
 
@@ -189,7 +189,7 @@ async def rollback(book: BookName, key: AdminKey, rag: Rag) -> BookBody:
     responses=problems(401, 403, 404, 409, 422, 503),
 )
 async def remove(book: BookName, key: AdminKey, rag: Rag) -> None:
-    """Its ledger, which the next ingest goes on from, and its logged questions stay."""
+    """Its logged questions and its ledger are kept; the next ingest continues the ledger."""
     await rag.index.remove(allowed(key, book))
 
 
@@ -200,7 +200,7 @@ async def remove(book: BookName, key: AdminKey, rag: Rag) -> None:
     responses=problems(401, 403, 404, 422, 503),
 )
 async def ledger(book: BookName, key: AdminKey, request: Request, rag: Rag) -> Response:
-    """As `textbook-rag ledger export` writes them, to keep in the book's repository."""
+    """The output of `textbook-rag ledger export`, to keep in the book's repository."""
     found = await rag.ledgers.load(allowed(key, book))
     if not found.entries:
         detail = f"there is no ledger of book {book!r}"
@@ -213,13 +213,13 @@ def _require_one_worker(settings: Settings) -> None:
     if settings.workers > 1:
         message = (
             "this server has several workers, which do not know of each other's ingests: run "
-            "`textbook-rag ingest` with its RAG_HOME"
+            "`textbook-rag ingest` with the server's RAG_HOME"
         )
         raise InputError(message)
 
 
 def _scratch(uploads: Path) -> Path:
-    """Make a folder for an upload; remove those that killed servers left a day ago or earlier."""
+    """Make a folder for an upload; delete folders that a killed server left over a day ago."""
     uploads.mkdir(parents=True, exist_ok=True)
     for left in uploads.iterdir():
         with suppress(FileNotFoundError):

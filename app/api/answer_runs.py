@@ -1,7 +1,7 @@
-"""Running answers, and finished ones for a minute, as bytes of server-sent events.
+"""Answers in generation, and answers finished within a minute, as server-sent events.
 
-An answer runs as long as it has a reader: when the last one leaves, it is cancelled and dropped. A
-finished answer is kept for a minute, so that a reader whose connection broke gets the rest.
+When the last reader of an unfinished answer leaves, the answer is cancelled and dropped. A finished
+answer is kept for a minute, so that a reader whose connection broke can get the rest.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from app.domain.errors import ShuttingDown
 
 KEPT_SECONDS = 60.0
 MAX_KEPT_BYTES = 16 * 2**20
-"""Limit on the bytes of all kept answers, about 2,000 of them; the oldest are dropped first."""
+"""Maximum bytes of all kept answers, about 2,000 answers; the oldest are dropped first."""
 RESTART_SECONDS = 5.0
-"""Retry-After for an answer that the shutdown ended."""
+"""Retry-After of an answer that the shutdown interrupted."""
 _HEARTBEAT = b": still here\n\n"
 
 T = TypeVar("T")
 
 
 class AnswerRun:
-    """One answer; its generator runs in a task of its own.
+    """One answer, generated in a separate task.
 
-    The generator may hold timeouts and connections, which belong to the task that opened them. A
-    response's task cannot run it: several responses may read one answer, one after another.
+    The task of a response cannot run the generator: its timeouts and connections belong to the task
+    that opened them, but several responses, one after another, may read one answer.
     """
 
     def __init__(
@@ -45,16 +45,16 @@ class AnswerRun:
         request_id: str,
         wire: Wire | None = None,
     ) -> None:
-        """Start the task, with one reader. `request_id` is that of the question, for the log.
+        """Start the task, with one reader. `request_id` is the id of the question's request.
 
-        Without `wire` the events are those of `POST /v1/chat`.
+        `wire` encodes the events; by default as `POST /v1/chat` does.
         """
         self.id = secrets.token_hex(8)
         self.ask = ask
         self.frames: list[bytes] = []
-        """The events so far, encoded; the first has the id `run:1`."""
+        """The events so far, encoded; their ids are `<id>:1`, `<id>:2`, ..."""
         self.ended = False
-        """True when no frame will follow."""
+        """Whether no more frames will follow."""
         self.wire = wire or ChatWire()
         self._ids = (f"{self.id}:{number}" for number in count(1))
         self._request_id = request_id
@@ -72,19 +72,18 @@ class AnswerRun:
 
     @property
     def abandoned(self) -> bool:
-        """Whether the task is cancelled or will be."""
+        """Whether cancellation of the task was requested."""
         return bool(self.task.cancelling())
 
     @property
     def whole(self) -> bool:
-        """Whether the answer ended with a final event, its own or an error."""
+        """Whether the answer ended with a final event or an error event."""
         return self.ended and bool(self.frames) and not self.abandoned
 
     async def begin(self, seconds: float) -> None:
-        """Wait up to `seconds` for the first event. Raises the error of an answer that failed
-        before it.
+        """Wait up to `seconds` for the first event; raise the error if the answer fails before.
 
-        Later failures become events.
+        Later errors become events.
         """
         if not self.frames:
             await self._wait(seconds)
@@ -97,22 +96,22 @@ class AnswerRun:
         self._readers += 1
 
     async def leave(self) -> None:
-        """Remove a reader. When the last one leaves an unfinished answer, it is cancelled."""
+        """Remove a reader; cancel an unfinished answer when its last reader leaves."""
         self._readers -= 1
         if not self._readers and not self.ended:
             self.task.cancel()
             await asyncio.wait({self.task})
 
     def stop(self, error: Exception) -> None:
-        """Cancel the answer; its readers get this error as the last event."""
+        """Cancel the answer; its readers get `error` as the last event."""
         if not self.ended:
             self._stopped_by = error
             self.task.cancel()
 
     async def follow(self, seen: int, heartbeat: float) -> AsyncGenerator[bytes, None]:
-        """Yield the frames after the first `seen`; those that are ready are joined.
+        """Yield the frames after the first `seen`; frames that are ready are joined.
 
-        After every `heartbeat` seconds without a frame a comment line is yielded.
+        After every `heartbeat` seconds without a frame, yield a comment line.
         """
         while not self.ended or seen < len(self.frames):
             if seen < len(self.frames):
@@ -139,8 +138,8 @@ class AnswerRun:
             async for event in events:
                 self._add(event)
                 if isinstance(event, TextDelta):
-                    # What a provider sent together comes without a wait between: the reader gets
-                    # this text before work is done on the next event.
+                    # Events that a provider sent together arrive without a pause. Yield to the
+                    # event loop, so the reader gets this text before the next event is processed.
                     await asyncio.sleep(0)
         except asyncio.CancelledError:
             if self._stopped_by is None:
@@ -168,14 +167,14 @@ class AnswerRun:
 
 
 class AnswerRuns:
-    """Answers that a reader may resume: running ones, and those finished within a minute."""
+    """Answers that a reader can resume: unfinished ones, and those finished within a minute."""
 
     def __init__(
         self,
         clock: Callable[[], float] = time.monotonic,
         max_bytes: int = MAX_KEPT_BYTES,
     ) -> None:
-        """`clock` returns seconds."""
+        """`clock` gives seconds; `max_bytes` limits the finished answers."""
         self._running: dict[str, AnswerRun] = {}
         self._kept: TTLCache[str, AnswerRun] = TTLCache(
             max_bytes, KEPT_SECONDS, timer=clock, getsizeof=lambda run: run.size
@@ -210,7 +209,7 @@ class AnswerRuns:
             self._whole.discard(task)
 
     def close(self) -> None:
-        """End all answers and calls with ShuttingDown."""
+        """End all answers, and all calls of `unless_closed`, with ShuttingDown."""
         self._closed = True
         for run in list(self._running.values()):
             run.stop(_shutting_down())
@@ -219,13 +218,13 @@ class AnswerRuns:
 
     @property
     def open(self) -> int:
-        """Number of answers under way."""
+        """Number of unfinished answers."""
         return len(self._running)
 
     def resume(self, event_id: str, ask: AskRequest) -> tuple[AnswerRun, int] | None:
-        """Join the answer with this event; return it and the number of its events that were seen.
+        """Join the answer with this event; return it and the number of events already seen.
 
-        None if it is not kept, or if it answers another question.
+        None if the answer is not kept, or if `ask` is another question than it answers.
         """
         name, _, count = event_id.rpartition(":")
         run = self._running.get(name) or self._kept.get(name)

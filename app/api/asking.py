@@ -1,6 +1,6 @@
-"""A question of a request, answered by the use case within the limits of the server.
+"""Answers the question of a request within the server's limits.
 
-Shared by the routes and by the other protocols.
+Used by the routes of `/v1/chat` and by the other protocols.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from app.settings import Settings
 
 
 def ask_request(body: ChatRequest, request: Request, settings: Settings) -> AskRequest:
-    """Raises BookNotAllowed."""
+    """Convert the body to the use case's request. BookNotAllowed."""
     return AskRequest(
         question=body.question,
         filter=SearchFilter(books=books_for(request, body.book)),
@@ -40,7 +40,7 @@ def ask_request(body: ChatRequest, request: Request, settings: Settings) -> AskR
 async def answered(
     body: ChatRequest, request: Request, rag: Application, runs: AnswerRuns
 ) -> Answer:
-    """Return the whole answer. Raises Overloaded, ClientDisconnect, and as the use case does."""
+    """Return the whole answer. Overloaded, ClientDisconnect, and the errors of the use case."""
     ask = ask_request(body, request, rag.settings)
     with client_slot(capacity_of(request).searches, request):
         seconds = rag.settings.answer_timeout_seconds
@@ -56,9 +56,9 @@ async def streamed(
     wire: Wire,
     last_event_id: str = "",
 ) -> sse.EventStream:
-    """Return the answer as a stream of this format, once its first event is there.
+    """Wait for the first event and return the answer as a stream in the format of `wire`.
 
-    Raises before that event as `answered` does.
+    Raises the errors of `answered` before that event; later errors become events.
     """
     ask = ask_request(body, request, rag.settings)
     seconds = rag.settings.answer_timeout_seconds

@@ -15,9 +15,9 @@ from app.services.ports import BookManifest, Damage
 class EditionBody(Body):
     """A version and locale of a book."""
 
-    version: Annotated[str, Field(description='As the site names it; "" in a book with one.')]
-    locale: Annotated[str, Field(description='As the site names it; "" in a book with one.')]
-    base_url: Annotated[str, Field(description="Its pages are below this address.")]
+    version: Annotated[str, Field(description='As the site names it; "" if there is only one.')]
+    locale: Annotated[str, Field(description='As the site names it; "" if there is only one.')]
+    base_url: Annotated[str, Field(description="URL below which the edition's pages are.")]
     files: int
     chunks: int
 
@@ -45,16 +45,16 @@ class BookBody(Body):
     strategy: str
     model: Annotated[str, Field(description="The embedding model of the book's index.")]
     dimension: int
-    created_at: Annotated[str, Field(description="When it was ingested: ISO 8601, UTC.")]
+    created_at: Annotated[str, Field(description="Time of the ingest: ISO 8601, UTC.")]
     state: Annotated[
         Literal["ready", "previous"],
-        Field(description="previous: the index is damaged, and the one before it answers."),
+        Field(description="previous: the index is damaged; the previous one answers."),
     ] = "ready"
     editions: Annotated[
         list[EditionBody],
         Field(
             default_factory=list,
-            description="Of a book with several versions or locales; the default one first.",
+            description="If the book has several versions or locales; the default one first.",
         ),
     ]
 
@@ -89,7 +89,7 @@ class BooksBody(Body):
     quarantined: Annotated[list[str], Field(description=QUARANTINED)]
     feedback: Annotated[
         bool,
-        Field(description="Whether `POST /v1/feedback` is taken: answers have an `answer_id`."),
+        Field(description="Whether `POST /v1/feedback` is accepted: answers have an `answer_id`."),
     ] = False
 
     @classmethod

@@ -1,7 +1,7 @@
-"""Limits on connections, and the shutdown: uvicorn has no settings for them.
+"""Limits on connections, and the shutdown; uvicorn has no settings for them.
 
-A reverse proxy does much of this (specs/001-textbook-rag/operations.md), but the server must stay
-up without one.
+A reverse proxy has similar limits (specs/001-textbook-rag/operations.md), but the server must
+withstand abuse without one.
 """
 
 from __future__ import annotations
@@ -34,17 +34,18 @@ from app.settings import Settings
 _log = logging.getLogger(__name__)
 
 HEAD_SECONDS = 10.0
-"""Time limit for a request's head, from the connection or its first byte."""
+"""Time limit for a request's head, from the start of the connection or the head's first byte."""
 KEEP_ALIVE_SECONDS = 15
 """Time limit between two requests of a connection."""
 READ_SECONDS = 30.0
-"""Time limit for the client to read 64 KiB, or the rest once the connection closes."""
+"""Time limit for the client to read 64 KiB of the response, or its rest when closing."""
 LINGER_SECONDS = 2.0
-"""Time for a client that still sends to read its refusal, which a reset would discard."""
+"""Time for a client that is still sending to read its error response. Closing at once would reset
+the connection and discard the response."""
 LINGER_BYTES = 2**20
-"""Limit on the bytes discarded meanwhile."""
+"""Maximum bytes that are read and discarded during this time."""
 BACKLOG = 256
-"""Connections that the system queues until they are accepted, all at once."""
+"""Connections that the system queues until they are accepted."""
 EXIT_SECONDS = 5.0
 """Time from the end of running answers to the end of the process."""
 
@@ -53,13 +54,13 @@ EXIT_SECONDS = 5.0
 class ConnectionLimits:
     connections: Shares
     trusted: list[str]
-    """Networks of proxies, whose connections belong to many clients."""
+    """Networks of trusted proxies; their connections belong to many clients."""
     head_seconds: float = HEAD_SECONDS
     read_seconds: float = READ_SECONDS
 
 
 class _ProtocolClosedTransport:
-    """A transport whose `close` is replaced by the protocol's."""
+    """A transport whose `close` is replaced by the protocol's `_close`."""
 
     def __init__(self, transport: asyncio.Transport, close: Callable[[], None]) -> None:
         self._transport = transport
@@ -140,14 +141,14 @@ class BoundedConnection(H11Protocol):
 
     def on_response_complete(self) -> None:
         if self.conn.their_state is h11.SEND_BODY:
-            # Otherwise the rest of a refused body would be read to its end.
+            # Otherwise uvicorn would read the rest of a refused body.
             self.server_state.total_requests += 1
             self._close()
             return
         super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's signature
-        """Refuse the request. The h11 error being handled has a more specific status than 400."""
+        """Refuse an invalid request, with the status of the h11 error that is being handled."""
         error = sys.exception()
         status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
         code = title_of(status).lower().replace(" ", "_")
@@ -172,7 +173,7 @@ class BoundedConnection(H11Protocol):
     def _refuse(
         self, status: int, code: str, detail: str, *, retry_after: float | None = None
     ) -> None:
-        """Send a problem response, unless another response has begun, and close."""
+        """Send a problem response and close; if another response has begun, abort it."""
         cycle = self.cycle
         under_way = cycle is not None and not cycle.response_complete
         if under_way:
@@ -205,7 +206,7 @@ class BoundedConnection(H11Protocol):
             self._abort_after(self._limits.read_seconds)
 
     def _abort_after(self, seconds: float) -> None:
-        """Abort the connection later; the timer is cancelled once the client reads."""
+        """Abort the connection after this time; `resume_writing` cancels the timer."""
         if self._read_timer is not None:
             self._read_timer.cancel()
         self._read_timer = self.loop.call_later(seconds, self._socket.abort)
@@ -253,7 +254,7 @@ def server(web: FastAPI, settings: Settings) -> StoppingServer:
         access_log=False,
         server_header=False,
         proxy_headers=False,  # `security.install` adds it with the trusted networks
-        # A refused connection keeps its descriptor for some iterations of the event loop.
+        # A refused connection keeps its file descriptor for some iterations of the event loop.
         backlog=min(BACKLOG, max(1, descriptors // 8)),
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=int(settings.shutdown_seconds + EXIT_SECONDS),
@@ -268,7 +269,7 @@ def server(web: FastAPI, settings: Settings) -> StoppingServer:
 
 
 def raised_descriptor_limit() -> int:
-    """Raise the limit on open files to the maximum and return it."""
+    """Raise the process's limit on open files to the maximum; return the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):  # macOS allows less than the hard limit
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

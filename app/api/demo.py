@@ -27,7 +27,7 @@ _OUTLINE_LEVELS = (2,)
 
 @dataclass(frozen=True, slots=True)
 class DemoSite:
-    """Pages by path, without trailing slash; `home` is the path of the first page."""
+    """HTML pages by path without trailing slash; `home` is the path of the first page."""
 
     home: str
     pages: Mapping[str, str]
@@ -104,7 +104,7 @@ def _sidebar(documents: Sequence[Document], current: Document | None) -> str:
 
 
 def _is_below(document: Document, documents: Sequence[Document]) -> bool:
-    """Whether the page is in the folder of another page, except the first one."""
+    """Whether the page's path is below the path of another page; the first page does not count."""
     path = _path(document)
     return any(path.startswith(_page_path(_path(d)) + "/") for d in documents[1:] if d != document)
 

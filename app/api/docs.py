@@ -1,4 +1,4 @@
-"""The page at `/v1/docs`, with Swagger UI's files from this server: it works without a network."""
+"""The API documentation at `/v1/docs`. Swagger UI's files come from this server, not a CDN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The events of a streamed answer: their data as JSON, their formats on the wire."""
+"""The events of a streamed answer: their data as JSON, and their encoding."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from app.domain.answer import AnswerEvent, AnswerMode, CitationFound, Confidence
 class StartEvent(Body):
     """The answer starts; a client discards what it received before."""
 
-    mode: Annotated[AnswerMode, Field(description="As planned; `end` says what became of it.")]
-    confidence: Annotated[Confidence, Field(description="By the score alone; `end` has the last.")]
+    mode: Annotated[AnswerMode, Field(description="As planned; `end` has the final mode.")]
+    confidence: Annotated[
+        Confidence, Field(description="From the score alone; `end` has the final value.")
+    ]
 
 
 class SourcesEvent(Body):
     sources: Annotated[
         list[SourceBody],
-        Field(description="The paragraphs consulted, best first; in a refusal, nearest sections."),
+        Field(description="The paragraphs used, best first; in a refusal, the nearest sections."),
     ]
 
 
@@ -31,18 +33,18 @@ class DeltaEvent(Body):
     text: str
 
 
-# Line ends to Unicode, which many a client splits at, but neither to JSON nor to this format.
+# Line ends of Unicode, but not of JSON or server-sent events. Some clients split lines at them.
 _LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
 
 
 class Wire(Protocol):
-    """A format of an answer's events, as server-sent events. One object encodes one answer."""
+    """Encodes the events of one answer as server-sent events in the format of a protocol."""
 
     headers: ClassVar[Mapping[str, str]]
-    """Of the response."""
+    """Headers of the response."""
 
     def frames(self, event: AnswerEvent | ErrorEvent, ids: Iterator[str]) -> Iterator[bytes]:
-        """Encode an event. Each frame may take the next of `ids`, by which a client resumes."""
+        """Encode an event. Each frame may take the next of `ids`; a client resumes from an id."""
         ...
 
 

@@ -24,7 +24,8 @@ class CitationFeedback(_FeedbackBody):
 
     paragraph_id: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     event: Annotated[
-        MarkKind, Field(description="clicked: opened; unhelpful: it does not help or not fit.")
+        MarkKind,
+        Field(description="clicked: the reader opened it; unhelpful: it does not help or fit."),
     ]
 
 
@@ -32,11 +33,11 @@ class FeedbackRequest(_FeedbackBody):
     answer_id: Annotated[
         str,
         StringConstraints(min_length=1, max_length=64),
-        Field(description="Of the answer.", examples=["1f0c9d3e5b7a2c44"]),
+        Field(description="From the answer.", examples=["1f0c9d3e5b7a2c44"]),
     ]
     rating: Annotated[
         Rating | None,
-        Field(description="up, down; none takes an earlier one back. The last one counts."),
+        Field(description="none withdraws an earlier rating. The last rating counts."),
     ] = None
     reason: Annotated[
         str | None,
@@ -78,8 +79,8 @@ class FeedbackRequest(_FeedbackBody):
     dependencies=[Depends(BEARER)],
 )
 async def feedback(body: FeedbackRequest, request: Request, rag: Rag) -> None:
-    """Store it with the answer in the owner's question log."""
+    """Store the feedback with the answer in the owner's question log."""
     if rag.question_log is None:
-        message = "this server takes no feedback: its owner can set RAG_QUESTION_LOG=true"
+        message = "this server accepts no feedback: its owner can set RAG_QUESTION_LOG=true"
         raise AnswerNotFound(message)
     await rag.question_log.give(body.to_feedback(), books_for(request, None))

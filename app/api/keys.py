@@ -1,4 +1,4 @@
-"""Access to the API: the key of each request to `/v1/`, its origin and its books."""
+"""Access to the API: checks the key of each request to `/v1/`, its origin and its books."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from app.settings import Settings
 
 API_PREFIX = "/v1/"
 WITHOUT_KEY = ("/v1/docs", "/v1/openapi.json")
-"""Paths below the prefix that describe the API, without any data of books."""
+"""Paths below the prefix that need no key: they describe the API and have no data of books."""
 _FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"})
 _PREFIXES = tuple(f"{kind}_" for kind in KeyKind)
 LONGEST_KEY = 200
@@ -36,14 +36,15 @@ BEARER = HTTPBearer(
     description="A key of `textbook-rag keys add`: publishable (`pk_...`, with the `Origin` of its "
     "web site) or secret (`sk_...`). Without keys the API is open to the same machine only.",
 )
-"""For the description of the API; `KeyRequired` checks the key."""
+"""Only for the OpenAPI document; `KeyRequired` checks the key."""
 
 
 class KeyRequired:
     """Middleware that refuses requests to the API without a valid key.
 
-    If the server has no keys, only requests of the same machine that no proxy forwarded are
-    answered. With `open`, no key is needed. A key in this program's form must be valid in any case.
+    If the server has no keys, it answers only requests from this machine that no proxy forwarded.
+    With `open_to_all`, no key is needed. A key that starts with `pk_` or `sk_` must always be
+    valid.
     """
 
     def __init__(self, app: ASGIApp, keys: SqliteSiteKeys, *, open_to_all: bool) -> None:
@@ -73,7 +74,10 @@ class KeyRequired:
         await response(scope, receive, send)
 
     def _refusal(self, request: Request) -> tuple[int, str, str] | None:
-        """Status, code and detail; None after the key was added to the request's state."""
+        """Return status, code and detail of a refusal; None if the request is allowed.
+
+        A valid key is stored in the request's state.
+        """
         try:
             known = self._keys.all()
         except StorageError as error:
@@ -81,7 +85,7 @@ class KeyRequired:
             return status_of(error).status, error.code, status_of(error).detail
         scheme, key = _sent(request)
         needs_none = self._open or (not known and is_local(request))
-        # Clients of other protocols always send a key, such as `none`.
+        # Clients of other protocols always send some key, such as `none`.
         if needs_none and not key.startswith(_PREFIXES):
             return None
         if not scheme:
@@ -96,7 +100,10 @@ class KeyRequired:
 
 
 def operator_refusal(request: Request) -> tuple[int, str, str] | None:
-    """Status, code and detail for a request that needs a secret key, or to be of this machine."""
+    """Return a refusal unless the request has a secret key, or no key and is from this machine.
+
+    The refusal is status, code and detail.
+    """
     keys: SqliteSiteKeys = request.app.state.keys
     scheme, key = _sent(request)
     if not scheme:
@@ -112,7 +119,7 @@ def operator_refusal(request: Request) -> tuple[int, str, str] | None:
 
 
 def _sent(request: Request) -> tuple[str, str]:
-    """Return scheme, in lower case, and key of the request's header; "" for what is missing."""
+    """Return scheme (lower case) and key of the Authorization header; "" for a missing part."""
     scheme, _, key = request.headers.get("authorization", "").strip().partition(" ")
     return scheme.lower(), key.strip()
 
@@ -139,8 +146,9 @@ def is_page_of_this_machine(origin: str) -> bool:
 
 
 def origin_of(headers: Headers) -> str:
-    """The origin of the page that asks; "" if unknown. Browsers leave `Origin` out of a GET to the
-    page's own server, and send its address as `Referer`.
+    """Return the origin of the page that sent the request; "" if unknown.
+
+    In a same-origin GET, browsers send no `Origin`, but the page's address as `Referer`.
     """
     if "origin" in headers:
         return headers["origin"]
@@ -152,14 +160,14 @@ def origin_of(headers: Headers) -> str:
 
 
 def key_of(request: Request) -> SiteKey | None:
-    """The request's key; None if it has none and needs none."""
+    """Return the request's key; None if it was allowed without one."""
     return getattr(request.state, "site_key", None)
 
 
 def books_for(request: Request, book: BookId | None) -> tuple[BookId, ...]:
-    """The books that the request may ask: `book`, or all of its key; empty: all of the index.
+    """Return the books to ask: `book`, or the books of the request's key; () means all books.
 
-    Raises BookNotAllowed.
+    BookNotAllowed if the key is not valid for `book`.
     """
     key = key_of(request)
     if key is None or not key.books:
@@ -203,7 +211,7 @@ class SiteOrigins(CORSMiddleware):
 
 
 def require_keys(settings: Settings, keys: SqliteSiteKeys) -> None:
-    """ConfigError if other machines could ask without keys, unless the server is set to open."""
+    """ConfigError if other machines could ask without a key and the server is not set to open."""
     if settings.open or keys.all():
         return
     if settings.trusted_proxies:

@@ -1,4 +1,4 @@
-"""Limits for each client: its address, its request rate, its concurrent requests."""
+"""Limits per client address: the request rate and the concurrent requests."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from app.api.problems import problem_response
 from app.domain.errors import ConfigError, Overloaded
 
 SUBSCRIBER_BITS = 64
-"""Prefix length of one IPv6 subscriber, who has at least a /64."""
+"""IPv6 prefix length of a subscriber: the smallest network that a provider assigns."""
 SITE_BITS = 48
-"""Prefix length of one IPv6 customer, who may have up to a /48 (RFC 6177)."""
+"""IPv6 prefix length of a site: the largest network that a customer usually gets (RFC 6177)."""
 
 
 def client_of(request: Request) -> str:
-    """Return the client's address (behind a trusted proxy, the proxy's client's); "" if none."""
+    """Return the client's address, behind a trusted proxy that of the proxy's client; or ""."""
     return request.client.host if request.client else ""
 
 
@@ -37,7 +37,7 @@ def subscriber(address: str) -> str:
 
 
 def site(address: str) -> str:
-    """Return the key of a customer: an IPv4 address, or an IPv6 /48 prefix."""
+    """Return the key of a site: an IPv4 address, or an IPv6 /48 prefix."""
     return _key(address, SITE_BITS)
 
 
@@ -75,15 +75,16 @@ def is_one_of(address: str, networks: list[str]) -> bool:
 
 
 MAX_BUCKETS = 20_000
-"""Limit on stored buckets; the least recently used are dropped, which makes them full."""
+"""Maximum number of stored buckets. The least recently used ones are dropped; a dropped bucket
+counts as full."""
 SUBSCRIBERS_A_SITE = 8
-"""A site's allowance, in multiples of a subscriber's."""
+"""Capacity of a site's bucket, in multiples of a subscriber's."""
 MINUTES_A_DAY = 24 * 60
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """Cost of a request: a number of questions, from the bucket of its kind."""
+    """Cost of a request: the number of questions taken from the bucket of this kind."""
 
     kind: str
     questions: float
@@ -103,7 +104,7 @@ CHARGES: Mapping[str, Charge] = MappingProxyType(
 READING = Charge("reading", 0.1)
 """Cost of all other paths: glossary, citations, lists, pages, unknown paths."""
 WHOLE_BOOK = Charge("reading", 2.0)
-"""A book's text has a few MB."""
+"""Cost of a book's whole text, a few MB."""
 
 
 def charge_of(path: str) -> Charge:
@@ -113,7 +114,7 @@ def charge_of(path: str) -> Charge:
 
 
 def daily(questions: int, clock: Callable[[], float] = time.monotonic) -> RateLimit:
-    """A limit of questions per day; 0: no limit. The quota refills at a constant rate."""
+    """Return a limit of questions per day; 0 means no limit. The bucket refills constantly."""
     return RateLimit(questions / MINUTES_A_DAY, max(1, questions), clock)
 
 
@@ -121,7 +122,7 @@ def daily(questions: int, clock: Callable[[], float] = time.monotonic) -> RateLi
 class RateLimit:
     """A token bucket for each client and kind of request.
 
-    Kinds are limited separately: a client that is out of questions can still follow citations, and
+    Kinds are limited separately: a client without questions left can still follow citations, and
     readers do not block a health check from the same address. An IPv6 address uses two buckets, its
     subscriber's and its site's.
 
@@ -130,25 +131,25 @@ class RateLimit:
     """
 
     per_minute: float
-    """Questions a minute; 0: no limit."""
+    """Questions per minute; 0 means no limit."""
     burst: int
     """Capacity of a bucket, in questions."""
     clock: Callable[[], float] = time.monotonic
-    """Returns seconds."""
+    """Gives seconds."""
     _buckets: LRUCache[tuple[str, str], tuple[float, float]] = field(
         default_factory=lambda: LRUCache(MAX_BUCKETS), init=False
     )
-    """(kind, client) -> (share left of a full bucket, time)."""
+    """(kind, client) -> (fill level from 0 to 1, time in seconds)."""
 
     def admit(self, address: str, charge: Charge) -> float:
-        """Take the cost and return 0, or return the seconds until the bucket has enough."""
-        # The subscriber comes last: for IPv4 both keys are equal.
+        """Take the cost and return 0; if not enough is left, return the seconds to wait."""
+        # For IPv4 both keys are equal; the last one, the subscriber's, applies.
         return self.take({site(address): SUBSCRIBERS_A_SITE, subscriber(address): 1}, charge)
 
     def take(self, allowances: Mapping[str, int], charge: Charge) -> float:
-        """Take the cost from the buckets of all these clients, or from none, as `admit` does.
+        """Take the cost from the buckets of all these clients or of none; returns as `admit`.
 
-        `allowances` are the clients' capacities, in multiples of `burst`.
+        `allowances` has each client's bucket capacity, in multiples of `burst`.
         """
         if not self.per_minute:
             return 0.0
@@ -174,7 +175,7 @@ class RateLimit:
 
 
 def admit(request: Request, charge: Charge) -> float:
-    """Charge the request's address and return 0, or return the seconds to wait."""
+    """Charge the request's address and return 0; if a limit is reached, the seconds to wait."""
     limit: RateLimit = request.app.state.rate_limit
     daily_limit: RateLimit = request.app.state.daily_limit
     address = client_of(request)
@@ -185,7 +186,7 @@ def admit(request: Request, charge: Charge) -> float:
 
 
 class RateLimited:
-    """Middleware that refuses requests above the limit before their body is read."""
+    """Middleware that refuses requests above the rate limit before their body is read."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -209,57 +210,57 @@ class RateLimited:
 
 
 RETRY_SECONDS = 1.0
-"""Retry-After for an overload: a search takes less."""
+"""Retry-After for an overload; a search takes less time."""
 
 
 LONGEST_WAIT = 1.5
-"""Maximum seconds of CPU time queued before a request; above it the request is refused."""
+"""Maximum seconds of CPU time that may be queued; a request that would exceed it is refused."""
 LEAST_SLOTS = 8
 _LONGEST_SAMPLE = 0.2
-"""Seconds of a request in the average."""
+"""Maximum seconds that one request contributes to the average."""
 _NEW_SAMPLE = 0.05
 """Minimum weight of the newest request in the moving average."""
 _SAMPLE_EVERY = 0.02
-"""Seconds: the CPU clock of a process with many threads takes up to 0.4 ms to read."""
+"""Minimum seconds between samples: with many threads, reading the CPU clock takes up to 0.4 ms."""
 
 
 @dataclass(slots=True)
 class RequestCost:
-    """CPU time of a request, as a moving average over finished requests.
+    """Moving average of the CPU time of finished requests.
 
-    The first one is left out, since it loads models. Python uses one core, so concurrent requests
-    wait for each other's CPU time, though not for each other's provider calls.
+    The first request is left out, since it loads models. Python uses one core, so concurrent
+    requests wait for each other's CPU time, though not for each other's provider calls.
     """
 
     cpu: Callable[[], float] = time.process_time
-    """Returns the CPU time of the process in seconds."""
+    """Gives the CPU time of the process in seconds."""
     clock: Callable[[], float] = time.monotonic
-    """Returns seconds."""
+    """Gives seconds."""
     each: float = field(default=0.0, init=False)
-    """Seconds of CPU time a request; 0 until two have ended."""
+    """Average seconds of CPU time per request; 0 until two requests have ended."""
     _ended: int = field(default=0, init=False)
-    """Requests in the average, and the first one."""
+    """Requests in the average, plus the first one."""
     _since_mark: int = field(default=0, init=False)
-    """Requests that ended since the mark."""
+    """Requests that ended since `_mark`."""
     _not_sampled: int = field(default=0, init=False)
-    """Requests that ended between two samples; the next sample is weighted by them."""
+    """Requests that ended between two samples; they add to the weight of the next sample."""
     _mark: float | None = field(default=None, init=False)
-    """The CPU time when the running sample began; None: no sample is running."""
+    """CPU time at the start of the running sample; None if no sample is running."""
     _due: float = field(default=-math.inf, init=False)
-    """When the CPU clock may be read again."""
+    """Time from which the CPU clock may be read again."""
 
     @property
     def slots(self) -> int:
-        """Number of requests that fit LONGEST_WAIT, at least LEAST_SLOTS."""
+        """Number of requests whose CPU time fits into LONGEST_WAIT, at least LEAST_SLOTS."""
         return max(LEAST_SLOTS, int(LONGEST_WAIT / self.each)) if self.each else sys.maxsize
 
     def begin(self) -> None:
-        """A request begins when none was running."""
+        """Record that a request begins while no other is running."""
         if self._mark is None and self.clock() >= self._due:
             self._read()
 
     def end(self, *, idle: bool) -> None:
-        """A request has ended; `idle`: no other is running."""
+        """Record that a request has ended; `idle` if no other is running."""
         if self._mark is None:
             self._not_sampled += 1
             if not idle and self.clock() >= self._due:
@@ -290,18 +291,18 @@ class RequestCost:
 
 @dataclass(slots=True)
 class Shares:
-    """`total` slots, or fewer as long as requests are slow.
+    """`total` slots, shared fairly by clients; fewer slots while requests are slow.
 
-    A client gets another slot only if it holds fewer than are free.
-    So one client holds at most half of the slots, two hold a third each, and a new client finds
-    one. They run out only with about as many clients as slots. See Choudhury and Hahne, "Dynamic
-    queue length thresholds for shared-memory packet switches", 1998.
+    A client gets another slot only if it holds fewer slots than are free. So one client gets at
+    most half of the slots, two clients a third each, and a new client finds a free slot. The slots
+    run out only with about as many clients as slots. See Choudhury and Hahne, "Dynamic queue length
+    thresholds for shared-memory packet switches", 1998.
     """
 
     total: int
     cost: RequestCost | None = None
     most: int = 0
-    """Slots of one client; 0: no limit but its share."""
+    """Maximum slots of one client; 0 means no limit other than its share."""
     _held: Counter[str] = field(default_factory=Counter, init=False)
 
     @property
@@ -310,9 +311,9 @@ class Shares:
         return total - self._held.total()
 
     def take(self, client: str, *, shared: bool = True) -> bool:
-        """Return whether the client got a slot, which it must `release`.
+        """Try to take a slot; return whether the client got one. The caller must `release` it.
 
-        A client with `shared` False, such as a trusted proxy, may take every free slot.
+        With `shared` False, for a trusted proxy, the client may take every free slot.
         """
         held = self._held.get(client, 0) if shared else 0
         if self.free <= held or 0 < self.most <= held:
@@ -335,9 +336,9 @@ class Capacity:
     """Limits of the server on concurrent answers and searches."""
 
     answers: Shares
-    """Answers until they are sent; those that wait for a model cost little."""
+    """Answers until they are sent. While they wait for a model they use little CPU."""
     searches: Shares
-    """Searches that run or wait for the CPU; a longer queue would delay all by seconds."""
+    """Searches that run or wait for the CPU; a longer queue would delay all of them by seconds."""
 
 
 def capacity_of(request: Request) -> Capacity:
@@ -347,7 +348,7 @@ def capacity_of(request: Request) -> Capacity:
 
 @contextmanager
 def client_slot(slots: Shares, request: Request) -> Iterator[None]:
-    """Hold a slot for the request's client inside the block. Overloaded if there is none."""
+    """Hold a slot for the request's client during the block. Overloaded if none is free."""
     client = site(client_of(request))
     if not slots.take(client):
         whose = "from your address " if slots.free else ""

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus: counts of each request at its end, and the state at each scrape."""
+"""Metrics for Prometheus: counters, updated at the end of each request; gauges, set at a scrape."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _PREFIX = "textbook_rag"
 
 
 class Metrics:
-    """The counts of one server; labels have names of this program only, never of readers."""
+    """The metrics of one process. Label values are names from this program, never from readers."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -119,7 +119,7 @@ class Metrics:
         self._gauge("books_damaged", "Damaged books.").set(damaged)
         for gauge in map(self._gauges.get, ("index_generation", "index_age_seconds", "chunks")):
             if gauge is not None:
-                gauge.clear()  # of books that were removed
+                gauge.clear()  # also removes the values of removed books
         for one in books or ():
             age = time.time() - datetime.fromisoformat(one.created_at).timestamp()
             text = "Generation of a book's index."
@@ -129,7 +129,7 @@ class Metrics:
             self._gauge("chunks", "Chunks of a book.", book=one.book).set(one.chunks)
 
     def set_money(self, spent: Mapping[str, float], ceilings: Mapping[str, float | None]) -> None:
-        """US dollars by period: "day", "month"; of all processes, ingests included."""
+        """Set US dollars by period, "day" and "month", for all processes including ingests."""
         for period, usd in spent.items():
             text = "US dollars spent in this period of UTC."
             self._gauge("spent_usd", text, period=period).set(usd)
@@ -143,13 +143,13 @@ class Metrics:
 
 
 def _kind(step: str) -> str:
-    """The step without the book that it names."""
+    """Return the step without the book id: `book` for `book:ID`."""
     return step.partition(":")[0]
 
 
 @dataclass(frozen=True, slots=True)
-class _OfWorker(Collector):
-    """Adds the label `worker`: a scrape reads one of several processes."""
+class _WithWorkerLabel(Collector):
+    """Adds the label `worker`, since a scrape reaches only one of several processes."""
 
     registry: CollectorRegistry
     worker: str
@@ -188,12 +188,12 @@ async def metrics(request: Request) -> Response:
     except StorageError:
         found.set_index(None, 0)
     if rag.breakers:
-        with suppress(StorageError):  # without the file, its samples stay as they were
+        with suppress(StorageError):  # without the file, the gauges keep their last values
             spent = await rag.budget.spent()
             ceilings = {"day": rag.budget.day, "month": rag.budget.month}
             found.set_money({"day": spent.day, "month": spent.month}, ceilings)
     found.set_disk((await rag.disk()).free)
     registry: Collector = found.registry
     if rag.settings.workers > 1:
-        registry = _OfWorker(found.registry, str(os.getpid()))
+        registry = _WithWorkerLabel(found.registry, str(os.getpid()))
     return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)

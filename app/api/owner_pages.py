@@ -1,4 +1,4 @@
-"""The owner's report as HTML, CSV, JSON and issues; the same for the command line and `/admin`."""
+"""The owner's report as HTML, CSV, JSON and issue texts, for the command line and `/admin`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A day of a chart; lengths are of the chart's viewBox."""
+    """A day of a chart; lengths are in units of the SVG viewBox."""
 
     x: float
     width: float
@@ -60,7 +60,10 @@ WIDTH, HEIGHT = 300.0, 80.0
 
 
 def report_html(report: OwnerReport, *, books: Sequence[str] = (), days: int = 0) -> str:
-    """A page without scripts. With `books` it has the navigation of `/admin`, for `days` days."""
+    """Return the report as a page without scripts.
+
+    With `books`, the page has the navigation of `/admin`; `days` is the selected period.
+    """
     page = _environment().get_template("report.html")
     return page.render(
         report=report,
@@ -80,7 +83,7 @@ def style() -> str:
 
 @cache
 def page_policy() -> str:
-    """The Content-Security-Policy of the page: its own style and nothing else."""
+    """Return the Content-Security-Policy of the page: it allows only the page's inline style."""
     digest = b64encode(sha256(style().encode()).digest()).decode()
     rest = "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     return f"default-src 'none'; style-src 'sha256-{digest}'; {rest}"
@@ -137,12 +140,12 @@ def _chart(
 
 
 def report_json(report: OwnerReport) -> str:
-    """One line."""
+    """Return the report as one line of JSON."""
     return json.dumps(asdict(report), ensure_ascii=False, default=str)
 
 
 def report_csv(report: OwnerReport) -> str:
-    """A row for each meaning that was asked, most frequent first."""
+    """Return a row for each cluster of questions with one meaning, most frequent first."""
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow(_COLUMNS)
@@ -173,7 +176,7 @@ def _cell(value: object) -> object:
 
 
 def gap_issues(report: OwnerReport) -> str:
-    """Issue texts in Markdown for the book's authors, a rule between them."""
+    """Return issue texts in Markdown for the book's authors, separated by `---`."""
     return "\n---\n\n".join("".join(_issue(gap)) for gap in report.gaps)
 
 

@@ -20,7 +20,10 @@ WIDGET_FOLDER = Path(__file__).resolve().parent.parent / "widget"
 
 
 class WholeFiles(StaticFiles):
-    """Ignores Range headers, as RFC 9110 allows: Starlette answers invalid ones in plain text."""
+    """Static files that ignore Range headers, as RFC 9110 allows.
+
+    Starlette would answer an invalid range with a plain text error instead of a problem document.
+    """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
@@ -34,7 +37,7 @@ _EMPTY = (
 
 
 def books_page(found: BooksBody, *, widget: bool = True) -> str:
-    """Return the page as HTML; without `widget` or a book, without the chat widget."""
+    """Return the page as HTML, with the chat widget if `widget` is set and there is a book."""
     template = Template((WIDGET_FOLDER / "books.html").read_text(encoding="utf-8"))
     article = (
         f'<ul class="books">{"".join(map(_book_item, found.books))}</ul>' if found.books else ""
@@ -67,7 +70,7 @@ async def home(request: Request) -> Response:
     rag: Application = request.app.state.application
     found = BooksBody.of((await rag.index.books()).named(), await rag.index.damaged())
     keys: SqliteSiteKeys = request.app.state.keys
-    # Only hashes of keys are stored: where the API wants one, this page has none to send.
+    # If the API needs a key, this page cannot send one: only hashes of keys are stored.
     widget = rag.settings.open or not keys.all()
     return HTMLResponse(books_page(found, widget=widget))
 

@@ -1,7 +1,7 @@
 """Maps errors to HTTP statuses and RFC 9457 problem documents.
 
-A 4xx response has the error's own message. The message of a 5xx error may name files, models or
-hosts: it goes to the log, and the response has a fixed text and the request id.
+A 4xx response contains the error's message. The message of a 5xx error may name files, models or
+hosts. It goes to the log; the response contains a fixed text and the request id.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ class Problem(BaseModel):
     type: str = "about:blank"
     title: Annotated[str, Field(description="The status in words.")]
     status: int
-    detail: Annotated[str, Field(description="What is wrong here, for a person to read.")]
+    detail: Annotated[str, Field(description="Explanation of this problem, for a person.")]
     code: Annotated[str, Field(description="Stable name of the error.")]
     request_id: Annotated[str, Field(description="Also in `X-Request-ID` and in the log.")]
     errors: list[InvalidField] | None = None
-    retry_after: Annotated[float | None, Field(description="Seconds to wait, where known.")] = None
+    retry_after: Annotated[float | None, Field(description="Seconds to wait, if known.")] = None
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -92,13 +92,13 @@ class ErrorEvent(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ErrorStatus:
-    """Response of an error class. `detail`, if not empty, replaces the error's message."""
+    """Status for an error class. `detail`, if not empty, replaces the error's message."""
 
     status: int
     detail: str = ""
 
 
-# The first class of the error's MRO that is listed applies.
+# The first listed class in the MRO of the error's class applies.
 _STATUSES: dict[type[RagError], ErrorStatus] = {
     InputError: ErrorStatus(422),
     BookNotFound: ErrorStatus(404),
@@ -143,7 +143,7 @@ def request_id(request: Request) -> str:
 
 
 _STORAGE_RETRY_SECONDS = 5.0
-"""The index's server is asked again at once, and a damaged book is opened again after seconds."""
+"""A lost index server may be back at once; a damaged book is opened again after seconds."""
 
 
 def retry_after(error: Exception) -> float | None:
@@ -153,7 +153,7 @@ def retry_after(error: Exception) -> float | None:
 
 
 def report(error: Exception, request: str) -> None:
-    """Record the cause of a 5xx, for the request's line of the log; log an unexpected error."""
+    """Record the cause of a 5xx for the request's log line; log an unexpected error at once."""
     if not isinstance(error, RagError):
         log.error("http.unexpected_error", extra={"request_id": request}, exc_info=error)
     elif status_of(error).status < HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -164,7 +164,7 @@ def report(error: Exception, request: str) -> None:
 
 
 def error_event(error: Exception) -> ErrorEvent:
-    """Return the SSE event for a stream that failed."""
+    """Return the last event of a failed stream."""
     if not isinstance(error, RagError):
         return ErrorEvent(code=RagError.code, message=_UNEXPECTED)
     message = status_of(error).detail or str(error)
@@ -196,7 +196,7 @@ def problem_response(
     headers = dict(headers or {})
     if retry_after is not None:
         headers["Retry-After"] = str(math.ceil(retry_after))
-    # ASCII, since a field name of the caller may have a lone surrogate.
+    # ASCII, since a field name from the request may contain a lone surrogate.
     body = problem.model_dump_json(exclude_none=True, ensure_ascii=True)
     return Response(body, status_code=status, headers=headers, media_type=MEDIA_TYPE)
 
@@ -226,13 +226,13 @@ async def _on_invalid_request(request: Request, error: Exception) -> Response:
 
 
 _NO_OBJECT = frozenset({"model_attributes_type", "model_type", "dict_type"})
-"""pydantic's error types of a body that is no object, or was sent as another content type."""
+"""pydantic's error types for a body that is not an object or has another content type."""
 
 
 def invalid_fields(found: Sequence[Mapping[str, Any]]) -> list[InvalidField]:
-    """Convert the errors of pydantic, without the invalid values; equal ones once.
+    """Convert pydantic's errors, without the invalid values, and remove duplicates.
 
-    FastAPI reports an invalid body once for each dependency that takes it.
+    FastAPI reports an invalid body once for each dependency that uses it.
     """
     converted = [_invalid_field(item) for item in found]
     return list({(one.field, one.message): one for one in converted}.values())
@@ -249,11 +249,11 @@ def _invalid_field(error: Mapping[str, Any]) -> InvalidField:
     return InvalidField(field=field, message=str(error["msg"]).removeprefix("Value error, "))
 
 
-_WHAT_TO_DO = {
+_DETAILS = {
     "Not Found": "there is nothing at this address: see /v1/docs for the API",
     "Method Not Allowed": "this address does not take the method: see the header `Allow`",
 }
-"""Details in place of the framework's, which only repeat the title."""
+"""Details that replace the framework's, which only repeat the title."""
 
 
 async def _on_http_error(request: Request, error: Exception) -> Response:
@@ -265,7 +265,7 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
     return problem_response(
         error.status_code,
         code,
-        _WHAT_TO_DO.get(str(error.detail)) or str(error.detail),
+        _DETAILS.get(str(error.detail)) or str(error.detail),
         request_id(request),
         retry_after=None if wait is None else float(wait),
         headers=headers,
@@ -277,7 +277,7 @@ async def _on_disconnect(_request: Request, _error: Exception) -> Response:
 
 
 def install(app: FastAPI) -> None:
-    """Register the handlers; `RecordedRequests` catches unexpected exceptions."""
+    """Register the exception handlers. `RecordedRequests` handles unexpected exceptions."""
     app.add_exception_handler(RagError, _on_rag_error)
     app.add_exception_handler(RequestValidationError, _on_invalid_request)
     app.add_exception_handler(HTTPException, _on_http_error)

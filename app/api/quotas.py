@@ -1,4 +1,4 @@
-"""Limits for each key and each book: questions a minute and a day, answers at once."""
+"""Limits per key and per book: questions per minute and per day, concurrent answers."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Quota:
     """Limits per key or per book, over all client addresses."""
 
     holder: str
-    """For messages: "key", "book"."""
+    """"key" or "book", for messages."""
     minute: RateLimit
     day: RateLimit
     answers_at_once: int
-    """0: no limit."""
+    """Maximum concurrent answers of a holder; 0 means no limit."""
     _held: Counter[str] = field(default_factory=Counter, init=False)
 
     def take(self, names: Sequence[str], charge: Charge) -> None:
-        """Raise TooManyRequests if one of these holders has no questions left."""
+        """Charge these holders. TooManyRequests if one of them has not enough questions left."""
         for limit, period in ((self.minute, "minute"), (self.day, "day")):
             wait = limit.take(dict.fromkeys(names, 1), charge)
             if wait:
@@ -40,7 +40,7 @@ class Quota:
 
     @contextmanager
     def answering(self, names: Sequence[str]) -> Iterator[None]:
-        """Count an answer of these holders inside the block. Raises TooManyRequests."""
+        """Count an answer of these holders during the block. TooManyRequests at the limit."""
         if self.answers_at_once and any(self._held[name] >= self.answers_at_once for name in names):
             message = f"too many questions to this {self.holder} are being answered"
             raise TooManyRequests(f"{message}; ask again in a moment", RETRY_SECONDS)
@@ -49,7 +49,7 @@ class Quota:
             yield
         finally:
             self._held.subtract(names)
-            self._held += Counter()  # without the names that hold none
+            self._held += Counter()  # drops the names with a count of 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ async def chat_quota(book: BookOfChat, request: Request) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def answer_charged(request: Request, book: BookId | None) -> AsyncIterator[None]:
-    """Charge a question, and count an answer inside the block. Raises TooManyRequests."""
+    """Charge a question, and count an answer during the block. Raises TooManyRequests."""
     held = await _holders(request, book)
     for quota, names in held:
         quota.take(names, CHARGES["/v1/chat"])
@@ -102,13 +102,13 @@ async def search_quota(book: BookOfSearch, request: Request) -> None:
 
 
 async def charge_search(request: Request, book: BookId | None) -> None:
-    """Raises TooManyRequests."""
+    """Charge the key and the books of a search. Raises TooManyRequests."""
     for quota, names in await _holders(request, book):
         quota.take(names, CHARGES["/v1/search"])
 
 
 async def _holders(request: Request, book: BookId | None) -> Sequence[tuple[Quota, Sequence[str]]]:
-    """The request's key, and the books that it asks: all of the index if it names none."""
+    """Return the quotas to charge, each with its holders: the request's key, the books it asks."""
     found: Quotas = request.app.state.quotas
     key = key_of(request)
     books: Sequence[str] = books_for(request, book)

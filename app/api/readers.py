@@ -1,4 +1,4 @@
-"""Pseudonyms of readers for the question log, which count readers without naming them."""
+"""Pseudonyms for the question log: readers can be counted, but not identified."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from app.api.limits import client_of, subscriber
 
 @dataclass(slots=True)
 class Pseudonyms:
-    """A keyed hash of the address. The key is random, in memory only, and new each day: neither the
-    address nor the reader's next day can be found from a pseudonym.
+    """Pseudonyms by a keyed hash of the address.
 
-    Each process has its own key, so a reader who asks two of them counts twice.
+    The key is random, in memory only and changes every day. So a pseudonym reveals neither the
+    address nor the reader's pseudonym of another day. Each process has another key: a reader who
+    asks two processes counts twice.
     """
 
     today: Callable[[], date] = lambda: datetime.now(UTC).date()

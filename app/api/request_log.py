@@ -1,4 +1,4 @@
-"""Every request has an id, a recording, a line of the log, and counts in the metrics."""
+"""Gives every request an id, records it, logs it and counts it in the metrics."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ _INFO_PREFIXES = ("/v1/", "/cite/")
 
 
 class RecordedRequests:
-    """Gives each request an id and a recording, turns unexpected exceptions into problem responses,
-    and logs the request at its end.
+    """Middleware that gives each request an id and a recording, and logs it at its end.
+
+    It converts unexpected exceptions to problem responses.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics, traces: Traces | None) -> None:
@@ -66,14 +67,12 @@ class RecordedRequests:
 
 
 def route_of(scope: Scope) -> str:
-    """The path with names in place of its values, such as `/cite/{paragraph_id}`; "" if no route
-    has it.
-    """
+    """Return the route's path template, such as `/cite/{paragraph_id}`; "" if no route matched."""
     return getattr(scope.get("route"), "path", "")
 
 
 def _log_request(scope: Scope, status: int, record: Recording) -> None:
-    """Log the request; the path only as its route has it, since it may hold what readers wrote."""
+    """Log the request with its route, not its path: the path may contain text of readers."""
     failed = record.failure
     route = route_of(scope)
     fields: dict[str, object] = {

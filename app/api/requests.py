@@ -34,8 +34,8 @@ Question = Annotated[
     StringConstraints(strip_whitespace=True),
     Field(
         json_schema_extra={"minLength": 1},
-        description="What the reader asks, in any language. The server's `RAG_MAX_QUESTION_CHARS` "
-        "bounds its length (4,000 characters unless set otherwise).",
+        description="The reader's question, in any language. The server's "
+        "`RAG_MAX_QUESTION_CHARS` limits its length (default: 4,000 characters).",
         examples=["What is an inverted index?"],
     ),
 ]
@@ -58,8 +58,7 @@ BookName = Annotated[
         {
             "type": "string",
             "pattern": f"^{PATTERN}$",
-            "description": "The id of an indexed book, which alone is asked; without it, every "
-            "book is.",
+            "description": "The id of the indexed book to ask; without it, all books are asked.",
             "examples": ["small-book-of-search"],
         }
     ),
@@ -67,7 +66,7 @@ BookName = Annotated[
 
 
 class _Request(BaseModel):
-    # A misspelt field is an error.
+    # An unknown field, such as a misspelled one, is an error.
     model_config = ConfigDict(extra="forbid")
 
 
@@ -88,7 +87,7 @@ class SelectionBody(_Request):
     paragraph_id: Annotated[
         str,
         StringConstraints(max_length=100),
-        Field(description="The paragraph it stands in, where that is known."),
+        Field(description="The paragraph that contains the selection, if known."),
     ] = ""
 
     def to_selection(self) -> Selection:
@@ -111,26 +110,26 @@ class ChatRequest(_Request):
         str,
         StringConstraints(max_length=2_000),
         Field(
-            description="The page the reader is on, as URL or path: preferred a little, or what "
-            "`scope` is counted from. The version and locale of the book that it is of answer.",
+            description="The page that the reader is on, as URL or path. The search prefers it "
+            "slightly, `scope` refers to it, and its version and locale of the book answer.",
             examples=["/docs/inverted-index/building"],
         ),
     ] = ""
     scope: Annotated[
         Scope | None,
         Field(
-            description="What may answer: the `page`, its `chapter`, the `book`, the book up to "
-            "the end of this chapter (`so_far`), or the paragraph of the `selection`. The first, "
-            "second and fourth need `page_url`."
+            description="The part of the book to answer from: the `page`, its `chapter`, the "
+            "`book`, the book up to the end of this chapter (`so_far`), or the paragraph of the "
+            "`selection`. `page`, `chapter` and `so_far` need `page_url`."
         ),
     ] = None
     selection: SelectionBody | None = None
     solutions: Annotated[
         Solutions | None,
         Field(
-            description="When the question is an exercise of the book: `hide` gives the paragraphs "
-            "to read first, `hint` sentences of them too, `show` the solution. Unless given, the "
-            "server's `RAG_SOLUTIONS`."
+            description="How to answer a question that is an exercise of the book: `hide` gives "
+            "the paragraphs to read first, `hint` also sentences of them, `show` the solution. "
+            "Default: the server's `RAG_SOLUTIONS`."
         ),
     ] = None
     history: Annotated[
@@ -144,7 +143,7 @@ class ChatRequest(_Request):
     stream: Annotated[
         bool,
         Field(
-            description="Answer as server-sent events; so does `Accept: text/event-stream`.",
+            description="Answer as server-sent events, as with `Accept: text/event-stream`.",
         ),
     ] = False
 
@@ -183,8 +182,8 @@ class SearchRequest(_Request):
         str,
         StringConstraints(max_length=2_000),
         Field(
-            description="The page the reader is on, as URL or path: the version and locale of the "
-            "book that it is of are searched."
+            description="The page that the reader is on, as URL or path: its version and locale of "
+            "the book are searched."
         ),
     ] = ""
     k: Annotated[int, Field(ge=1, le=MAX_RESULTS, description="How many chunks to return.")] = 5

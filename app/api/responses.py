@@ -1,4 +1,4 @@
-"""Response bodies of the API as pydantic models, made from the types of the domain."""
+"""Response bodies of the API as pydantic models, built from the types of the domain."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Body(BaseModel):
 
 
 def _public(path: str, info: ValidationInfo) -> str:
-    """Prefix the path with the `public_url` of the validation's context, if there is one."""
+    """Prefix the path with the `public_url` of the validation context, if there is one."""
     public_url: str = (info.context or {}).get("public_url", "")
     return public_url + path
 
 
 _PERMALINK = (
-    "`GET /cite/{paragraph_id}` of this server: leads to the paragraph wherever it moves. A path, "
-    "or with `RAG_PUBLIC_URL` an absolute URL."
+    "`GET /cite/{paragraph_id}` of this server: redirects to the paragraph's current page. A path, "
+    "or an absolute URL if `RAG_PUBLIC_URL` is set."
 )
 Permalink = Annotated[str, AfterValidator(_public), Field(description=_PERMALINK)]
 
@@ -48,13 +48,13 @@ class CitationBody(Body):
     start: int
     end: int
     paragraph_id: str
-    url: Annotated[str, Field(description="Opens the book's site at this very paragraph.")]
+    url: Annotated[str, Field(description="Opens the book's site at this paragraph.")]
     permalink: Permalink
-    title: Annotated[str, Field(description="Title of the section the paragraph stands in.")]
+    title: Annotated[str, Field(description="Title of the paragraph's section.")]
     heading_path: list[str]
-    quote: Annotated[str, Field(description="The paragraph's own words that support the claim.")]
-    prefix: Annotated[str, Field(description="What the paragraph says just before the quote.")]
-    suffix: Annotated[str, Field(description="What it says just after.")]
+    quote: Annotated[str, Field(description="The text of the paragraph that supports the claim.")]
+    prefix: Annotated[str, Field(description="The text of the paragraph before the quote.")]
+    suffix: Annotated[str, Field(description="The text of the paragraph after the quote.")]
     book: str
     file: Annotated[str, Field(description="Source file, relative to the book's folder.")]
     spans: Annotated[
@@ -80,7 +80,7 @@ class PassageBody(Body):
 
 
 class SourceBody(Body):
-    """A paragraph consulted or, in a refusal, a section near the question."""
+    """A paragraph used for the answer or, in a refusal, a section near the question."""
 
     paragraph_id: str
     url: str
@@ -90,14 +90,14 @@ class SourceBody(Body):
 
 
 class UsageBody(Body):
-    """The provider's tokens; 0 offline."""
+    """Tokens billed by the provider; 0 offline."""
 
     input_tokens: int
     output_tokens: int
 
 
 class StatementBody(Body):
-    """A sentence of the answer; `supported` when a verified citation lies in it."""
+    """A sentence of the answer; `supported` if it contains a verified citation."""
 
     start: int
     end: int
@@ -177,8 +177,8 @@ class AnswerBody(Body):
     confidence: Annotated[
         Confidence,
         Field(
-            description="uncertain: the book may not say this, `passages` come nearest; "
-            "not_in_book: out of the book's domain, `sources` are the nearest sections."
+            description="uncertain: the book may not answer this, `passages` come nearest; "
+            "not_in_book: outside the book's domain, `sources` are the nearest sections."
         ),
     ]
     refused: Annotated[bool, Field(description="`confidence` is not_in_book.")]
@@ -186,18 +186,18 @@ class AnswerBody(Body):
     passages: Annotated[
         list[PassageBody],
         Field(
-            description="Of an extractive answer: at most three, best first; `answer` is their "
-            "marked sentences, below a notice when uncertain. Of a chapter's summary or a quiz: "
-            "its parts, nothing marked. Empty when a model wrote, and in a refusal."
+            description="In an extractive answer: at most three, best first; `answer` consists of "
+            "their marked sentences, below a notice if uncertain. In a chapter's summary or a "
+            "quiz: its parts, without marks. Empty in a generated answer and in a refusal."
         ),
     ]
     sources: list[SourceBody]
     degraded: Annotated[
         list[str],
         Field(
-            description="What failed and was done without: rewrite, embedding, rerank, generator; "
-            "unsupported: what the model wrote, or its end, was not shown; budget: the owner's "
-            "ceiling for money is reached, and no provider was asked."
+            description="Steps that failed and were skipped or replaced: rewrite, embedding, "
+            "rerank, generator. unsupported: generated text, or its end, was not shown. budget: "
+            "the owner's spending limit is reached, so no provider was called."
         ),
     ]
     usage: UsageBody
@@ -216,10 +216,10 @@ class AnswerBody(Body):
         Field(description="Up to three further questions that the book can answer."),
     ]
     searched_for: Annotated[
-        str, Field(description="The question with its misspelled words corrected, if any were.")
+        str, Field(description='The question with corrected spelling; "" if nothing was corrected.')
     ]
     answer_id: Annotated[
-        str, Field(description='For `POST /v1/feedback`; "" where the server takes none.')
+        str, Field(description='For `POST /v1/feedback`; "" if the server accepts no feedback.')
     ] = ""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_ANSWER_EXAMPLE]})
@@ -228,7 +228,7 @@ class AnswerBody(Body):
 class HitBody(Body):
     chunk_id: str
     book: str
-    score: Annotated[float, Field(description="Fused (or reranked), 0 to 1.")]
+    score: Annotated[float, Field(description="Fusion or reranking score, 0 to 1.")]
     dense_score: float | None
     sparse_score: float | None
     text: Annotated[str, Field(description="The chunk's paragraphs as a reader sees them.")]
@@ -269,11 +269,11 @@ class SearchBody(Body):
     degraded: list[str]
 
 
-QUARANTINED = "Ids of books whose index is damaged: they are left out until they are mended."
+QUARANTINED = "Ids of books whose index is damaged: they are left out until they are repaired."
 
 
 class TermBody(Body):
-    """A term of the glossary that stands on the page."""
+    """A term of the glossary that occurs on the page."""
 
     term: Annotated[str, Field(examples=["posting"])]
     definition: str
@@ -281,7 +281,7 @@ class TermBody(Body):
     url: Annotated[str, Field(description="Opens the book's site at the glossary's entry.")]
     forms: Annotated[
         list[str],
-        Field(description="As it stands on the page: what to look for in the page's text."),
+        Field(description="The forms of the term that occur in the page's text."),
     ]
 
     @classmethod
@@ -310,10 +310,10 @@ class ExerciseBody(Body):
 
 class SuggestionsBody(Body):
     book: str
-    questions: Annotated[
-        list[str], Field(description="Starter questions, which the page itself answers.")
+    questions: Annotated[list[str], Field(description="Starter questions that the page answers.")]
+    exercises: Annotated[
+        list[ExerciseBody], Field(description="The page's exercises, in reading order.")
     ]
-    exercises: Annotated[list[ExerciseBody], Field(description="Of the page, in reading order.")]
 
     @classmethod
     def of(cls, found: PageSuggestions) -> SuggestionsBody:
@@ -328,7 +328,7 @@ class SuggestionsBody(Body):
 
 
 def answer_body(answer: Answer, public_url: str) -> AnswerBody:
-    """Return the body with permalinks below `public_url`; paths if it is empty."""
+    """Return the body; its permalinks are URLs below `public_url`, or paths if that is empty."""
     return AnswerBody.model_validate(answer, context={"public_url": public_url})
 
 

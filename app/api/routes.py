@@ -1,4 +1,4 @@
-"""The routes of the API: they translate, call a use case, translate back."""
+"""The routes of the API: they convert the request, call a use case, convert the result."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _OF_EVERY_ROUTE = (400, 408, 413, 429, 431, 500)
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, object]]:
-    """Return the `responses` of a route that may answer with these problems, too."""
+    """Return the `responses` of a route with these problems and those of every route."""
     schema = {"$ref": "#/components/schemas/Problem"}
     return {
         status: {
@@ -95,8 +95,9 @@ LastEventId = Annotated[
     Header(
         alias="Last-Event-ID",
         max_length=64,
-        description="The id of the last event received, sent with the same question when a stream "
-        "broke: what followed is sent, or, when that is kept no more, the answer from its `start`.",
+        description="To resume a broken stream, send the same question with the id of the last "
+        "event received. The server sends the events after it or, if they are no longer kept, a "
+        "new answer from its `start`.",
     ),
 ]
 PageAddress = Annotated[
@@ -104,7 +105,7 @@ PageAddress = Annotated[
     Query(
         min_length=1,
         max_length=2_000,
-        description="The page's URL or its path; what follows `?` or `#` does not count.",
+        description="The page's URL or its path; query and fragment are ignored.",
         examples=["/docs/inverted-index/building"],
     ),
 ]
@@ -112,7 +113,7 @@ PageAddress = Annotated[
 router = APIRouter()
 
 
-def _bounded(question: str, rag: Application) -> str:
+def _checked_length(question: str, rag: Application) -> str:
     limit = rag.settings.max_question_chars
     if len(question) > limit:
         message = f"the question has {len(question):,} characters; at most {limit:,} are allowed"
@@ -139,7 +140,7 @@ def _bounded(question: str, rag: Application) -> str:
 async def chat(
     body: ChatRequest, request: Request, rag: Rag, runs: Runs, last_event_id: LastEventId = ""
 ) -> Response | AnswerBody:
-    """Answer from the book, each claim with a citation that opens the very paragraph."""
+    """Answer from the book. Each claim has a citation with a link to its paragraph."""
     public_url = rag.settings.public_url
     if body.stream or sse.MEDIA_TYPE in request.headers.get("accept", ""):
         return await streamed(body, request, rag, runs, ChatWire(public_url), last_event_id)
@@ -157,7 +158,7 @@ async def search(body: SearchRequest, request: Request, rag: Rag, runs: Runs) ->
     """Find the chunks of the book that are nearest to the question."""
     asked = books_for(request, body.book)
     query = SearchQuery(
-        question=_bounded(body.question, rag),
+        question=_checked_length(body.question, rag),
         k=body.k,
         mode=body.mode,
         filter=SearchFilter(books=await readers_editions(rag.index, asked, body.page_url)),
@@ -198,7 +199,7 @@ async def books(request: Request, rag: Rag) -> BooksBody:
 async def glossary(
     page: PageAddress, request: Request, rag: Rag, book: BookName | None = None
 ) -> Response | GlossaryBody:
-    """What to show when a reader points at a term: its definition and where the book gives it."""
+    """The terms on the page, each with its definition and the link to it in the book."""
     for one in books_for(request, book) or (None,):
         found = await rag.glossary.on_page(page, one)
         if found is not None:
@@ -245,9 +246,9 @@ async def healthz() -> HealthBody:
     responses=problems(503),
 )
 async def readyz(request: Request, rag: Rag) -> Response | ReadyBody:
-    """Ready when the index answers and holds at least one book; damaged ones are named.
+    """Ready if the index can be read and has at least one book; damaged books are listed.
 
-    Embedder, generator and disk may have a `fault` without which answers would be better.
+    With a `fault` of the embedder, the generator or the disk, the server still answers.
     """
     await rag.index.check()
     found = BooksBody.of((await rag.index.books()).named(), await rag.index.damaged())
@@ -263,7 +264,7 @@ ParagraphId = Annotated[str, Path(max_length=200, examples=["p-8v4x1q0mhz"])]
 
 EditionLabel = Annotated[
     str,
-    Query(max_length=64, description="Of a book that has several; the default one unless given."),
+    Query(max_length=64, description="For a book with several; by default its default one."),
 ]
 
 
@@ -299,9 +300,7 @@ async def cite(
 
 
 def add_unreturned_schemas(components: dict[str, dict[str, object]]) -> None:
-    """Add the schemas that no route returns as its model to the OpenAPI document: problems,
-    events.
-    """
+    """Add schemas to the OpenAPI document that are no route's response model: problems, events."""
     models = (Problem, StartEvent, SourcesEvent, DeltaEvent, ErrorEvent)
     _, definitions = models_json_schema(
         [(model, "serialization") for model in models],

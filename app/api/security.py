@@ -1,6 +1,7 @@
 """Middleware for every request: head and body limits, response headers.
 
-It is plain ASGI middleware, which neither buffers a stream nor hides a disconnect.
+It is plain ASGI middleware: Starlette's BaseHTTPMiddleware would buffer streams and hide
+disconnects.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from app.domain.errors import ConfigError
 from app.settings import Settings
 
 MAX_HEAD_BYTES = 16 * 1024
-"""Limit on the names and values of headers and the request target together."""
+"""Maximum bytes of the request target and all names and values of headers together."""
 MAX_BODY_BYTES = 64 * 1024
 CONVERSATION_BYTES = 256 * 1024
-"""Limit for protocols whose clients send all parts of the conversation with each question."""
+"""Body limit for protocols whose clients send the whole conversation with each question."""
 _WITH_CONVERSATION = ("/v1/chat/completions", "/v1/ai-sdk")
 BODY_SECONDS = 10.0
 API_DOCS_PATH = "/v1/docs"
@@ -38,7 +39,7 @@ _PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-# Swagger UI sets styles of elements.
+# Swagger UI sets inline styles.
 _SWAGGER_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'"
@@ -80,13 +81,13 @@ class SecurityHeaders:
 
 
 class RequestHead:
-    """Refuses a request with a large head, ambiguous body length or wrong host.
+    """Refuses a request with a too large head, an ambiguous body length or a wrong host.
 
-    With two length headers, a proxy may see a different end of the body (RFC 9112, 6.1).
+    If a request has both length headers, a proxy may see another end of the body (RFC 9112, 6.1).
     """
 
     def __init__(self, app: ASGIApp, hosts: list[str]) -> None:
-        """Answer requests to these hosts only; to any host if the list is empty."""
+        """`hosts` are the allowed hosts; an empty list allows any."""
         self._app = app
         self._hosts = frozenset(hosts)
 
@@ -144,7 +145,7 @@ class HeadAsGet:
 class BodyLimit:
     """Refuses a body that is too large or arrives too slowly, before it is parsed.
 
-    The real size counts, not only the Content-Length header.
+    It checks the Content-Length header and the real size.
     """
 
     def __init__(
@@ -159,7 +160,7 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         if scope["method"] == "POST" and _UPLOAD.fullmatch(scope["path"]):
-            # The route checks the key, then stores the body as it comes, with limits of its own.
+            # The route checks the key, then writes the body to a file with other limits.
             await self._app(scope, receive, send)
             return
         request_id = str(scope["state"]["request_id"])

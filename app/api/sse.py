@@ -1,13 +1,14 @@
 """A streamed answer as server-sent events.
 
-Their order: `start`, `sources` (the paragraphs consulted), then `delta` and `citation` interleaved,
-then `end` with the whole answer. An `error` may come at any point and is the last event. After
-`HEARTBEAT_SECONDS` without an event a comment line is sent, so that proxies keep the connection.
+The order of events: `start`, `sources` (the paragraphs used), then `delta` and `citation`
+interleaved, then `end` with the whole answer. An `error` may come at any point and is the last
+event. After `HEARTBEAT_SECONDS` without an event a comment line is sent, so that proxies keep the
+connection open.
 
-Every event has an id. A client whose connection broke sends the same question again, with the id of
-the last event received as `Last-Event-ID`, and gets the events after it, up to a minute after the
-answer ended. When the client disconnects before the end, the answer is cancelled, since it costs
-money. A later request then starts a new answer: on `start` a client discards what it has.
+Every event has an id. If the connection breaks, the client sends the same question again, with the
+id of the last event as `Last-Event-ID`, and gets the events after it, up to a minute after the
+answer ended. If the client disconnects before the end, the answer is cancelled, since it costs
+money; a later request starts a new answer. On `start` a client discards what it has.
 """
 
 from __future__ import annotations
@@ -33,17 +34,15 @@ T = TypeVar("T")
 
 
 class EventStream(Response):
-    """The response to a streamed question; it leaves the answer in whatever way the response
-    ends.
-    """
+    """The response to a streamed question. However it ends, it removes itself as a reader."""
 
     media_type = MEDIA_TYPE
 
     def __init__(self, run: AnswerRun, seen: int, heartbeat: float) -> None:
-        """Send the events after the first `seen`."""
+        """`seen` is the number of events to skip; `heartbeat` is in seconds."""
         self.status_code = 200
         self.background = None
-        # X-Accel-Buffering: nginx must not collect the events.
+        # X-Accel-Buffering: nginx must not buffer the events.
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", **run.wire.headers}
         self.init_headers(headers)
         self._run = run
@@ -82,12 +81,11 @@ async def stream_answer(
 ) -> EventStream:
     """Start the answer, or resume it after the given event, and wait for the next event.
 
-    `events` produce the answer; they are not used if an answer is resumed. `wire` is the format, by
-    default that of `POST /v1/chat`.
+    `events` generate the answer; they are not used if an answer is resumed. `wire` is the format,
+    by default that of `POST /v1/chat`.
 
-    An error before the first event (no such book, a question too long, search down) is raised here
-    and becomes a problem response with its own status. Raises ClientDisconnect if the client
-    leaves.
+    An error before the first event (unknown book, too long question, index down) is raised here and
+    becomes a problem response. ClientDisconnect if the client disconnects.
     """
     run, seen = runs.resume(last_event_id, ask) or (
         runs.start(ask, events, request_id(request), wire),
@@ -104,7 +102,7 @@ async def stream_answer(
 async def unless_disconnected(receive: Receive, work: Awaitable[T]) -> T:
     """Wait for `work`; if the client disconnects first, cancel it and raise ClientDisconnect.
 
-    The request's body must have been read: the next message is then the disconnect.
+    The request's body must have been read, so that the next message is the disconnect.
     """
     task = asyncio.ensure_future(work)
     watcher = asyncio.create_task(_disconnected(receive))

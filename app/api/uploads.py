@@ -1,4 +1,4 @@
-"""Stores the body of an upload as it comes."""
+"""Writes the body of an upload to a file while it arrives."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 from fastapi import HTTPException, Request
 
 CHUNK_SECONDS = 30.0
-"""For the next part of the body."""
+"""Time limit for the next part of the body."""
 
 
 async def store_body(request: Request, path: Path, max_bytes: int) -> Path | None:
     """Write the body to the file; return None if the body is empty.
 
-    HTTPException 413 or 408, ClientDisconnect.
+    HTTPException 413 if it is too large, 408 if it is too slow; ClientDisconnect.
     """
     claimed = request.headers.get("content-length", "0")
     left = max_bytes

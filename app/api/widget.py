@@ -1,4 +1,4 @@
-"""Files of the widget's bundle: `/widget.js`, `/widget/...`."""
+"""Routes of the widget's bundle: `/widget.js`, `/widget/...`."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _IMMUTABLE = "public, max-age=31536000, immutable"
 
 @dataclass(frozen=True, slots=True)
 class BundleFile:
-    """A file of the bundle, as it is and compressed by gzip."""
+    """A file of the bundle, uncompressed and compressed by gzip."""
 
     content: bytes
     compressed: bytes
     headers: Mapping[str, str]
-    """Without those that depend on the encoding."""
+    """Headers that do not depend on the encoding."""
     etag: str
-    """Without quotes, of the uncompressed content."""
+    """ETag of the uncompressed content, without quotes."""
 
     @classmethod
     def read(cls, path: Path) -> BundleFile:
@@ -38,7 +38,7 @@ class BundleFile:
         kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
         headers = {
             "Content-Type": f"{kind}; charset=utf-8",
-            # Every site may load the widget. What it may ask is decided for /v1.
+            # Every site may load the widget; access is checked at /v1.
             "Access-Control-Allow-Origin": "*",
             "Cross-Origin-Resource-Policy": "cross-origin",
             "Vary": "Accept-Encoding",

@@ -1,6 +1,6 @@
-"""Reads books from their folders, with their authors' settings, and cuts them into chunks.
+"""Reads books and their authors' settings from folders, and cuts the books into chunks.
 
-The sample book comes with the program.
+The sample book is part of this package.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ from app.settings import Settings
 
 
 def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
-    """Read a book's folder, or one file; paragraph ids are hashes, without the ledger."""
+    """Read a book's folder, or one file. Paragraph ids are hashes: the ledger is not used.
+
+    `advance` is called with the number of documents.
+    """
     book = read_book(
         request.folder,
         book_id=request.book,
@@ -60,8 +63,8 @@ def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
 def requests_by_edition(request: IngestRequest) -> list[IngestRequest]:
     """Return a request for each edition of the folder, the default one first.
 
-    A request that names a version is for that version only, in each locale of a folder that has one
-    version. BookError if the folder cannot be read.
+    If the request names a version, only that version is included, in every locale if the folder
+    itself has only one version. BookError if the folder cannot be read.
     """
     found = editions_of(request.folder, site=request.site, base_url=request.base_url)
     version = request.edition.version
@@ -81,8 +84,8 @@ def source_stamp(request: IngestRequest, state: Path) -> str:
 async def read_identified(request: IngestRequest, settings: Settings) -> Book:
     """Read a book with the paragraph ids that its next ingest will assign.
 
-    It blocks the event loop, so it is for commands and start-up. A thread would take a tenth more
-    memory for a large book, because only that thread reuses the memory it frees.
+    Blocks the event loop, so it is only for commands and start-up. In a thread, a large book would
+    take a tenth more memory, because only that thread reuses the memory it frees.
     """
     book = read_source(request)
     ledger = await SqliteLedgers(settings.home / "ledger").load(book.id)
@@ -93,7 +96,7 @@ async def read_identified(request: IngestRequest, settings: Settings) -> Book:
 
 
 def strategy_of(folder: Path, settings: Settings) -> str:
-    """Return the strategy that the book's author chose, else the one in the settings."""
+    """Return the strategy in the book's `rag.toml` or, without one, in the settings."""
     return read_book_settings(folder).strategy or settings.strategy
 
 
@@ -102,9 +105,9 @@ SAMPLE_BOOK_ID = BookId("small-book-of-search")
 
 
 async def sample_pages(settings: Settings, index: BookStore) -> tuple[Book, Mapping[str, str]]:
-    """Read the sample book as its ingest does; return it with its pages as HTML, by file.
+    """Read the sample book with the ids of its ingest; return it and its pages as HTML, by file.
 
-    Its base URL comes from the index, because the server's port may have changed since the ingest.
+    The base URL comes from the index, because the server's port may have changed since the ingest.
     """
     book = await read_identified(sample_request(settings), settings)
     try:
@@ -131,7 +134,7 @@ EmbedTexts: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 
 
 def embed_from_thread(embedder: Embedder) -> EmbedTexts:
-    """Return a function for chunking in a thread: it embeds on the event loop of the client."""
+    """Return a function that embeds texts on this event loop, for chunking in another thread."""
     loop = asyncio.get_running_loop()
 
     def embed(texts: Sequence[str]) -> Sequence[Sequence[float]]:
@@ -162,8 +165,8 @@ def stream_book(
 ) -> Iterator[Chunk]:
     """Yield the chunks of one document after the other.
 
-    Raises UnknownStrategy, and ConfigError if the strategy needs an embedder. `longest_text` is the
-    embedder's limit in tokens: chunk sizes are not scaled beyond it.
+    `longest_text` is the embedder's limit in tokens: chunk sizes are not scaled beyond it. Raises
+    UnknownStrategy, and ConfigError if the strategy needs `embed` and it is None.
     """
     count_tokens = token_counter()
     config = _config(request)
@@ -182,7 +185,7 @@ def stream_book(
 
 
 def _config(request: IngestRequest) -> ChunkingConfig:
-    """Return the book's settings, without those of its documents."""
+    """Return the chunking settings of the request and the book, without those of documents."""
     get_strategy(request.strategy)
     config = ChunkingConfig(
         strategy=StrategyName(request.strategy),
@@ -221,7 +224,7 @@ def _linking(tools: ChunkingTools, document: Document) -> ChunkingTools:
 
 
 def chunk_report(book: Book, chunks: Sequence[Chunk], request: IngestRequest) -> Report:
-    """Check the chunks against every guarantee of the structure strategy."""
+    """Check the chunks against all guarantees of the strategy `structure`."""
     tools = ChunkingTools(count_tokens=token_counter(), split_sentences=split_sentences)
     config = _config(request)
     config = replace(config, scale=_scale(book, config, tools.count_tokens)).scaled()

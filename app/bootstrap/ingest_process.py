@@ -1,4 +1,4 @@
-"""Runs an ingest in a separate process, so that readers do not wait for its processor time.
+"""Runs an ingest in a separate process, so that it does not delay the answers of the server.
 
 The parent sends the pickled settings and request on stdin. The child writes JSON lines to stdout:
 progress, then the report or the error.
@@ -38,7 +38,7 @@ LEDGER_FILE = "textbook-rag-ledger.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A book to ingest, from a folder or from an archive, which is unpacked below `scratch`."""
+    """A book to ingest, from `folder` or from `archive`, which is unpacked below `scratch`."""
 
     book: BookId
     folder: Path | None
@@ -50,7 +50,7 @@ class Order:
 
 
 async def ingest_in_process(settings: Settings, order: Order, report: Report) -> IngestReport:
-    """Run the ingest; cancellation kills it and leaves the index as it was.
+    """Run the ingest. Cancellation kills the process and leaves the index unchanged.
 
     Raises the child's RagError, or StorageError if it ended without a result.
     """
@@ -68,7 +68,7 @@ async def ingest_in_process(settings: Settings, order: Order, report: Report) ->
     )
     try:
         if child.stdin is None or child.stdout is None:
-            message = "the ingest's process has no pipes"
+            message = "the ingest process has no pipes"
             raise StorageError(message)
         child.stdin.write(pickle.dumps((settings, order)))
         child.stdin.close()
@@ -76,8 +76,8 @@ async def ingest_in_process(settings: Settings, order: Order, report: Report) ->
             return result
         status = await child.wait()
         message = (
-            f"the ingest's process ended with status {status} and no result; the index is as it "
-            "was: ingest again (-9 may be a lack of memory; the server's log says more)"
+            f"the ingest process ended with status {status} and no result; the index is unchanged: "
+            "ingest again (-9 may mean a lack of memory; see the server's log)"
         )
         raise StorageError(message)
     finally:
@@ -87,8 +87,9 @@ async def ingest_in_process(settings: Settings, order: Order, report: Report) ->
 
 
 async def _result(output: asyncio.StreamReader, report: Report) -> IngestReport | None:
-    """Pass the progress on until the result comes; None if there is none. Raises the child's
-    RagError.
+    """Report the progress until the result comes; None if there is no result.
+
+    Raises the child's RagError.
     """
     async for line in output:
         sent = json.loads(line)
@@ -108,8 +109,8 @@ def _error(sent: dict[str, str]) -> RagError:
 
 
 @dataclass
-class _Printed:
-    """A `ProgressReporter` that writes lines."""
+class _PrintedProgress:
+    """Implements `ProgressReporter`: writes JSON lines to stdout."""
 
     done: int = 0
     total: int = 0
@@ -158,7 +159,7 @@ async def _ingest(settings: Settings, order: Order) -> None:
         force=order.force,
     )
     async with application(settings, request.strategy) as app:
-        report = await app.ingest.run(request, _Printed())
+        report = await app.ingest.run(request, _PrintedProgress())
     _line({"report": asdict(report)})
 
 
@@ -174,15 +175,15 @@ def _unpacked(settings: Settings, order: Order) -> Path:
 
 
 def main() -> None:
-    """Entry point of the child, which imports only what an ingest needs."""
+    """Entry point of the child process; imports only what an ingest needs."""
     from app.bootstrap.logs import logging_to  # noqa: PLC0415
 
-    settings, order = pickle.load(sys.stdin.buffer)  # noqa: S301 - of the parent
+    settings, order = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the parent process
     try:
         with logging_to(sys.stderr, settings, server=True):
             asyncio.run(_ingest(settings, order))
     except BrokenPipeError:
-        # The server was killed: nobody is left to tell, or to clear up.
+        # The server was killed, so this process must delete the upload.
         shutil.rmtree(order.scratch, ignore_errors=True)
         os._exit(1)  # not sys.exit, which would flush the broken pipe
     except RagError as error:

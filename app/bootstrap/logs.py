@@ -34,15 +34,16 @@ _MIN_SECRET = 8
 
 
 class OncePerSecond(logging.Filter):
-    """Passes one record per event and second; the next one carries the number of dropped records.
+    """Passes one record per event and second; the next one has the number of dropped records.
 
-    An outage or attack can repeat an error thousands of times a second and would fill the disk.
-    It applies to warnings and errors, unless a record has the field `once_a_second`. An event is
-    identified by logger, level, message, its field `code` and exception class.
+    An outage or attack can repeat an error thousands of times a second, which would fill the disk.
+    By default the limit applies to warnings and errors; the field `once_a_second` of a record turns
+    it on or off. An event is identified by logger, level, message, field `code` and exception
+    class.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` returns seconds."""
+        """`clock` gives seconds."""
         super().__init__()
         self._clock = clock
         self._seen: LRUCache[tuple[object, ...], tuple[float, int]] = LRUCache(_MAX_EVENTS)
@@ -53,7 +54,7 @@ class OncePerSecond(logging.Filter):
         if not fields.pop("once_a_second", record.levelno >= logging.WARNING):
             return True
         kind = record.exc_info[0] if record.exc_info else None
-        # Later lines of asyncio's messages differ by object.
+        # asyncio's messages have further lines that differ for each object.
         message = str(record.msg).partition("\n")[0]
         event = (record.name, record.levelno, message, fields.get("code"), kind)
         now = self._clock()
@@ -95,7 +96,7 @@ def formatter(*, as_json: bool, colors: bool = False) -> logging.Formatter:
 
 
 class Masking(logging.Formatter):
-    """Replaces secrets in the lines of another formatter, which is created at the first line."""
+    """Masks secrets in the output of another formatter, which is created at the first record."""
 
     def __init__(self, make: Callable[[], logging.Formatter], secrets: Collection[str]) -> None:
         super().__init__()
@@ -146,22 +147,22 @@ def _in_order(_logger: object, _name: str, event: EventDict) -> Mapping[str, Any
 
 
 def as_json(settings: Settings, stream: TextIO, *, server: bool) -> bool:
-    """Whether lines are JSON: as set; by default on a server whose stream is not a terminal."""
+    """Whether log lines are JSON: by the setting, or on a server whose stream is not a terminal."""
     if settings.log_format == "auto":
         return server and not stream.isatty()
     return settings.log_format == "json"
 
 
 class _ProcessHandler(logging.StreamHandler[TextIO]):
-    """The handler of the innermost block of `logging_to`."""
+    """The handler of a `logging_to` block."""
 
 
 @contextmanager
 def logging_to(stream: TextIO, settings: Settings, *, server: bool = False) -> Iterator[None]:
-    """Write the log of the whole process to `stream` inside the block.
+    """Write the log of the whole process to `stream` during the block.
 
-    A server writes its own events from `RAG_LOG_LEVEL` up, a command its warnings and errors. From
-    other packages both write warnings and errors. An inner block replaces an outer one.
+    A server logs this program's events from `RAG_LOG_LEVEL` up, a command its warnings and errors.
+    Both log warnings and errors of other packages. An inner block replaces an outer one.
     """
     root, ours = logging.getLogger(), logging.getLogger("app")
     outer = [one for one in root.handlers if isinstance(one, _ProcessHandler)]

@@ -2,7 +2,7 @@
 
     python -m app.bootstrap.low_priority NICE MODULE [ARGUMENT ...]
 
-It imports nothing else before, since the imports of an ingest take half a second of processor time.
+It lowers the priority before any other import: the imports of an ingest take 0.5 s of CPU time.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ _LOWEST_PRIORITY = 19
 
 
 def give_way(nice: int) -> None:
-    """Lower this process's priority; at 19 on Linux, below every other process, on half the cores.
+    """Lower this process's priority by `nice`.
 
-    The other half keep their caches for the readers: the p95 of searches rises by a tenth at most
-    then, by 29 to 47 % if the ingest uses all cores, and at `nice` 10 it doubles (two cores,
+    At 19 on Linux, the process runs only on idle cores (SCHED_IDLE) and uses half of the cores. The
+    other half keep their caches for the readers. Then the p95 of searches rises by at most 10 %;
+    with all cores it rises by 29 to 47 %, and at `nice` 10 it doubles (two cores,
     `scripts/bench/load.py`).
     """
     os.nice(nice)

@@ -1,4 +1,4 @@
-"""Chooses and builds the embedder, generator and reranker: a provider's or offline ones."""
+"""Chooses and builds the embedder, the generator and the reranker: a provider's or offline ones."""
 
 from __future__ import annotations
 
@@ -65,17 +65,17 @@ OwnEmbedder: TypeAlias = CohereEmbedder | LocalEmbedder | MiniLmEmbedder | E5Emb
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """A model for two tasks: writing answers, and rewriting follow-ups as standalone questions."""
+    """A language model for two tasks: generating answers and rewriting follow-up questions."""
 
     generator: Generator
     rewriter: QuestionRewriter
     check: Callable[[], Awaitable[None]] | None = None
-    """Raises ProviderError if the model's server is down; None if a check would cost money."""
+    """Raises ProviderError if the model server is down; None if a check would cost money."""
 
 
 @dataclass(frozen=True, slots=True)
 class CohereParts:
-    """Cohere's adapters; None for a part that the settings turn off."""
+    """Cohere's adapters; None for those that the settings turn off."""
 
     embedder: CohereEmbedder | None
     writer: Writer | None
@@ -161,13 +161,13 @@ def _writer(
 
 
 def budget(settings: Settings) -> Budget:
-    """Return the spending limits; the amounts spent are stored below RAG_HOME."""
+    """Return the budget with the limits of the settings; it stores the spending in RAG_HOME."""
     store = SqliteSpending(settings.home / "spending.sqlite")
     return Budget(store, settings.budget_day, settings.budget_month)
 
 
 def _known(settings: Settings, price: T | None, model: str, setting: str, free: T) -> T:
-    """Return the price; if unknown `free`, or ConfigError if there is a spending limit."""
+    """Return the price, or `free` if it is unknown. ConfigError if a limit needs the price."""
     ceilings = (settings.budget_day, settings.budget_month)
     if price is None and any(ceiling is not None for ceiling in ceilings):
         message = f"a budget needs the price of {model}: set {setting}"
@@ -176,7 +176,7 @@ def _known(settings: Settings, price: T | None, model: str, setting: str, free: 
 
 
 def metered(settings: Settings, embedder: OwnEmbedder) -> Embedder:
-    """Return the embedder with its calls charged; a local one costs nothing."""
+    """Return the embedder with its calls charged to the budget; a local one costs nothing."""
     if not isinstance(embedder, CohereEmbedder):
         return embedder
     found = settings.embed_price(embedder.model)
@@ -185,7 +185,7 @@ def metered(settings: Settings, embedder: OwnEmbedder) -> Embedder:
 
 
 def asked_in_time(settings: Settings, embedder: Embedder) -> Embedder:
-    """Return the embedder for questions, with a time limit (an ingest has none)."""
+    """Return the embedder for questions, with a time limit and a circuit breaker."""
     if not isinstance(embedder, MeteredEmbedder):
         return embedder
     breaker = _breaker(settings, "Cohere's embed")
@@ -201,14 +201,14 @@ def _breaker(settings: Settings, name: str) -> CircuitBreaker:
 def _limits(settings: Settings, endpoint: Endpoint) -> RateLimits:
     """Return the rate limits of the tier, overridden by the settings."""
     limits = default_limits(settings.cohere_tier, endpoint)
-    own = {"calls_per_month": settings.cohere_calls_per_month}
+    given = {"calls_per_month": settings.cohere_calls_per_month}
     if endpoint == "embed":
-        own |= {
+        given |= {
             "calls_per_minute": settings.cohere_embed_calls_per_minute,
             "inputs_per_minute": settings.cohere_embed_inputs_per_minute,
             "tokens_per_minute": settings.cohere_embed_tokens_per_minute,
         }
-    return replace(limits, **{name: value for name, value in own.items() if value is not None})
+    return replace(limits, **{name: value for name, value in given.items() if value is not None})
 
 
 def tariff_of(settings: Settings, embedder: OwnEmbedder) -> Tariff:
@@ -231,7 +231,7 @@ async def pick_embedder(
 
 
 async def local_embedder(embedder: Embedder | None = None) -> LocalEmbedder:
-    """Return the embedder in use if it is local, else a new one: answerability needs it."""
+    """Return `embedder` if it is the local one, else load that: answerability needs it."""
     if isinstance(embedder, LocalEmbedder):
         return embedder
     if _load_once.cache_info().currsize:
@@ -249,7 +249,7 @@ _load_once = cache(LocalEmbedder.load)
 
 
 async def _is_late(index: BookStore, strategy: str | None) -> bool:
-    """Whether the strategy is late chunking; if None, whether all indexed books use it."""
+    """Whether `strategy` is late chunking; if it is None, whether all indexed books use it."""
     if strategy is not None:
         return strategy == StrategyName.LATE
     try:
@@ -262,7 +262,10 @@ async def _is_late(index: BookStore, strategy: str | None) -> bool:
 async def pick_paragraph_scorer(
     settings: Settings, embedder: OwnEmbedder
 ) -> ParagraphScorer | None:
-    """Return the model that chooses the paragraphs of offline answers; None: the static model."""
+    """Return the scorer that chooses the paragraphs of offline answers.
+
+    None if the static local model chooses them.
+    """
     if isinstance(embedder, MiniLmEmbedder) and settings.paragraph_model != "local":
         return LateInteractionScorer(embedder)
     if settings.paragraph_model == "minilm":
@@ -273,7 +276,7 @@ async def pick_paragraph_scorer(
 async def pick_writer(
     settings: Settings, cohere: CohereParts | None, stack: AsyncExitStack
 ) -> Writer | None:
-    """Return the model that writes answers; None if they are extractive."""
+    """Return the model that generates answers; None if answers are extractive."""
     if settings.generator != "openai":
         return cohere.writer if cohere else None
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
@@ -293,5 +296,5 @@ async def pick_writer(
         speed=speed,
         min_context_tokens=settings.openai_min_context_tokens,
     )
-    # Longer than the adapter's limit, because its error names the settings to change.
+    # Longer than the adapter's limit, so that the adapter's error, which names settings, is raised.
     return _writer(settings, model, "the model server", speed.most_limit + 1)

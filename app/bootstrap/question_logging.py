@@ -1,4 +1,4 @@
-"""Opens the owner's question log, for a server and for commands."""
+"""Opens the question log, for a server and for commands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def question_store(settings: Settings) -> SqlQuestionStore:
     """Open the database that the settings name. Raises ConfigError."""
-    # The import takes half a second, so only the log's users pay for it.
+    # The import takes 0.5 s, so it is delayed until the log is used.
     from app.adapters.question_store import SqlQuestionStore, store_url  # noqa: PLC0415
 
     url = settings.question_log_url
@@ -46,7 +46,7 @@ def question_reports(store: QuestionStore, index: BookStore) -> ReportQuestions:
 
 @asynccontextmanager
 async def question_log(settings: Settings, index: BookStore) -> AsyncIterator[QuestionLog | None]:
-    """Open the log; None if it is off. Pending entries are written at the end."""
+    """Open the question log; None if it is off. Pending entries are written at the end."""
     if not settings.question_log:
         yield None
         return
@@ -71,7 +71,7 @@ async def question_log(settings: Settings, index: BookStore) -> AsyncIterator[Qu
 
 @asynccontextmanager
 async def reports(settings: Settings) -> AsyncIterator[ReportQuestions]:
-    """Open the log and the index."""
+    """Open the question log and the index for a report."""
     store = question_store(settings)
     try:
         async with index_only(settings) as index:

@@ -1,4 +1,4 @@
-"""Opens a built site to check links on."""
+"""Opens a built site, to check links on it."""
 
 from __future__ import annotations
 

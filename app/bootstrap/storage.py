@@ -1,4 +1,4 @@
-"""Opens the stores that the settings choose, and reports faults of their disk."""
+"""Opens the stores that the settings choose, and reports faults of the disk."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ async def backing_up(settings: Settings) -> AsyncIterator[BackUp]:
 
 @asynccontextmanager
 async def restoring(settings: Settings) -> AsyncIterator[Restore]:
-    """Open the same stores to restore a backup."""
+    """Open index, ledgers and state files without an embedder."""
     async with index_only(settings) as index:
         yield Restore(index, ledger_store(settings), SqliteStateFiles(settings.home))
 
 
 @asynccontextmanager
 async def _server_index(settings: Settings, url: str) -> AsyncIterator[BookStore]:
-    # The import takes a second, so only the server's index pays for it.
+    # The import takes 1 s, so it is delayed until a server is used.
     from app.adapters.qdrant.server import ServerIndex  # noqa: PLC0415
     from app.adapters.qdrant.server_options import ServerOptions  # noqa: PLC0415
 
@@ -103,7 +103,7 @@ async def _client(settings: Settings, url: str) -> AsyncIterator[AsyncQdrantClie
 async def migration(
     settings: Settings, source: Literal["embedded", "collections"] = "embedded"
 ) -> AsyncIterator[MigrateBooks]:
-    """Open the source and the server. ConfigError when no server is set."""
+    """Open the source and the server. ConfigError if QDRANT_URL is not set."""
     url = settings.qdrant_url
     if not url:
         message = "migrate copies books to a server: set QDRANT_URL to its address"
@@ -135,11 +135,11 @@ async def storage_warnings(settings: Settings, index: BookStore) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """The disk that holds RAG_HOME."""
+    """The disk with RAG_HOME."""
 
     home: Path
     free: int
-    """Bytes."""
+    """Free bytes."""
     fault: str
     """"full" or "read-only"; "" if the index can be opened in place."""
 
@@ -152,7 +152,7 @@ class Disk:
 
 
 def disk_of(settings: Settings) -> Disk:
-    """Return the disk of RAG_HOME, which need not exist yet."""
+    """Return the disk of RAG_HOME; the folder need not exist yet."""
     home = settings.home
     there = next(path for path in (home, *home.absolute().parents) if path.is_dir())
     fault = "" if settings.qdrant_url or there != home else disk_fault(home)

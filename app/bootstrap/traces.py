@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 class Traces:
     """Exports the spans of a request at its end, from its recording.
 
-    No personal data: route, status, request id, stages.
+    They contain no personal data, only route, status, request id and stages.
     """
 
     def __init__(self, provider: TracerProvider) -> None:
-        # These imports take half a second, so only the users of traces pay for them.
+        # These imports take 0.5 s, so they are delayed until traces are used.
         from opentelemetry.trace.propagation.tracecontext import (  # noqa: PLC0415
             TraceContextTextMapPropagator,
         )
@@ -36,7 +36,7 @@ class Traces:
     def add(
         self, method: str, route: str, status: int, headers: Mapping[str, str], record: Recording
     ) -> None:
-        """Add the trace of a finished request; it continues the trace in a `traceparent` header."""
+        """Add the trace of a finished request; a `traceparent` header gives the parent span."""
         from opentelemetry.trace import (  # noqa: PLC0415
             SpanKind,
             Status,
@@ -65,7 +65,7 @@ class Traces:
             span.set_status(Status(StatusCode.ERROR, record.failure.code if record.failure else ""))
         inside = set_span_in_context(span)
         for name, stage in record.spans.items():
-            # A stage that ran several times is one span; `busy` is the time it actually ran.
+            # A stage that ran several times is one span; `busy_ms` is the sum of its run times.
             attributes = {"textbook_rag.busy_ms": round(stage.seconds * 1e3, 2)}
             child = self._tracer.start_span(
                 name, context=inside, attributes=attributes, start_time=at(stage.began)

@@ -46,15 +46,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     except KeyboardInterrupt:
-        print("textbook-rag: stopped; the index is as it was", file=sys.stderr)
+        print("textbook-rag: stopped; the index is unchanged", file=sys.stderr)
         return 130
 
 
 def _command(name: str) -> Command:
-    """Import `module.function` of this package.
-
-    Only this command's module is imported, which saves start-up time and memory.
-    """
+    """Import `module.function` of this package; other commands' modules are not loaded."""
     module, _, function = name.partition(".")
     command: Command = getattr(import_module(f"app.cli.{module}"), function)
     return command

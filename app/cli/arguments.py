@@ -1,4 +1,4 @@
-"""The commands and their options, in one table."""
+"""The command-line parser: all commands and their options."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ _COMPARED = ("fixed", "recursive", "sentence", "auto", "semantic", "structure", 
 
 def parser() -> argparse.ArgumentParser:
     root: argparse.ArgumentParser = OneLineParser(
-        prog="textbook-rag", description="Answers from a textbook, cited at the very paragraph."
+        prog="textbook-rag",
+        description="Answers from a textbook, with a link to each cited paragraph.",
     )
     version = f"textbook-rag {metadata.version('textbook-rag')}"
     root.add_argument("--version", action="version", version=version)
@@ -81,7 +82,7 @@ def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--dry-run", action="store_true", help="print what would change and what it costs"
     )
     ingest.add_argument(
-        "--force", action="store_true", help="write the index anew, though nothing changed"
+        "--force", action="store_true", help="write the index again even if nothing changed"
     )
     ingest.add_argument("--quiet", action="store_true", help="no progress on stderr")
     ingest.set_defaults(run="index_commands.ingest")

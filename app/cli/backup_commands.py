@@ -98,12 +98,12 @@ def _chosen(
 
 
 def _confirmed(plan: RestorePlan) -> bool:
-    """Ask on a terminal. InputError elsewhere."""
+    """Ask for confirmation on a terminal. InputError without a terminal."""
     names = ", ".join(one.manifest.book for one in plan.replaced)
     if not sys.stdin.isatty():
-        message = f"already in the index: {names}; to replace them by the backup's, add --yes"
+        message = f"already in the index: {names}; add --yes to replace them from the backup"
         raise InputError(message)
-    question = f"Replace {names} and their paragraph ids by the backup's? [y/N] "
+    question = f"Replace {names} and their paragraph ids from the backup? [y/N] "
     print(question, end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 

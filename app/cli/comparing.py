@@ -40,7 +40,7 @@ async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
     if arguments.svg is not None:
         require_plots()
     questions = read_questions(arguments.questions)
-    # One embedder for all strategies; otherwise the embedders would be compared.
+    # One embedder for all strategies, so that the comparison is of strategies alone.
     embedded_for = StrategyName.LATE if StrategyName.LATE in arguments.strategies else ""
     request = IngestRequest(
         arguments.path,
@@ -55,8 +55,8 @@ async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
     @asynccontextmanager
     async def workbench() -> AsyncIterator[Workbench]:
         with TemporaryDirectory() as home:
-            own = settings.model_copy(update={"home": Path(home)})
-            async with application(own, embedded_for) as app:
+            temporary = settings.model_copy(update={"home": Path(home)})
+            async with application(temporary, embedded_for) as app:
                 yield Workbench(app.ingest, app.evaluate)
 
     async with application(settings, embedded_for) as app:
@@ -97,7 +97,7 @@ def _table(rows: list[StrategyResult]) -> str:
 
 
 def _cell(value: float) -> str:
-    """About three significant digits."""
+    """Format a number with about three significant digits."""
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:.{3 if value < 1 else 2 if value < 10 else 0}f}"

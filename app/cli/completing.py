@@ -1,4 +1,4 @@
-"""Command that prints a shell's completion script: completion."""
+"""The command `completion`: prints a shell's completion script."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def _require_models(arguments: argparse.Namespace, app: Application) -> None:
         message = "--rerank needs a reranker: set CO_API_KEY, or leave it out"
         raise ConfigError(message)
     if arguments.rewrite and app.retrieve.analysis.rewriter is None:
-        message = "--rewrite needs a model that writes: set CO_API_KEY or RAG_GENERATOR=openai"
+        message = "--rewrite needs a language model: set CO_API_KEY or RAG_GENERATOR=openai"
         raise ConfigError(message)
 
 
@@ -208,7 +208,10 @@ _STEPS = (0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75,
 
 
 async def calibrate(arguments: argparse.Namespace, settings: Settings) -> None:
-    """Score each question in its own book, or in `--book`, without writing an answer."""
+    """Compute each question's answerability score, without an answer, and suggest thresholds.
+
+    A question is asked of `--book` or, without the option, of its own book.
+    """
     questions = chosen_questions(arguments, "--calibrate")
     async with application(settings) as app:
         scores: list[float] = []

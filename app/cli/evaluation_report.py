@@ -45,7 +45,7 @@ marked as answered. They need enough questions of both kinds."""
 def write_report(
     path: Path, questions: Path, found: Evaluation | AnswerEvaluation, run: Run
 ) -> None:
-    """Write `path` and its plots. InputError if one cannot be written."""
+    """Write the report to `path`, its plots beside it. InputError if a file cannot be written."""
     pictures = _Pictures(path)
     title = f"{run.of.capitalize()} on {questions.parent.name or '.'}/{questions.name}"
     parts = [f"# {_plain(title)}", _what(found, run)]
@@ -63,7 +63,7 @@ def write_report(
 
 
 class _Pictures:
-    """Paths of a report's plots: `report.md` has `report-ranks.svg` beside it."""
+    """Paths of a report's plots: the plot `ranks` of `report.md` is `report-ranks.svg`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -124,7 +124,7 @@ def _times_picture(results: Sequence[QuestionResult], pictures: _Pictures) -> st
 
 
 def _ranks(results: Sequence[QuestionResult], measure: str) -> list[float]:
-    """Reciprocal rank of the first hit of each answerable question; 0 for none."""
+    """Return the reciprocal rank of the first hit for each answerable question; 0 without a hit."""
     return [one.measures[measure] for one in results if one.question.answerable]
 
 

@@ -1,4 +1,4 @@
-"""`eval --helpful`: the share of answers that help the reader, by kind of question."""
+"""`eval --helpful`: the share of answers that contain the key facts, by kind of question."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ async def evaluate_helpful(arguments: argparse.Namespace, settings: Settings) ->
 
 
 def chosen_questions(arguments: argparse.Namespace, option: str) -> Sequence[Question]:
-    """Return the questions of the chosen book and half. InputError for options that do not fit."""
-    _require_readers_options(arguments, option)
+    """Return the questions of the chosen book and half. InputError for incompatible options."""
+    _require_default_options(arguments, option)
     book: BookId | None = arguments.book
     chosen = [
         one
@@ -76,8 +76,8 @@ def chosen_questions(arguments: argparse.Namespace, option: str) -> Sequence[Que
     return chosen
 
 
-def _require_readers_options(arguments: argparse.Namespace, option: str) -> None:
-    """Raise InputError if an option makes answers differ from those that readers get."""
+def _require_default_options(arguments: argparse.Namespace, option: str) -> None:
+    """InputError for an option that would make answers differ from those that readers get."""
     other = (
         arguments.answers
         or arguments.k
@@ -107,7 +107,7 @@ def _row(one: Helpfulness) -> Mapping[str, object]:
 
 
 def _rows(results: Sequence[Helpfulness]) -> Iterator[_Row]:
-    """Yield one row per kind, answerable questions first, each part with its total."""
+    """Yield one row per kind and a total, for answerable and then for unanswerable questions."""
     for answerable, total in ((True, "all answerable"), (False, "all unanswerable")):
         part = [one for one in results if one.question.answerable is answerable]
         for kind in sorted({one.question.kind for one in part}):

@@ -56,7 +56,11 @@ async def ingest(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 async def _remove_other_editions(index: VectorIndex, kept: Sequence[BookId]) -> None:
-    """Remove editions that the site no longer has, unless versions are ingested one by one."""
+    """Remove the editions of the book that the ingested folder no longer has.
+
+    A folder with one edition removes nothing. With one version in several locales, editions of
+    other versions stay, because each version is then ingested from its own folder.
+    """
     versions = {book.version for book in kept}
     if len(kept) > 1:
         for book in await index.books():
@@ -135,7 +139,7 @@ def _price(usd: float | None) -> str:
 
 @asynccontextmanager
 async def naming_the_books(index: VectorIndex, book: BookId) -> AsyncIterator[None]:
-    """Name the indexed books in the message of a BookNotFound from this block."""
+    """Add the ids of the indexed books to the message of a BookNotFound from this block."""
     try:
         yield
     except BookNotFound as error:
@@ -163,7 +167,7 @@ async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 async def _with_editions(index: VectorIndex, book: BookId) -> list[BookId]:
-    """Return a book and its other editions; for an edition, only itself."""
+    """Return the book and its other editions; for the id of an edition, only that id."""
     others = [one for one in await index.books() if one.name == book != one]
     return [book, *others]
 

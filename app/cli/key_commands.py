@@ -20,7 +20,7 @@ async def add(arguments: argparse.Namespace, settings: Settings) -> None:
     """Print the new key; only its hash is stored."""
     kind = KeyKind.SECRET if arguments.secret else KeyKind.PUBLISHABLE
     if arguments.secret and arguments.origin:
-        message = "a secret key has no origins, as no browser may have it: leave out --origin"
+        message = "a secret key is not for browsers, so it has no origins: leave out --origin"
         raise InputError(message)
     text = new_key(kind, secrets.token_bytes(32))
     key = SiteKey(

@@ -23,7 +23,7 @@ from app.settings import Settings
 
 
 async def links(arguments: argparse.Namespace, settings: Settings) -> int:
-    """Print or check the links of an indexed book (as ingested) or of a folder (as it is now).
+    """Print or check the links of an indexed book (as ingested) or of a folder (current files).
 
     With `--check` the exit code is 1 if a link is broken.
     """
@@ -58,13 +58,13 @@ async def _links(arguments: argparse.Namespace, settings: Settings) -> tuple[str
         return books[0].base_url, [link for book in books for link in _links_of_source(book)]
     async with index_only(settings) as index, naming_the_books(index, arguments.book):
         asked = BookId(arguments.book)
-        own = await _links_of_index(index, asked)
+        of_book = await _links_of_index(index, asked)
         roots = {one.book: one.base_url for one in (await index.books()).named()}
-        # An edition is on the site of its book.
+        # The other editions of a book are on the same site.
         others = [book for book in roots if book.name == asked != book]
         of_others = [link for book in others for link in await _links_of_index(index, book)]
         of_site = [root for book, root in roots.items() if book.name == asked.name]
-        return site_root(of_site), [*own, *of_others]
+        return site_root(of_site), [*of_book, *of_others]
 
 
 def _links_of_source(book: Book) -> Iterator[DeepLink]:
@@ -75,7 +75,7 @@ def _links_of_source(book: Book) -> Iterator[DeepLink]:
 
 
 async def _links_of_index(index: VectorIndex, book: BookId) -> list[DeepLink]:
-    """Return the links of the paragraphs; a paragraph in several chunks appears once."""
+    """Return the links of all paragraphs; a paragraph that is in several chunks appears once."""
     chunks = await index.fetch(book, list(await index.chunks(book)))
     chunks.sort(key=lambda chunk: (chunk.position, chunk.file, chunk.chunk_index))
     found = {

@@ -1,9 +1,10 @@
 """Writes and reads the results of `eval` as JSON.
 
-Keys: the means (`n`, `recall@5`, ...); `paragraphs`, the same over paragraphs instead of chunks;
-`run`, what was measured and how; `by_kind`; `refusal`, null unless some questions are unanswerable;
-`questions`, one row each. A row's `measures` hold each metric as a number or, if questions have
-different weights, as [part, whole]: the mean is the sum of parts over the sum of wholes.
+Keys: the means (`n`, `recall@5`, ...); `paragraphs`, the means over paragraphs instead of chunks;
+`run`, the options of the measurement; `by_kind`; `refusal`, null unless some questions are
+unanswerable; `questions`, one row each. `measures` of a row has each metric as a number or, if
+questions have different weights, as [part, whole]: the mean is the sum of all parts divided by the
+sum of all wholes.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Run:
     rerank: bool
     embedder: str
     generator: str
-    """"" when answers are the book's own sentences."""
+    """"" for extractive answers."""
 
 
 def measurement_json(found: Evaluation | AnswerEvaluation, run: Run) -> Json:
@@ -60,7 +61,7 @@ def measurement_json(found: Evaluation | AnswerEvaluation, run: Run) -> Json:
 
 
 def _nested(summary: Mapping[str, float]) -> Json:
-    """Move the metrics over paragraphs to a nested object."""
+    """Move the metrics of paragraphs into a nested object `paragraphs`."""
     paragraphs = {
         name.removeprefix(PARAGRAPHS): value
         for name, value in summary.items()
@@ -133,7 +134,7 @@ def read_measurement(path: Path) -> EvalRun:
         message = f"{path}: cannot be read ({error.strerror}): check the path"
         raise InputError(message) from error
     except UnicodeDecodeError as error:
-        raise _no_measurement(path, "not UTF-8") from error
+        raise _not_a_measurement(path, "not UTF-8") from error
     try:
         record = json.loads(text)
         run, rows = record["run"], record["questions"]
@@ -145,13 +146,13 @@ def read_measurement(path: Path) -> EvalRun:
             rows={str(row["id"]): _shares(row["measures"] | _time(row)) for row in rows},
         )
     except json.JSONDecodeError as error:
-        raise _no_measurement(path, f"not JSON: line {error.lineno}, {error.msg}") from error
+        raise _not_a_measurement(path, f"not JSON: line {error.lineno}, {error.msg}") from error
     except RecursionError as error:
-        raise _no_measurement(path, "nested too deep") from error
+        raise _not_a_measurement(path, "nested too deep") from error
     except KeyError as error:
-        raise _no_measurement(path, f"{error.args[0]!r} is missing") from error
+        raise _not_a_measurement(path, f"{error.args[0]!r} is missing") from error
     except (TypeError, ValueError, AttributeError) as error:
-        raise _no_measurement(path, "its values have wrong types") from error
+        raise _not_a_measurement(path, "its values have wrong types") from error
 
 
 def _shares(measures: Mapping[str, float | list[float]]) -> Mapping[str, Share]:
@@ -170,7 +171,7 @@ def _share(value: float | list[float]) -> Share:
     return float(part), float(whole)
 
 
-def _no_measurement(path: Path, why: str) -> InputError:
+def _not_a_measurement(path: Path, why: str) -> InputError:
     return InputError(
         f"{path}: not a measurement ({why}): write one with `textbook-rag eval QUESTIONS.jsonl "
         f"--json > {path.name}`"

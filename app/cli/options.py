@@ -53,7 +53,7 @@ def question_arguments(command: argparse.ArgumentParser) -> None:
 
 
 class OneLineParser(argparse.ArgumentParser):
-    """Prints one line for a usage error; argparse prints the whole usage before it."""
+    """Prints a usage error as one line; argparse would print the whole usage before it."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}; see `{self.prog} --help`\n")
@@ -63,7 +63,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def one_of(names: type[Choice]) -> Callable[[str], Choice]:
-    """Return a type for argparse whose error lists the members."""
+    """Return a `type` for argparse whose error message lists the allowed values."""
 
     def parse(text: str) -> Choice:
         try:

@@ -29,7 +29,7 @@ from rich.text import Text
 from app.domain.errors import InputError
 
 _LISTED = 20
-"""Maximum lines of one kind: a book may have thousands of the same warning."""
+"""Maximum lines of one kind: a book may have thousands of warnings."""
 
 _EVERY_SECONDS = 10.0
 
@@ -40,7 +40,7 @@ def print_json(value: Mapping[str, object] | Sequence[object]) -> None:
 
 
 def require_folder(path: Path) -> None:
-    """Raise InputError unless the file's folder exists. Call it before the work."""
+    """InputError unless the file's folder exists. Call it before long work."""
     if not path.parent.is_dir():
         message = f"{path}: the folder {path.parent} does not exist; create it"
         raise InputError(message)
@@ -68,7 +68,7 @@ def remark_each(prefix: str, lines: Sequence[str]) -> None:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as "1.5 s", "12 min" or "2.0 h"."""
+    """Format seconds as "1.5 s", "12 min" or "2.0 h"."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     if seconds < 3600:
@@ -104,7 +104,7 @@ class _Phase:
 
 
 class TerminalProgress(AbstractContextManager["TerminalProgress"]):
-    """Progress bars on a terminal; elsewhere a line every ten seconds and after each phase."""
+    """Progress bars on a terminal; otherwise a line every ten seconds and after each phase."""
 
     def __init__(self, *, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         console = Console(stderr=True, quiet=quiet)

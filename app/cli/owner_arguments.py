@@ -60,7 +60,7 @@ def keys(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     listing.add_argument("--json", action="store_true", help="print the keys as a JSON array")
     listing.set_defaults(run="key_commands.listing")
     revoke = actions.add_parser("revoke", help="make a key invalid")
-    revoke.add_argument("id", metavar="ID", help="of the list")
+    revoke.add_argument("id", metavar="ID", help="the key's id in `keys list`")
     revoke.set_defaults(run="key_commands.revoke")
 
 

@@ -1,4 +1,4 @@
-"""Commands on the owner's question log: report, forget."""
+"""Commands on the question log: report, forget."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SHOWN = 10
 
 
 def moment(text: str) -> datetime:
-    """Parse `30d`, `12h`, `4w` ago, or a date or time in ISO 8601, UTC if it names no zone."""
+    """Parse a time: `30d`, `12h` or `4w` ago, or ISO 8601, in UTC if it has no time zone."""
     if ago := _AGO.fullmatch(text.strip()):
         try:
             return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
@@ -51,11 +51,11 @@ async def report(arguments: argparse.Namespace, settings: Settings) -> None:
     for path, _ in files:
         if path:
             require_folder(path)
-    async with reports(settings) as made:
+    async with reports(settings) as use_case:
         if arguments.to_eval:
-            await _print_questions(arguments, made, since)
+            await _print_questions(arguments, use_case, since)
             return
-        found = await made.run(arguments.book, since)
+        found = await use_case.run(arguments.book, since)
     for path, render in files:
         if path:
             write_text(path, render(found))
@@ -66,18 +66,18 @@ async def report(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 async def _print_questions(
-    arguments: argparse.Namespace, made: ReportQuestions, since: datetime
+    arguments: argparse.Namespace, use_case: ReportQuestions, since: datetime
 ) -> None:
     wanted = set(arguments.answer)
     answers = [
         one
-        for one in await made.answers(arguments.book, since)
+        for one in await use_case.answers(arguments.book, since)
         if one.question and (not wanted or one.id in wanted)
     ]
     if missing := wanted - {one.id for one in answers}:
         message = f"no answer {min(missing)!r} of book {arguments.book!r} is in the log"
         raise AnswerNotFound(message)
-    language = await made.language(arguments.book)
+    language = await use_case.language(arguments.book)
     for one in answers:
         record = asdict(evaluation_question(one, language))
         record["lang"] = record.pop("language")
@@ -137,8 +137,8 @@ async def forget(arguments: argparse.Namespace, settings: Settings) -> None:
         containing=arguments.containing,
         ids=tuple(arguments.answer),
     )
-    async with reports(settings) as made:
-        count = await made.store.delete(selected)
+    async with reports(settings) as use_case:
+        count = await use_case.store.delete(selected)
     if arguments.json:
         print_json({"deleted": count})
     else:

@@ -64,7 +64,7 @@ async def ask(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 def _checked(arguments: argparse.Namespace) -> ChatRequest:
-    """Return the question, validated as by the API. Raises InputError."""
+    """Return the question as a request of the API, validated. Raises InputError."""
     fields = {
         "question": arguments.question,
         "page_url": arguments.page,

@@ -1,4 +1,4 @@
-"""Commands that print what is read from a book: blocks, chunks."""
+"""Commands that read a book and print it: blocks, chunks."""
 
 from __future__ import annotations
 
@@ -88,15 +88,12 @@ async def chunks(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iterable[Chunk]:
-    """Chunk without an ingest, lazily.
-
-    The strategy `semantic` opens an embedder and makes all chunks at once.
-    """
-    own = (document.settings.get("rag_strategy") for document in book.documents)
-    # Late chunking needs no model to cut the text.
-    if StrategyName.SEMANTIC not in {request.strategy, *own}:
+    """Chunk the book lazily; for the strategy `semantic`, all at once with an embedder."""
+    of_documents = (document.settings.get("rag_strategy") for document in book.documents)
+    # Late chunking needs a model only to embed, not to cut the text.
+    if StrategyName.SEMANTIC not in {request.strategy, *of_documents}:
         return stream_book(book, request, embeds_tokens=True)
-    # Only this strategy needs providers and stores.
+    # Only `semantic` needs providers and stores.
     from app.bootstrap.application import application  # noqa: PLC0415
 
     async with application(settings, request.strategy) as app:

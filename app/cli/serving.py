@@ -42,7 +42,7 @@ async def serve(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def serve_as_worker(settings: Settings, listener: socket.socket) -> None:
-    """Serve connections of a socket shared with other workers; for `run_workers`."""
+    """Serve connections of a socket that all workers share; called by `run_workers`."""
     asyncio.run(_serve(settings, listener=listener))
 
 
@@ -60,7 +60,7 @@ async def demo(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 async def mcp(_: argparse.Namespace, settings: Settings) -> None:
-    """Serve an agent by the Model Context Protocol, on stdin and stdout."""
+    """Serve an agent over the Model Context Protocol, on stdin and stdout."""
     if find_spec("mcp") is None:
         message = "mcp needs an extra: pip install 'textbook-rag[mcp]'"
         raise ConfigError(message)
@@ -111,7 +111,10 @@ def _require_keys(settings: Settings) -> None:
 
 
 def _listener(settings: Settings) -> socket.socket:
-    """Return a bound socket. The protocol is named so that asyncio turns Nagle's algorithm off."""
+    """Return a bound socket.
+
+    asyncio turns off Nagle's algorithm only if the socket's protocol is IPPROTO_TCP.
+    """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""`serve --workers N`: runs processes that accept connections from one listening socket."""
+"""`serve --workers N`: runs processes that accept connections on one listening socket."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from app.settings import Settings
 _log = logging.getLogger(__name__)
 
 _EARLY_SECONDS = 5.0
-"""A worker that ends earlier is considered unable to start; it is not replaced."""
+"""If a worker ends earlier, it counts as unable to start, and the server stops."""
 _LOOK_SECONDS = 0.5
 
 Listener = socket.socket
@@ -29,7 +29,7 @@ Serve = Callable[[Settings, Listener], None]
 
 
 def require_server(settings: Settings) -> None:
-    """Raise ConfigError for several workers with the embedded index."""
+    """ConfigError for several workers with the embedded index."""
     if settings.workers > 1 and not settings.qdrant_url:
         message = (
             f"{settings.workers} workers need a Qdrant server: with the embedded index each would "
@@ -40,9 +40,10 @@ def require_server(settings: Settings) -> None:
 
 
 def run_workers(settings: Settings, listener: Listener, serve: Serve) -> int:
-    """Run workers until SIGTERM or SIGINT, and replace those that die; return the exit code.
+    """Run workers until SIGTERM or SIGINT, and replace workers that die; return the exit code.
 
-    `serve` is called in each worker and must be a module-level function.
+    The exit code is 1 if a worker died right after its start. `serve` is called in each worker and
+    must be a module-level function.
     """
     stopping: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -94,7 +95,7 @@ def _started(settings: Settings, listener: Listener, serve: Serve) -> SpawnProce
 
 
 def _work(settings: Settings, listener: Listener, serve: Serve) -> None:
-    # Until the server handles signals itself.
+    # This handler applies until the server installs its handlers.
     signal.signal(signal.SIGTERM, _leave)
     with logging_to(sys.stderr, settings, server=True):
         serve(settings, listener)

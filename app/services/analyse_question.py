@@ -83,8 +83,8 @@ class AnalyseQuestion:
     cognates: FindCognates | None = None
     """None: a question in another language than the book's is searched unchanged."""
     multilingual: bool = False
-    """Whether `embedder` has one vector space for all languages. Then a hybrid search for a question
-    in another language than the book's uses vectors alone."""
+    """Whether `embedder` has one vector space for all languages. Then a hybrid search for a
+    question in another language than the book's uses vectors alone."""
 
     def intent(self, question: str) -> Intent | SmallTalk | None:
         """Return the intent of a question; None for an ordinary question."""

@@ -174,7 +174,7 @@ def test_a_cut_or_changed_file_is_refused_before_anything_is_changed(home: Path,
         changed = bytes([whole[place] ^ 1 << chance.randrange(8)])
         for content in (whole[:place], whole[:place] + changed + whole[place + 1 :]):
             bad.write_bytes(content)
-            with pytest.raises(InputError, match="cut off, changed or another file"):
+            with pytest.raises(InputError, match="truncated, changed or another file"):
                 BackupFileReader.open(bad, lambda _: None)
     bad.write_bytes(whole[:-1])
     refused = run("restore", bad)
@@ -253,7 +253,7 @@ def test_books_of_the_index_are_replaced_only_when_that_is_said(home: Path, run:
     run("ingest", book)
     refused = run("restore", file)
     assert (refused.code, refused.out) == (2, "")
-    assert "lamps; to replace them" in refused.err
+    assert "lamps; add --yes to replace them" in refused.err
     done = run("restore", file, "--yes", "--json").json()
     assert done["books"] == [{"book": BOOK, "generation": 3, "chunks": 4}]
     assert done["kept"] == ["embeddings.sqlite"]

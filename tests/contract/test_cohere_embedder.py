@@ -365,7 +365,7 @@ def test_a_question_does_not_wait_for_a_busy_provider(double: CohereDouble) -> N
             with pytest.raises(ProviderRateLimited) as caught:
                 await embedder.embed_query("question")
             assert caught.value.retry_after == 30
-            with pytest.raises(ProviderRateLimited, match="used up"):
+            with pytest.raises(ProviderRateLimited, match="per minute is reached"):
                 await embedder.embed_query("question")
 
     asyncio.run(run())

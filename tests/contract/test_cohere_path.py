@@ -154,7 +154,7 @@ def test_rewriting_needs_a_model(run: Run, tmp_path: Path) -> None:
     run("ingest", "tiny")
     result = run("eval", in_conversation(tmp_path), "--rewrite")
     assert result.code == 2
-    assert "--rewrite needs a model" in result.err
+    assert "--rewrite needs a language model" in result.err
 
 
 def test_a_model_that_ignores_the_markers_is_cited_all_the_same(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""Cohere through its own SDK: embeddings, reranking, grounded answers.
+"""Cohere through its Python SDK: embeddings, reranking, grounded answers.
 
-`import cohere` costs 0.2 to 0.7 s and 44 MB, so it happens when a client is opened, not before.
+`import cohere` takes 0.2 to 0.7 s and 44 MB. It is delayed until a client is opened.
 """

@@ -1,4 +1,4 @@
-"""Opens the SDK's client, calls it with retries, and translates its failures to our errors."""
+"""Opens the SDK's client, calls it with retries, and translates its errors to ours."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 _ENTITY_TOO_LARGE = 413
 _TOO_MANY_REQUESTS = 429
-# Each answer holds a connection while it is written: with httpx's limit of 100 the 101st reader,
-# and every search meanwhile, would wait for a free one and fail.
+# Each answer uses a connection while it is generated. With httpx's default limit of 100, the 101st
+# reader, and every search meanwhile, would wait for a free connection and fail.
 _CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
-# Wordings seen: "too many tokens: size limit exceeded by 11326 tokens. Try using shorter or fewer
+# Messages seen: "too many tokens: size limit exceeded by 11326 tokens. Try using shorter or fewer
 # inputs", "total number of texts must be at most 96 - received 100", "all texts must be non-empty".
 _ABOUT_THE_TEXTS = re.compile(
     r"too (?:many|long|large|big)|\btokens?\b|\btexts?\b|\binputs?\b", re.I
@@ -56,7 +56,8 @@ async def open_client(
 ) -> AsyncIterator[AsyncClientV2]:
     """Open the SDK's client; its connections close with the context.
 
-    `base_url` is the host only. It is always passed on, as the SDK would else use CO_API_URL.
+    `base_url` has no path. It is always passed on: without it the SDK would use CO_API_URL.
+    ConfigError if the key is not printable ASCII.
     """
     key = api_key.strip()
     if not key.isascii() or not key.isprintable() or not key:
@@ -80,7 +81,7 @@ async def open_client(
 
 
 def request_options(timeout_seconds: float) -> RequestOptions:
-    """Return the options of every call, without the SDK's retries, which no limiter counts."""
+    """Return the options of every call. The SDK's retries are off: no limiter would count them."""
     return {"timeout": timeout_seconds, "max_retries": 0}
 
 
@@ -96,21 +97,21 @@ def provider_errors(action: str) -> Iterator[None]:
     except api_error as error:
         raise _from_response(action, error) from error
     except (parsing_error, TypeError, ValueError, KeyError, AttributeError) as error:
-        # The SDK does not validate its objects, so an unexpected answer can raise anything.
+        # The SDK does not validate responses, so reading an unexpected one can raise any of these.
         message = f"Cohere could not {action}: its answer is invalid"
         raise ProviderUnavailable(message) from error
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-        message = "the address of Cohere is no http(s) URL: check RAG_COHERE_BASE_URL"
+        message = "RAG_COHERE_BASE_URL is not an http(s) URL"
         raise ConfigError(message) from error
     except (TimeoutError, httpx.HTTPError, aiohttp.ClientError) as error:
-        # Without the error's text, which may hold the request's headers, key included.
+        # The error's text is left out: it may contain the request's headers with the API key.
         message = f"Cohere could not {action}: {_transport_failure(error)}"
         raise ProviderUnavailable(message) from error
 
 
 @cache
 def _sdk_errors() -> tuple[type[ApiError], type[ParsingError]]:
-    """Cached: a look-up in the SDK's lazy package takes longer than many events."""
+    """Cached: the import from the SDK's lazy package takes longer than reading many events."""
     from cohere.core import ApiError, ParsingError  # noqa: PLC0415 - the client has loaded it
 
     return ApiError, ParsingError
@@ -139,14 +140,14 @@ def _from_response(action: str, error: ApiError) -> ProviderError:
 
 
 def _message_of(body: Any) -> str:  # noqa: ANN401 - whatever JSON the provider sent
-    """The provider's message, on one line and short."""
+    """The provider's message on one line, at most 300 characters."""
     said = body.get("message") or body.get("detail") if isinstance(body, Mapping) else body
     words = " ".join(str(said or "no reason given").split())
     return words if len(words) <= 300 else words[:300] + "..."
 
 
 def _wait_named_by(said: str, headers: Mapping[str, str] | None) -> float | None:
-    """Return the seconds to wait; for the monthly limit of a trial key, until the month ends."""
+    """Seconds from Retry-After; for the monthly limit of a trial key, until the month ends."""
     if not _PER_MONTH.search(said):
         return retry_after(headers)
     now = datetime.now(UTC)
@@ -155,7 +156,7 @@ def _wait_named_by(said: str, headers: Mapping[str, str] | None) -> float | None
 
 
 def retry_after(headers: Mapping[str, str] | None) -> float | None:
-    """Seconds from a Retry-After header: whole, fractional or a date (RFC 9110, 10.2.3)."""
+    """Seconds from a Retry-After header, a number or a date (RFC 9110, 10.2.3); else None."""
     fields = {name.lower(): value for name, value in (headers or {}).items()}
     value = fields.get("retry-after", "").strip()
     try:
@@ -185,28 +186,28 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to retry after temporary failures. Times in seconds."""
+    """How often and how long to retry after temporary failures. Times in seconds."""
 
     attempts: int
     first_backoff: float
     longest_backoff: float
     longest_retry_after: float
-    """A longer Retry-After is not waited for; the error is raised."""
+    """If Retry-After is longer, the error is raised at once."""
     longest_queue: float | None = None
-    """Longest wait for the limiter; None for no limit."""
+    """Longest wait for the rate limiter; None for no limit."""
 
 
 INGEST = Patience(10, first_backoff=1.0, longest_backoff=60.0, longest_retry_after=300.0)
-"""For ingests, where no reader waits and a failed batch ends the run: two minutes on average."""
+"""For ingests: no reader waits, and a failed batch ends the run. Two minutes on average."""
 
 READER = Patience(
     2, first_backoff=0.2, longest_backoff=1.0, longest_retry_after=1.0, longest_queue=1.0
 )
-"""For calls with a waiting reader, without which an answer is still possible."""
+"""For calls with a waiting reader; if they fail, an answer is still possible without them."""
 
 
 class Calls:
-    """Runs calls to one endpoint. Safe for any number of tasks of one event loop."""
+    """Runs calls to one endpoint, for any number of tasks of one event loop."""
 
     def __init__(
         self,
@@ -225,7 +226,11 @@ class Calls:
         inputs: int = 1,
         tokens: int = 0,
     ) -> T:
-        """Return the result of `send`, retried as `patience` allows."""
+        """Return the result of `send`, retried as `patience` allows.
+
+        ProviderRateLimited or ProviderUnavailable when the retries are used up; other errors of
+        `send` at once.
+        """
         attempt = 0
         while True:
             attempt += 1
@@ -245,9 +250,10 @@ class Calls:
                     await self._sleep(wait)
 
     def _wait(self, attempt: int, patience: Patience, retry_after: float | None) -> float | None:
-        """Exponential back-off with full jitter, added to the provider's Retry-After.
+        """Seconds of exponential back-off with full jitter, added to the provider's Retry-After.
 
-        Source: AWS Architecture Blog, "Exponential Backoff And Jitter" (2015).
+        None if Retry-After is too long. Source: AWS Architecture Blog, "Exponential Backoff And
+        Jitter" (2015).
         """
         most = min(patience.longest_backoff, patience.first_backoff * 2 ** (attempt - 1))
         jitter = self._rng.uniform(0.0, most)

@@ -36,11 +36,11 @@ logger = logging.getLogger(__name__)
 MAX_TEXTS = 96
 """Maximum texts in one embed call (https://docs.cohere.com/reference/embed)."""
 
-# Token counts here come from another tokenizer: the limiter gets a higher estimate, at first a
-# guess, then the ratio of the bills so far.
+# Our token counts come from another tokenizer than Cohere's. For the limiter they are multiplied by
+# a factor: first a guess, then the ratio of billed to counted tokens so far with a margin.
 _FIRST_MARGIN = 1.1
 _MARGIN = 1.01
-# Batches in a minute's tokens: small enough that little of the minute is left over.
+# Batches that share a minute's token limit: small enough that little of the limit stays unused.
 _BATCHES_A_MINUTE = 10
 _NAME_CHARACTERS = 60
 
@@ -53,12 +53,12 @@ class _Model:
     selectable: bool
     """Whether the dimension is a parameter of the call."""
     max_tokens: int
-    """Of one text; longer ones are cut at the end if `truncate` is set, else refused."""
+    """Of one text. A longer text is truncated if `truncate` is "END", else refused."""
     truncate: Literal["NONE", "END"] = "NONE"
 
 
-# A chunk can exceed v3's 512 tokens: if it were refused, no book could be indexed. Of a cut one
-# only BM25 finds the end, and a warning says so.
+# A chunk can exceed v3's 512 tokens; a refusal would make the ingest fail. The end of a truncated
+# chunk is found only by BM25, and a warning is logged.
 _V3 = _Model((1024,), selectable=False, max_tokens=512, truncate="END")
 _V3_LIGHT = _Model((384,), selectable=False, max_tokens=512, truncate="END")
 _V4 = _Model((256, 512, 1024, 1536), selectable=True, max_tokens=128_000)
@@ -66,7 +66,7 @@ _V5 = _Model((256, 512, 1024, 1536, 2048), selectable=True, max_tokens=128_000)
 
 
 def _facts(model: str) -> _Model:
-    """Facts about a model by its name; an unknown one may have any dimension."""
+    """Facts about a model by its name; an unknown model may have any dimension."""
     version = re.search(r"-v(\d+)", model)
     if version is None or int(version[1]) > 5:
         return _Model((), selectable=True, max_tokens=128_000)
@@ -76,7 +76,7 @@ def _facts(model: str) -> _Model:
 
 
 def _require_offered(model: str, dimension: int, offered: Sequence[int]) -> None:
-    """ConfigError unless the model has vectors of this dimension; any if none are known."""
+    """ConfigError unless the model offers this dimension; an empty `offered` allows any."""
     if offered and dimension not in offered:
         message = (
             f"the model {model} has no vectors of {dimension} dimensions, only of "
@@ -89,8 +89,7 @@ def _require_offered(model: str, dimension: int, offered: Sequence[int]) -> None
 class CohereEmbedder:
     """Implements the `Embedder` port.
 
-    `model` and `dimension` come from the settings; a pair that Cohere does not offer is a
-    ConfigError here, not at the first call.
+    The constructor raises ConfigError if the model does not offer the dimension.
     """
 
     def __init__(
@@ -133,7 +132,7 @@ class CohereEmbedder:
 
     @property
     def billed_tokens(self) -> int:
-        """Input tokens that Cohere billed since this object was made."""
+        """Input tokens that Cohere has billed since this object was created."""
         return self.bill.total.input_tokens
 
     @property
@@ -150,7 +149,7 @@ class CohereEmbedder:
         )
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        """One vector a text, in order. ProviderRejected names a text that cannot be embedded."""
+        """Return one vector per text, in order. ProviderRejected names a text that is refused."""
         vectors: dict[int, Vector] = {}
         async for start, batch in self.embed_batches(texts):
             vectors.update(enumerate(batch, start))
@@ -163,7 +162,7 @@ class CohereEmbedder:
         return [vectors[position] for position in range(len(texts))]
 
     async def embed_query(self, text: str) -> Vector:
-        """Return the vector of a question. It fails within seconds, since a reader is waiting."""
+        """Return the vector of a question. Fails within seconds, since a reader is waiting."""
         return (await self._call([text], self._count_tokens(text), "search_query", READER))[0]
 
     async def embed_batches(
@@ -171,8 +170,8 @@ class CohereEmbedder:
     ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
         """Yield (position of the first text, vectors) as calls are answered, in any order.
 
-        After a failure no new call starts, but the results of running calls are yielded before the
-        error is raised, as they are paid for.
+        After a failure no new call starts. The results of running calls are still yielded before
+        the error is raised: they are paid for.
         """
         batches = iter(await asyncio.to_thread(self._batches, texts))
         running: set[asyncio.Task[_Outcome]] = set()
@@ -208,7 +207,7 @@ class CohereEmbedder:
         return [_Batch(a, texts[a:b], counts[a:b]) for a, b in spans]
 
     async def _embed(self, batch: _Batch) -> _Outcome:
-        """Embed a batch; halve it as long as it is refused for its content."""
+        """Embed a batch; while it is refused for its size or content, split it in half."""
         try:
             vectors = await self._call(batch.texts, sum(batch.counts), "search_document", INGEST)
         except TextsRefused as error:
@@ -253,7 +252,7 @@ class CohereEmbedder:
             message = f"Cohere sent {len(rows)} vectors for {expected} texts"
             raise ProviderError(message)
         try:
-            # A null is not a number; the caller checks the vectors and names the text.
+            # A null becomes NaN; the caller checks the vectors and names the text.
             return [array("f", [math.nan if v is None else v for v in row]) for row in rows]
         except TypeError as error:
             message = f"the model {self.model} sent an invalid vector"
@@ -276,7 +275,7 @@ class _Batch:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """Result of a batch: the runs of texts that have vectors, and the error of the rest."""
+    """Result of a batch: (position of the first text, vectors) of each part, error of the rest."""
 
     runs: tuple[tuple[int, list[Vector]], ...]
     failure: ProviderError | None
@@ -287,9 +286,9 @@ def _first_position(outcome: _Outcome) -> int:
 
 
 def _even_share(most: int, per_minute: int | None) -> int:
-    """Return the largest batch size up to `most` that divides a minute's allowance evenly.
+    """Return the batch size up to `most` with which the fewest inputs of a minute stay unused.
 
-    20 batches of 96 use 1,920 of 2,000 inputs; 21 of 95 use 1,995.
+    Of 2,000 inputs a minute, 20 batches of 96 use 1,920, and 21 batches of 95 use 1,995.
     """
     if per_minute is None:
         return most

@@ -1,4 +1,4 @@
-"""Grounded answers by Cohere's chat, with paragraphs as documents and their ids in citations."""
+"""Grounded answers by Cohere's chat API: paragraphs are documents, citations have their ids."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _Events: TypeAlias = "AsyncGenerator[V2ChatStreamResponse, None]"
 class CohereGenerator:
     """Implements the `Generator` port.
 
-    `timeout_seconds` bounds the wait for each event, not the whole answer. Closing the iterator
+    `timeout_seconds` limits the wait for each event, not the whole answer. Closing the iterator
     that `generate` returns closes the connection, which ends the generation.
     """
 
@@ -56,8 +56,10 @@ class CohereGenerator:
         return AnswerMode.GENERATED
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
-        """Yield text and citations, then one end; `finish_reason` NO_ANSWER and no text when the
-        model finds no answer in `context`.
+        """Yield text and citations, then one end.
+
+        If the model finds no answer in the context, there is no text and `finish_reason` is
+        NO_ANSWER.
         """
         documents = DocumentSet(request.context)
         messages = answer_messages(ANSWER_FROM_DOCUMENTS, request.question, request.history)
@@ -75,8 +77,8 @@ class CohereGenerator:
                 yield item
 
     async def _open(self, messages: Sequence[ChatMessage], documents: DocumentSet) -> _Events:
-        """Wait for the first event: nothing has been shown before, so the call can be retried."""
-        from cohere import CitationOptions  # noqa: PLC0415 - loaded by whoever opened the client
+        """Wait for the first event: until then nothing is shown, so the call can be retried."""
+        from cohere import CitationOptions  # noqa: PLC0415 - loaded when the client was opened
 
         events = cast(
             _Events,
@@ -100,7 +102,7 @@ class CohereGenerator:
         return _until_end(first, events)
 
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
-        """Return the standalone question. ProviderError if there is none in time."""
+        """Return the standalone question. ProviderError if the call fails or is too slow."""
         messages = chat_messages(rewrite_messages(question, history))
         with provider_errors("rewrite the question"):
             async with asyncio.timeout(self.timeout_seconds):
@@ -122,7 +124,7 @@ class CohereGenerator:
 
 
 async def _until_end(first: V2ChatStreamResponse | None, events: _Events) -> _Events:
-    """Yield `first` and the events after it, up to the one that ends the message."""
+    """Yield `first` and the following events up to `message-end`."""
     async with aclosing(events):
         event = first
         while event is not None:
@@ -132,7 +134,7 @@ async def _until_end(first: V2ChatStreamResponse | None, events: _Events) -> _Ev
 
 def chat_messages(messages: Sequence[ChatMessage]) -> list[ChatMessageV2]:
     """Build the SDK's message objects."""
-    from cohere import (  # noqa: PLC0415 - loaded by whoever opened the client
+    from cohere import (  # noqa: PLC0415 - loaded when the client was opened
         AssistantChatMessageV2,
         SystemChatMessageV2,
         UserChatMessageV2,

@@ -18,7 +18,7 @@ Tier: TypeAlias = Literal["trial", "production"]
 Endpoint: TypeAlias = Literal["embed", "chat", "rerank"]
 
 _MINUTE = 60.0
-# Calls reach the server with uneven delay: a slow first and a fast last one would be closer
+# Seconds added to the minute. Calls reach the server with varying delay, so two calls may be closer
 # together there than here. The margin costs 2.5 % of the throughput.
 _SLACK = 1.5
 
@@ -34,8 +34,8 @@ class RateLimits:
     """For all endpoints together."""
 
 
-# https://docs.cohere.com/docs/rate-limits (2026). The trial key's 100,000 tokens a minute stand
-# only in the error that enforces them: "trial token rate limit exceeded".
+# https://docs.cohere.com/docs/rate-limits (2026). The trial key's limit of 100,000 tokens a minute
+# is documented only in the error that enforces it: "trial token rate limit exceeded".
 _LIMITS: Mapping[tuple[Tier, Endpoint], RateLimits] = {
     ("trial", "embed"): RateLimits(100, 2_000, 100_000, 1_000),
     ("trial", "chat"): RateLimits(20, calls_per_month=1_000),
@@ -52,7 +52,7 @@ def default_limits(tier: Tier, endpoint: Endpoint) -> RateLimits:
 
 
 class CallLedger(Protocol):
-    """Counts the month's calls of all endpoints and processes."""
+    """Counts this month's calls, of all endpoints and processes."""
 
     def used(self) -> int: ...
 
@@ -60,7 +60,7 @@ class CallLedger(Protocol):
 
 
 class FileCallLedger:
-    """One file per month that grows by a byte per call; atomic across processes and crashes."""
+    """One file per month that grows by a byte per call; atomic between processes, crash-safe."""
 
     def __init__(
         self, folder: Path, today: Callable[[], date] = lambda: datetime.now(UTC).date()
@@ -99,7 +99,7 @@ class FileCallLedger:
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """Permission to send one call at `time`; it counts for the minute that follows."""
+    """Permission to send one call at `time`, in seconds; it counts for the following minute."""
 
     time: float
     inputs: int
@@ -113,8 +113,8 @@ class Slot:
 class RateLimiter:
     """A rate limiter with a sliding window of 60 seconds.
 
-    Callers are served in order. Each one gets the earliest time at which its call fits, and sleeps
-    until then without holding a lock.
+    Callers are served in order. Each gets the earliest time at which its call is within the limits,
+    and sleeps until then without holding a lock.
     """
 
     def __init__(
@@ -136,15 +136,15 @@ class RateLimiter:
     ) -> Slot:
         """Wait until a call with this many inputs and tokens may be sent.
 
-        ProviderRateLimited at once if that takes more than `max_wait` seconds, or if the month's
-        calls are used up.
+        ProviderRateLimited, without waiting, if that would take more than `max_wait` seconds or if
+        the month's calls are used up.
         """
         self._check_month()
         slot = Slot(0.0, inputs, tokens)
         slot.time = self._earliest(slot)
         wait = slot.time - self._clock()
         if max_wait is not None and wait > max_wait:
-            message = f"the calls to Cohere allowed in a minute are used up for {wait:.0f} s"
+            message = f"the limit of Cohere calls per minute is reached; next call in {wait:.0f} s"
             raise ProviderRateLimited(message, retry_after=wait)
         self._slots.append(slot)
         try:
@@ -158,7 +158,7 @@ class RateLimiter:
         return slot
 
     def pause(self, seconds: float) -> None:
-        """Send no calls for this time, since the provider has refused one."""
+        """Send no call for this time. Called after the provider refused one."""
         now = self._clock()
         until = now + seconds
         delay = until - max(now, self._resume_at)
@@ -185,7 +185,7 @@ class RateLimiter:
             calls -= 1
             inputs -= other.inputs
             tokens -= other.tokens
-        return earliest  # with an empty window even a call above the limits is sent: Cohere decides
+        return earliest  # in an empty window even a call above the limits is sent: Cohere decides
 
     def _fits(self, calls: int, inputs: int, tokens: int) -> bool:
         limits = self.limits

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CohereReranker:
-    """Implements the `Reranker` port. `timeout_seconds` is the whole budget, retries included."""
+    """Implements the `Reranker` port. `timeout_seconds` is for the whole call with its retries."""
 
     client: AsyncClientV2
     calls: Calls
@@ -32,7 +32,7 @@ class CohereReranker:
     ) -> list[tuple[int, float]]:
         """At most `top_n` pairs (position in `texts`, relevance 0 to 1), by descending relevance.
 
-        Of a text above the model's 4,096 tokens a document only the beginning counts.
+        The model reads only the first 4,096 tokens of a text.
         """
         if not texts or top_n < 1:
             return []
@@ -74,5 +74,5 @@ def _ranking(response: V2RerankResponse, count: int) -> list[tuple[int, float]]:
 
 
 def _is_relevance(score: object) -> bool:
-    """The SDK checks no types: a missing score is None."""
+    """Whether it is a number from 0 to 1. The SDK does not check types: a missing score is None."""
     return isinstance(score, float | int) and 0.0 <= score <= 1.0

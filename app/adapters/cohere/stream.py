@@ -36,7 +36,7 @@ class DocumentSet:
         self._context = context
         for position, item in enumerate(context):
             paragraph_id = item.passage.paragraph_id
-            # Several pieces of one long paragraph: "#" is in no paragraph id.
+            # A long paragraph may be here in several pieces. "#" does not occur in paragraph ids.
             first = paragraph_id not in self.paragraph_ids
             name = paragraph_id if first else f"{paragraph_id}#{position}"
             self.paragraph_ids[name] = paragraph_id
@@ -57,8 +57,8 @@ class DocumentSet:
 
 
 @dataclass(frozen=True, slots=True)
-class _Claim:
-    """A citation as received: offsets, content block, cited words, paragraphs."""
+class _ReceivedCitation:
+    """A citation as received; `start` and `end` are relative to the content block."""
 
     block: int
     start: int
@@ -70,8 +70,8 @@ class _Claim:
 class ChatReader:
     """Converts events to the port's events. Implements the `StreamReader` of `answer_stream`.
 
-    Citations are held back until their text has arrived: the order of the two depends on the model
-    and the citation mode.
+    A citation is held back until its text has arrived: the model and the citation mode determine
+    which of the two comes first.
     """
 
     def __init__(self, documents: DocumentSet) -> None:
@@ -79,7 +79,7 @@ class ChatReader:
         self._detector = NoAnswerDetector()
         self._text = ""
         self._blocks: dict[int, int] = {}
-        self._claims: list[_Claim] = []
+        self._received: list[_ReceivedCitation] = []
         self._started = False
         self._usage = Usage()
         self._reason: str | None = None
@@ -91,13 +91,13 @@ class ChatReader:
         elif event.type == "citation-start":
             message = event.delta and event.delta.message
             if message and message.citations:
-                self._add_claim(message.citations)
+                self._add_citation(message.citations)
                 yield from self._placed()
         elif event.type == "message-end":
             self._end(event.delta)
         elif event.type == "message-start":
             if self._started:
-                # The SDK presents an unreadable event as another start.
+                # The SDK reports an event that it cannot parse as another `message-start`.
                 logger.warning("cohere.unreadable_event")
             self._started = True
 
@@ -114,14 +114,14 @@ class ChatReader:
             yield GeneratedText(shown)
             yield from self._placed()
 
-    def _add_claim(self, citation: Citation) -> None:
+    def _add_citation(self, citation: Citation) -> None:
         if citation.type not in (None, "TEXT_CONTENT"):
-            return  # about the model's thinking or plan, which no reader sees
+            return  # of the model's thinking or plan, which is not shown
         paragraphs = self._cited_paragraphs(citation)
         if not paragraphs or citation.start is None or citation.end is None:
             return
-        self._claims.append(
-            _Claim(
+        self._received.append(
+            _ReceivedCitation(
                 citation.content_index or 0,
                 citation.start,
                 citation.end,
@@ -136,30 +136,31 @@ class ChatReader:
         return tuple(dict.fromkeys(known[name] for name in sources if name in known))
 
     def _placed(self) -> Iterator[GeneratedCitation]:
-        """Citations whose text has arrived; the others are kept."""
+        """Yield and remove the citations whose text has arrived."""
         if self._detector.holding:
             return
-        waiting: list[_Claim] = []
-        for claim in self._claims:
-            span = self._span(claim)
+        waiting: list[_ReceivedCitation] = []
+        for one in self._received:
+            span = self._span(one)
             if span is None:
-                waiting.append(claim)
+                waiting.append(one)
             else:
-                yield GeneratedCitation(*span, claim.paragraph_ids)
-        self._claims = waiting
+                yield GeneratedCitation(*span, one.paragraph_ids)
+        self._received = waiting
 
-    def _span(self, claim: _Claim) -> tuple[int, int] | None:
-        """Offsets of the claim in the whole text; Cohere's are relative to its content block.
+    def _span(self, one: _ReceivedCitation) -> tuple[int, int] | None:
+        """Return the offsets of a citation in the whole text; None if its text has not arrived.
 
-        Cohere counts characters; if a model counts otherwise, the cited words decide.
+        Cohere's offsets are characters in a content block. If the text there differs from the
+        cited words, the nearest occurrence of the words is taken.
         """
-        offset = self._blocks.get(claim.block, min(self._blocks.values(), default=0))
-        start, end = offset + claim.start, offset + claim.end
+        offset = self._blocks.get(one.block, min(self._blocks.values(), default=0))
+        start, end = offset + one.start, offset + one.end
         if not 0 <= start < end <= len(self._text):
             return None
-        if not claim.words or self._text[start:end] == claim.words:
+        if not one.words or self._text[start:end] == one.words:
             return start, end
-        return self._nearest(claim.words, start)
+        return self._nearest(one.words, start)
 
     def _nearest(self, words: str, start: int) -> tuple[int, int] | None:
         before = self._text.rfind(words, 0, start + len(words))
@@ -187,13 +188,13 @@ class ChatReader:
         if held:
             yield GeneratedText(held)
         yield from self._placed()
-        if self._claims and not self._detector.refused:
-            logger.warning("cohere.citations_out_of_text", extra={"count": len(self._claims)})
+        if self._received and not self._detector.refused:
+            logger.warning("cohere.citations_out_of_text", extra={"count": len(self._received)})
         yield end
 
 
 def usage_of(usage: CohereUsage | None) -> Usage:
-    """Return the billed tokens, else the used tokens."""
+    """Return the billed tokens or, if they are missing, the used tokens."""
     if usage is None:
         return Usage()
     counts = usage.billed_units or usage.tokens

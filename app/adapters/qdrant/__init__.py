@@ -1,5 +1,5 @@
 """The index in Qdrant: in this process (`edge`) or on a server (`server`).
 
-Both keep every published book as an immutable generation and switch readers in one step; see
-specs/decisions/0002-index-generations.md.
+In both, an ingest writes a book as a new immutable generation and switches readers to it in one
+step; see specs/decisions/0002-index-generations.md.
 """

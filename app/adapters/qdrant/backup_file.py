@@ -1,12 +1,12 @@
 """A backup as one file: a zip archive whose comment is the SHA-256 of all bytes before it.
 
 contents.json                books with their manifests, names of state files, format, time
-points/NNNNNNNN              up to some hundred points: a line of JSON, then numbers
+points/NNNNNNNN              a page of a few hundred points: a line of JSON, then numbers
 ledger/<book>.jsonl          as `ledger export` writes it
 state/<name>                 files of RAG_HOME
 
-Numbers are little-endian: the dense vectors (float32), the BM25 terms (uint32), their values
-(float32), in the order of the chunks in the line before them.
+The numbers are little-endian: all dense vectors (float32), all BM25 term ids (uint32), their values
+(float32). Each of the three is in the order of the chunks in the JSON line.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _Number = TypeVar("_Number", int, float)
 class BookInFile:
     manifest: BookManifest
     pages: tuple[str, ...]
-    """Names of the members that hold its points."""
+    """Names of the archive members with its points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class BackupContents:
     """ISO 8601, UTC."""
     books: tuple[BookInFile, ...]
     state: tuple[str, ...]
-    """Names of files."""
+    """Names of the state files."""
 
     def to_json(self) -> str:
         books = [
@@ -99,14 +99,14 @@ class BackupFileWriter:
         self._zip = zipfile.ZipFile(self._file, "w", zipfile.ZIP_DEFLATED)
 
     def add_page(self, points: Sequence[IndexPoint]) -> str:
-        """Add points; return the page's name. StorageError."""
+        """Add points; return the page's name. StorageError if it cannot be written."""
         name = f"points/{self._pages:08d}"
         self._pages += 1
         self._add(name, _packed(points))
         return name
 
     def add_book(self, manifest: BookManifest, pages: Sequence[str], ledger: Ledger) -> None:
-        """Add a book whose points are on these pages. Other pages belong to no book."""
+        """Add a book whose points are on these pages. Pages of no book are ignored."""
         lines = "".join(f"{line}\n" for line in to_lines(ledger))
         self._add(_ledger_name(manifest.book), lines.encode())
         self._books.append(BookInFile(manifest, tuple(pages)))
@@ -117,7 +117,7 @@ class BackupFileWriter:
         self._state.append(name)
 
     def finish(self, created_at: str) -> int:
-        """Complete the file under its name; return its size in bytes. StorageError."""
+        """Complete the file and rename it; return its size in bytes. StorageError if that fails."""
         contents = BackupContents(created_at, tuple(self._books), tuple(self._state))
         self._add(_CONTENTS, contents.to_json().encode())
         with self._errors():
@@ -156,7 +156,7 @@ class BackupFileWriter:
 
 
 class BackupFileReader:
-    """A complete backup: `open` has compared every byte with the digest."""
+    """Reads a complete backup: `open` has checked the digest of all bytes."""
 
     def __init__(self, path: Path, archive: zipfile.ZipFile, contents: BackupContents) -> None:
         """`archive` has been checked."""
@@ -166,9 +166,9 @@ class BackupFileReader:
 
     @classmethod
     def open(cls, path: Path, advance: Callable[[int], None]) -> BackupFileReader:
-        """Check and open a backup; `advance` is called with bytes read.
+        """Check and open a backup; `advance` is called with the number of bytes of each read.
 
-        InputError if the file is no backup, or is cut or changed.
+        InputError if the file is not a backup, or is truncated or changed.
         """
         try:
             with path.open("rb") as file:
@@ -176,7 +176,7 @@ class BackupFileReader:
                 wanted = _digest(file, size - _DIGEST_CHARS, advance).encode()
                 if file.read() != wanted:
                     message = (
-                        f"{path}: not a complete backup: it is cut off, changed or another file; "
+                        f"{path}: not a complete backup: it is truncated, changed or another file; "
                         "restore from another copy"
                     )
                     raise InputError(message)
@@ -198,7 +198,7 @@ class BackupFileReader:
         return from_lines(lines, f"{self._path} {name}")
 
     def extract(self, name: str, target: Path) -> None:
-        """Write a state file to `target`. StorageError."""
+        """Write a state file to `target`. StorageError if the disk fails."""
         with _bad_backup(self._path), self._zip.open(f"state/{name}") as source:
             try:
                 with target.open("wb") as file:
@@ -215,7 +215,7 @@ class BackupFileReader:
 
 @contextmanager
 def _bad_backup(path: Path) -> Iterator[None]:
-    """Turn any fault of a file that another program wrote into InputError."""
+    """Raise InputError for any error that reading a damaged or foreign file can cause."""
     try:
         yield
     except RagError:
@@ -265,7 +265,7 @@ def _unpacked(data: bytes) -> list[IndexPoint]:
     ends = [0, *accumulate(head["terms"])]
     numbers, terms = 4 * count * dimension, 4 * ends[-1]
     if len(rest) != numbers + 2 * terms or len(head["chunks"]) != count:
-        message = "a page of points has another length"
+        message = "a page of points has the wrong length"
         raise ValueError(message)
     dense = _numbers(array("f"), rest[:numbers])
     indices = _numbers(array("I"), rest[numbers : numbers + terms])

@@ -1,9 +1,9 @@
 """Size and hash of each file of a published generation, in `checksums.json`.
 
-When the engine opens a shard it rewrites some files with the same bytes (the times change), so all
-files are hashed. Most files end in a hole of many MB, which is read as zeros. A file is hashed up
-to its last byte that is not zero, so the hash does not depend on where a file system, or a copy,
-has holes.
+The contents are hashed because modification times say nothing: when the engine opens a shard, it
+rewrites some files with the same bytes. Most files end in a hole of many MB, which reads as zeros.
+A file is hashed up to its last byte that is not zero, so the hash does not depend on where the file
+system, or a copy, has holes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ZEROS = bytes(BLOCK)
 
 @dataclass(frozen=True, slots=True)
 class Checksum:
-    """`digest` is XXH3, 128 bits, in hex: 10 times as fast as a disk."""
+    """`size` in bytes; `digest` is the 128-bit XXH3 in hex, 10 times as fast as a disk."""
 
     size: int
     digest: str
@@ -36,7 +36,7 @@ class Checksum:
 
 @dataclass(frozen=True, slots=True)
 class Checksums:
-    """By path relative to the generation's folder."""
+    """Checksums by path relative to the generation's folder."""
 
     files: Mapping[str, Checksum]
 
@@ -65,14 +65,14 @@ class Checksums:
         return [name for name, one in self.files.items() if _size(folder / name) != one.size]
 
     def wrong(self, folder: Path) -> list[str]:
-        """The files whose content has changed; every byte is read."""
+        """The files whose size, or else whose content, has changed; every byte is read."""
         return self.wrong_sizes(folder) or [
             name for name, one in self.files.items() if _digest(folder / name) != one.digest
         ]
 
 
 def written_blocks(descriptor: int) -> Iterator[tuple[int, bytes]]:
-    """Position and bytes of all data outside holes, ascending, at most `BLOCK` bytes at a time."""
+    """Yield (offset, bytes) of all data outside holes, ascending, at most `BLOCK` bytes each."""
     position, size = 0, os.fstat(descriptor).st_size
     while position < size:
         try:
@@ -99,7 +99,7 @@ def _size(path: Path) -> int:
 
 
 def _digest(path: Path) -> str:
-    """Hash a file but for the zeros at its end."""
+    """Hash a file without the zeros at its end."""
     digest, end = xxhash.xxh3_128(), 0
     with path.open("rb", buffering=0) as file:
         for position, block in written_blocks(file.fileno()):

@@ -49,7 +49,7 @@ class EdgeIndex:
     ) -> None:
         """Nothing is opened yet; the first `begin` creates folders.
 
-        `clock` gives seconds; `segment` is the number of chunks that a writer has in memory.
+        `clock` gives seconds; `segment` is the number of chunks that a writer keeps in memory.
         """
         self._root = home / "index"
         self._segment = segment
@@ -93,7 +93,7 @@ class EdgeIndex:
         return await asyncio.to_thread(self._best_scores, terms, books)
 
     async def fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
-        """Chunks of the current generation, else of the one that it replaced.
+        """Return chunks of the current generation, or else of the one that it replaced.
 
         So a question that searched before a switch still gets its chunks after it.
         """
@@ -130,14 +130,14 @@ class EdgeIndex:
         return await asyncio.to_thread(self._rollback, self._folder(book))
 
     async def faults(self, book: BookId, *, before: bool = False) -> list[str]:
-        """Check `current` and every byte of its generation."""
+        """Check `current` and every byte of its generation; a line of text for each fault."""
         return await asyncio.to_thread(faults, self._folder(book), before=before)
 
     async def repair(self, book: BookId) -> BookManifest:
         return await asyncio.to_thread(self._repair, self._folder(book))
 
     async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
-        """Pages of points, all of the generation that is current at the first page."""
+        """Yield pages of points, all from the generation that is current at the first page."""
         opened = await asyncio.to_thread(self._books.get, self._folder(book))
         generation, offset = opened.generation, None
         while True:
@@ -147,7 +147,7 @@ class EdgeIndex:
                 return
 
     async def snapshot(self, book: BookId) -> Snapshot:
-        """The generation stays open, so it is whole though its folder is removed."""
+        """Read the current generation, which stays open: its folder may be removed meanwhile."""
         opened = await asyncio.to_thread(self._books.get, self._folder(book))
         return Snapshot(opened.generation.manifest, _pages(opened.generation))
 
@@ -168,7 +168,7 @@ class EdgeIndex:
         manifests, switches, folders = [], self._books.switches, self._published()
         self._books.keep_only([folder.book for folder in folders])
         for folder in folders:
-            # `damaged` reports unreadable books; a book removed meanwhile is in neither list.
+            # `damaged` reports unreadable books. A book that was removed meanwhile is in neither.
             with suppress(StorageError, BookNotFound):
                 manifests.append(self._books.manifest(folder))
         return self._books.keep_list(manifests, switches)
@@ -181,17 +181,17 @@ class EdgeIndex:
     def _each(
         self, books: Sequence[BookId], ask: Callable[[edge.EdgeShard, BookManifest], _Found]
     ) -> Iterator[_Found]:
-        """Results of each of these books, or of all if none is named.
+        """Yield the results of `ask` for these books, or for all books if none is named.
 
-        BookNotFound if a named book is missing. Unreadable books are left out; StorageError if none
-        could be read.
+        BookNotFound if a named book is missing. Unreadable books are skipped; StorageError if all
+        are unreadable.
         """
         asked, failed = 0, None
         for folder in map(self._folder, dict.fromkeys(books)) if books else self._published():
             try:
                 found = self._ask(folder, ask)
             except BookNotFound:
-                # A book removed since it was listed is no error if any book was asked for.
+                # Without names, a book that was removed since the listing is not an error.
                 if books:
                     raise
             except StorageError as error:
@@ -253,7 +253,7 @@ class EdgeIndex:
         return best
 
     def _pooled(self, terms: Sequence[int], books: Sequence[BookId]) -> PooledFrequencies:
-        """Document frequencies of several books together; nothing for one book, or no terms."""
+        """Document frequencies of several books together; empty for one book or no terms."""
         if not terms or len(set(books) if books else self._published()) < 2:
             return PooledFrequencies({})
         counted = self._each(
@@ -295,7 +295,7 @@ class EdgeIndex:
             folder.unpublish()
             folder.prune()
             lock.release(remove=True)
-            # Not empty if another process has just begun the book anew.
+            # Fails if another process has just started to write the book again.
             with suppress(OSError):
                 folder.path.rmdir()
         self._books.look_again(folder.book)
@@ -304,7 +304,7 @@ class EdgeIndex:
         with _locked(folder):
             current = folder.current() or Current(0)
             if not current.previous:
-                message = f"book {folder.book!r} has no previous generation: nothing to go back to"
+                message = f"book {folder.book!r} has no previous generation to go back to"
                 raise InputError(message)
             manifest = folder.check(current.previous)
             folder.switch(Current(current.previous, current.generation))
@@ -316,8 +316,8 @@ class EdgeIndex:
             number = folder.newest_sound()
             if not number:
                 message = (
-                    f"no generation of book {folder.book!r} is sound: run `textbook-rag ingest "
-                    "BOOK_DIR --force`, which takes the vectors from the cache"
+                    f"every generation of book {folder.book!r} is damaged: run `textbook-rag "
+                    "ingest BOOK_DIR --force`, which takes the vectors from the cache"
                 )
                 raise StorageError(message)
             manifest = folder.manifest(number)
@@ -365,7 +365,7 @@ def _point_page(
 
 @contextmanager
 def _locked(folder: BookFolder) -> Iterator[BookLock]:
-    """Hold the lock of a published book for the block."""
+    """Hold the lock of a published book. BookNotFound if it is not published, IndexBusy."""
     with storage_errors(folder.path):
         if folder.stamp() is None:
             message = f"no book {folder.book!r} in the index"

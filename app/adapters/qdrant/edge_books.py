@@ -20,18 +20,18 @@ from app.services.ports import BookList, BookManifest, Damage
 _log = logging.getLogger(__name__)
 
 _RECHECK_SECONDS = 0.5
-"""Shortest time between two checks whether `current` was switched."""
+"""Minimum time between two checks whether `current` was switched."""
 
 _SIZES_SECONDS = 5.0
-"""Shortest time between two checks of the sizes of open files: the engine maps them into memory,
-and reading beyond the end of a truncated one kills the process."""
+"""Minimum time between two checks of the sizes of open files. The engine maps them into memory, and
+reading beyond the end of a truncated file kills the process (SIGBUS)."""
 
 _RETRY_SECONDS = 30.0
-"""Time until a damaged generation is checked again, unless `current` is switched: a check reads all
-of it."""
+"""Time until a damaged generation is checked again, unless `current` is switched before. A check
+reads the whole generation."""
 
 _REPLACED_SECONDS = 60.0
-"""How long a generation stays open after a switch, for questions that began before it."""
+"""Time for which a replaced generation stays open, for questions that began before the switch."""
 
 _ATTEMPTS = 3
 
@@ -46,14 +46,14 @@ class OpenBook:
     checked: float = -math.inf
     sizes_checked: float = -math.inf
     replaced: Generation | None = None
-    """The generation that this process had open before, else the previous one."""
+    """The generation that this process had open before the switch, or the previous one."""
     opened: float = math.inf
     damage: Damage | None = None
-    """Damage of the current generation, if the previous one answers."""
+    """Damage of the current generation, if `generation` is another one that answers instead."""
     retry_at: float = math.inf
 
     def retrieve_replaced(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
-        """Look in the previous generation, which the first question that needs it opens."""
+        """Return the chunks that are in the replaced generation, by id; open it if necessary."""
         folder = self.generation.folder
         try:
             if self.replaced is None:
@@ -63,7 +63,7 @@ class OpenBook:
             with self.replaced.errors():
                 return self.replaced.retrieve(chunk_ids)
         except StorageError as error:
-            # Only a question that began before the switch needs it.
+            # Not an error: only questions that began before the switch need this generation.
             fields = {"book": folder.book, "generation": self.previous, "reason": str(error)}
             _log.warning("index.replaced_generation_damaged", extra=fields)
             self.previous, self.replaced = 0, None
@@ -71,8 +71,8 @@ class OpenBook:
 
 
 @dataclass(frozen=True, slots=True)
-class _Aside:
-    """An unreadable book; it is tried again after a switch of `current`, or after a while."""
+class _Unreadable:
+    """A book that cannot be read; tried again after a switch of `current` or at time `until`."""
 
     stamp: _Stamp
     reason: str
@@ -80,22 +80,22 @@ class _Aside:
 
 
 class OpenBooks:
-    """Opens books at their first use, and again after a switch. Thread-safe.
+    """Opens books at their first use and again after a switch. Thread-safe.
 
-    A generation is opened if its files are unchanged since publication; else the previous one is.
-    If neither can be opened, the book is marked as unreadable.
+    Opens the current generation if its files have not changed since publication, otherwise the
+    previous one. If neither can be opened, the book is marked as unreadable.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Start with nothing open; `clock` gives seconds."""
+        """No book is open yet; `clock` gives seconds."""
         self._clock = clock
         self._books: dict[BookId, OpenBook] = {}
-        self._aside: dict[BookId, _Aside] = {}
+        self._unreadable: dict[BookId, _Unreadable] = {}
         self._listed = (-math.inf, BookList())
         self.switches = 0
-        """Switches by this process."""
+        """Number of switches by this process."""
         self._opening = threading.Lock()
-        self._cut: list[Generation] = []
+        self._truncated: list[Generation] = []
 
     def get(self, folder: BookFolder) -> OpenBook:
         """Return the book as readers see it now.
@@ -118,32 +118,32 @@ class OpenBooks:
             self._opening.release()
 
     def cached(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk] | None:
-        """Return these chunks if all are in memory and the book needs no check; nothing is read."""
+        """Return these chunks if all are in memory and the book needs no check. Reads no file."""
         known = self._books.get(book)
         if known is None or self._clock() - known.checked >= _RECHECK_SECONDS:
             return None
         return known.generation.cached(chunk_ids)
 
     def manifest(self, folder: BookFolder) -> BookManifest:
-        """Return the manifest of the generation in use; no book is opened."""
+        """Return the manifest of the generation in use, without opening the book."""
         if folder.book in self._books:
             return self.get(folder).generation.manifest
-        self._refuse_aside(folder)
+        self._refuse_unreadable(folder)
         for _ in range(_ATTEMPTS):
             stamp = _stamp(folder)
             try:
                 return first_readable(folder)
             except StorageError as error:
-                # Two switches in the meantime remove what `current` named.
+                # Two switches meanwhile remove the generation that `current` named.
                 if stamp == _stamp(folder):
-                    raise self._set_aside(folder, stamp, error) from error
+                    raise self._mark_unreadable(folder, stamp, error) from error
         return first_readable(folder)
 
     def damaged(self) -> dict[BookId, Damage]:
-        """Return the damaged books known so far; nothing is read."""
+        """Return the damaged books that are known so far. Reads no file."""
         open_books = list(self._books.items())
         found = {book: one.damage for book, one in open_books if one.damage}
-        return found | {book: Damage(aside.reason) for book, aside in list(self._aside.items())}
+        return found | {book: Damage(one.reason) for book, one in list(self._unreadable.items())}
 
     def listed(self) -> BookList | None:
         """The cached manifests; None if they are too old."""
@@ -151,9 +151,9 @@ class OpenBooks:
         return manifests if self._clock() - looked < _RECHECK_SECONDS else None
 
     def keep_list(self, manifests: Sequence[BookManifest], switches: int) -> BookList:
-        """Cache manifests that were read after this number of switches.
+        """Cache and return manifests that were read after this number of switches.
 
-        The list is the one before if no manifest changed.
+        Returns the same list object as before if no manifest changed.
         """
         before, found = self._listed[1], BookList(manifests)
         kept = before if before.named() == found.named() else found
@@ -169,9 +169,9 @@ class OpenBooks:
             self._look(folder)
 
     def failed(self, generation: Generation, error: StorageError) -> None:
-        """Schedule a check and reopening of the generation after a failure of the engine.
+        """Close a generation after a failure of the engine; it is checked and opened again later.
 
-        A generation without checksums waits longer.
+        A generation without checksums waits longer: a check would not find its damage.
         """
         folder, number = generation.folder, generation.manifest.generation
         with self._opening:
@@ -181,24 +181,24 @@ class OpenBooks:
             checked = folder.has_checksums(number)
             self._let_go(known)
             seconds = _RECHECK_SECONDS if checked else _RETRY_SECONDS
-            self._set_aside(folder, known.stamp, error, seconds)
+            self._mark_unreadable(folder, known.stamp, error, seconds)
 
     def look_again(self, book: BookId) -> None:
-        """Make the next `get` and `listed` read again, after a switch in this process."""
+        """Make the next `get` and `listed` read the disk, after a switch by this process."""
         self.switches += 1
         self._forget_list()
-        self._aside.pop(book, None)
+        self._unreadable.pop(book, None)
         if known := self._books.get(book):
             known.checked = -math.inf
 
     def keep_only(self, published: Sequence[BookId]) -> None:
-        """Forget unreadable books that were removed."""
-        for book in set(self._aside).difference(published):
-            self._aside.pop(book, None)
+        """Forget unreadable books that are no longer published."""
+        for book in set(self._unreadable).difference(published):
+            self._unreadable.pop(book, None)
 
     def _look(self, folder: BookFolder) -> OpenBook:
         book = folder.book
-        self._refuse_aside(folder)
+        self._refuse_unreadable(folder)
         stamp, opened = _stamp(folder), self._books.get(book)
         wrong = self._wrong_sizes(opened) if opened else False
         if opened and wrong and opened.generation.is_cut():
@@ -212,20 +212,20 @@ class OpenBooks:
         return opened
 
     def _opened_anew(self, folder: BookFolder, before: OpenBook | None, stamp: _Stamp) -> OpenBook:
-        """Open the published generation; if it cannot be read, keep the one open before."""
+        """Open the published generation; if it cannot be read, keep the one that was open."""
         book = folder.book
         try:
             opened = self._open(folder, before)
         except BookNotFound:
             self._books.pop(book, None)
-            self._aside.pop(book, None)
+            self._unreadable.pop(book, None)
             raise
         except StorageError as error:
             if before is None:
-                raise self._set_aside(folder, stamp, error) from error
-            opened = self._instead(before.generation, stamp, error, before.damage)
+                raise self._mark_unreadable(folder, stamp, error) from error
+            opened = self._fallback(before.generation, stamp, error, before.damage)
         self._books[book] = opened
-        self._aside.pop(book, None)
+        self._unreadable.pop(book, None)
         self._forget_list()
         return opened
 
@@ -238,7 +238,7 @@ class OpenBooks:
             generation = load(folder, current.generation)
         except StorageError as error:
             if attempts > 1 and _stamp(folder) != stamp:
-                # Two switches in the meantime remove what `current` named above.
+                # Two switches meanwhile remove the generation that `current` named above.
                 return self._open(folder, before, attempts - 1)
             if not current.previous:
                 raise
@@ -246,14 +246,14 @@ class OpenBooks:
                 generation = before.generation
             else:
                 generation = load(folder, current.previous)
-            return self._instead(generation, stamp, error, before.damage if before else None)
+            return self._fallback(generation, stamp, error, before.damage if before else None)
         now, replaced = self._clock(), before.generation if before else None
         return OpenBook(stamp, generation, current.previous, -math.inf, now, replaced, now)
 
-    def _instead(
+    def _fallback(
         self, generation: Generation, stamp: _Stamp, error: StorageError, known: Damage | None
     ) -> OpenBook:
-        """Use another generation in place of the damaged current one."""
+        """Use another generation instead of the damaged current one."""
         damage = Damage(str(error), answers=True)
         if damage != known:
             manifest = generation.manifest
@@ -263,36 +263,39 @@ class OpenBooks:
         return OpenBook(stamp, generation, 0, damage=damage, retry_at=retry_at)
 
     def _wrong_sizes(self, opened: OpenBook) -> bool:
-        """Whether files of an open generation are truncated or missing; checked now and then."""
+        """Whether files of an open generation are truncated or missing.
+
+        False, without a check, for `_SIZES_SECONDS` after the last check.
+        """
         if self._clock() - opened.sizes_checked < _SIZES_SECONDS:
             return False
         opened.sizes_checked = self._clock()
         return bool(opened.generation.wrong_sizes())
 
     def _let_go(self, opened: OpenBook) -> None:
-        """Stop using a generation. A truncated one stays open: closing writes past its end."""
+        """Stop using a generation. A truncated one stays open: closing it writes past its end."""
         self._books.pop(opened.generation.folder.book, None)
         if opened.generation.is_cut():
-            self._cut.append(opened.generation)
+            self._truncated.append(opened.generation)
 
-    def _refuse_aside(self, folder: BookFolder) -> None:
-        aside = self._aside.get(folder.book)
-        if aside and self._clock() < aside.until and _stamp(folder) == aside.stamp:
-            raise StorageError(aside.reason)
+    def _refuse_unreadable(self, folder: BookFolder) -> None:
+        known = self._unreadable.get(folder.book)
+        if known and self._clock() < known.until and _stamp(folder) == known.stamp:
+            raise StorageError(known.reason)
 
-    def _set_aside(
+    def _mark_unreadable(
         self,
         folder: BookFolder,
         stamp: _Stamp,
         error: StorageError,
         seconds: float = _RETRY_SECONDS,
     ) -> StorageError:
-        before = self._aside.get(folder.book)
+        before = self._unreadable.get(folder.book)
         if before is None or before.reason != str(error):
             fields = {"book": folder.book, "reason": str(error)}
             _log.error("index.book_set_aside", extra=fields)
         self._books.pop(folder.book, None)
-        self._aside[folder.book] = _Aside(stamp, str(error), self._clock() + seconds)
+        self._unreadable[folder.book] = _Unreadable(stamp, str(error), self._clock() + seconds)
         self._forget_list()
         return error
 

@@ -1,8 +1,8 @@
-"""A temporary copy of a shard on a disk where the engine cannot open it.
+"""Temporary copies of shards whose disk is read-only or full.
 
 The engine opens its files for writing even to search, and rewrites a few with the same bytes. A
-read-only file system refuses that; a full one that fills holes when they are mapped (tmpfs does,
-ext4 does not) kills the process by SIGBUS.
+read-only file system refuses that. A full file system that fills holes when they are mapped (tmpfs
+does, ext4 does not) kills the process by SIGBUS.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _log = logging.getLogger(__name__)
 
 _PREFIX = "textbook-rag-index-"
 _REWRITTEN = 4 * 2**20
-"""Bytes that opening a shard takes on a file system that keeps holes."""
+"""Bytes that opening a shard writes on a file system that keeps holes."""
 
 
 class ShardCopy:
-    """A folder below the system's temporary one, removed with this object or at exit.
+    """A folder in the system's temporary folder, removed with this object or at exit.
 
-    Its lock file is held while a process has it open; the next copy removes those of killed
-    processes.
+    The process holds the folder's lock file. The next copy removes folders whose lock is free:
+    their processes were killed.
     """
 
     def __init__(self, shard: Path) -> None:
@@ -41,7 +41,7 @@ class ShardCopy:
                 _remove_unless_held(left)
         size = size_on_disk(shard)
         if shutil.disk_usage(parent).free < size + RESERVE:
-            message = f"{parent}: no room for a copy of {shard}, which its disk cannot open"
+            message = f"{parent}: no room for a copy of {shard}, whose disk is read-only or full"
             raise StorageError(message)
         self._folder = tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent)
         self._lock = (Path(self._folder.name) / "lock").open("w")
@@ -52,7 +52,7 @@ class ShardCopy:
 
 
 def copy_if_needed(shard: Path) -> ShardCopy | None:
-    """A copy of a shard on a read-only or full disk; None if it can be opened in place."""
+    """Return a copy of a shard on a read-only or full disk; None if it can be opened in place."""
     files = shard.rglob("*")
     why = disk_fault(shard) or ("" if all(os.access(f, os.W_OK) for f in files) else "read-only")
     if not why:
@@ -77,7 +77,7 @@ def disk_fault(folder: Path) -> str:
 
 
 def copy_sparse(source: str | Path, target: str | Path) -> None:
-    """Copy a file; its holes stay holes."""
+    """Copy a file and keep its holes."""
     with Path(source).open("rb") as old, Path(target).open("wb") as new:
         for position, block in written_blocks(old.fileno()):
             new.seek(position)

@@ -19,27 +19,27 @@ from app.domain.errors import BookNotFound, IndexUnreadable, StorageError
 from app.services.ports import BookManifest
 
 _CACHED_CHUNKS = 2_000
-"""Chunks cached for an open book, about 15 MB."""
+"""Chunks cached for each open generation, about 15 MB."""
 
 
 @dataclass(slots=True)
 class Generation:
-    """An open generation. The engine closes the shard when its last reference goes."""
+    """An open generation. The engine closes the shard when its last reference is dropped."""
 
     folder: BookFolder
     shard: edge.EdgeShard
     manifest: BookManifest
     copy: ShardCopy | None = None
-    """The copy that is open instead, if the index's disk cannot be written."""
+    """The copy that is open, if the index's disk is read-only or full."""
     _known: LRUCache[str, Chunk] = field(
         default_factory=lambda: LRUCache(_CACHED_CHUNKS), init=False, compare=False, repr=False
     )
     _lock: Lock = field(default_factory=Lock, init=False, compare=False, repr=False)
-    """Threads of several searches share the cache."""
+    """Protects `_known`, which several searches share."""
 
     @contextmanager
     def errors(self) -> Iterator[edge.EdgeShard]:
-        """The shard, for one operation; StorageError if the engine fails."""
+        """Yield the shard for one operation. StorageError if the engine fails."""
         with storage_errors(self.folder.generation(self.manifest.generation)):
             yield self.shard
 
@@ -54,11 +54,11 @@ class Generation:
         return [self.folder.generation(number) / name for name in wrong]
 
     def is_cut(self) -> bool:
-        """Whether a file is truncated. A removed file is not a fault: it stays mapped."""
+        """Whether a file has another size now. A removed file does no harm: it stays mapped."""
         return any(path.exists() for path in self.wrong_sizes())
 
     def cached(self, chunk_ids: Sequence[str]) -> list[Chunk] | None:
-        """These chunks, in order, if all of them are in memory."""
+        """Return these chunks, in order; None unless all are in memory."""
         found = self._cached(chunk_ids)
         return [found[name] for name in chunk_ids] if len(found) == len(set(chunk_ids)) else None
 
@@ -67,7 +67,7 @@ class Generation:
             return {name: chunk for name in chunk_ids if (chunk := self._known.get(name))}
 
     def retrieve(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
-        """Return the chunks that are in this generation, by id; cached."""
+        """Return those of the chunks that are in this generation, by id; uses the cache."""
         found = self._cached(chunk_ids)
         missing = [name for name in chunk_ids if name not in found]
         if missing:
@@ -87,7 +87,7 @@ def published(folder: BookFolder) -> Current:
 
 
 def first_readable(folder: BookFolder) -> BookManifest:
-    """Manifest of the current generation, else of the previous one."""
+    """Manifest of the current generation or, if that is damaged, of the previous one."""
     with storage_errors(folder.path):
         current = published(folder)
         try:
@@ -99,7 +99,7 @@ def first_readable(folder: BookFolder) -> BookManifest:
 
 
 def load(folder: BookFolder, number: int) -> Generation:
-    """Open a generation if its files and number of chunks are as published."""
+    """Open a generation. IndexUnreadable unless its files and chunk count are as published."""
     path = folder.generation(number)
     with storage_errors(path):
         manifest = folder.check(number)
@@ -110,7 +110,6 @@ def load(folder: BookFolder, number: int) -> Generation:
 
 
 def _check_count(path: Path, manifest: BookManifest, shard: edge.EdgeShard) -> None:
-    """IndexUnreadable unless the index has the manifest's number of chunks."""
     if (found := count(shard)) != manifest.chunks:
         message = f"{path}: {found} chunks are there, but the book has {manifest.chunks}"
         raise IndexUnreadable(message)
@@ -120,7 +119,7 @@ UNCHECKED = "has no checksums yet, so it cannot be verified: an ingest writes it
 
 
 def faults(folder: BookFolder, *, before: bool) -> list[str]:
-    """Faults of the current generation, or the one before it, a line each. BookNotFound."""
+    """Faults of the current or previous generation, one per line. BookNotFound if unpublished."""
     try:
         with storage_errors(folder.path):
             current = published(folder)
@@ -133,7 +132,7 @@ def faults(folder: BookFolder, *, before: bool) -> list[str]:
                 ]
             if not folder.has_checksums(number):
                 load(folder, number)
-                # It opens; no more can be checked. As a previous generation it may stay.
+                # Without checksums, only opening can be checked; for a previous one that is enough.
                 return [] if before else [f"{folder.generation(number)}: {UNCHECKED}"]
     except StorageError as error:
         return [str(error)]

@@ -31,24 +31,24 @@ from app.domain.retrieval.query import SearchFilter, SparseVector, Vector
 from app.services.ports import IndexPoint
 
 EXACT_UP_TO_KB = 256_000
-"""Vectors up to this size (250,000 x 256, 62,000 x 1,024) are compared one by one: exact, nothing
-to build, about 0.06 ms a megabyte. Above it the optimizer builds an HNSW graph, which takes
-minutes."""
+"""KB. Up to this size (250,000 vectors x 256 dimensions, 62,000 x 1,024) the search is exhaustive:
+exact, without an index to build, about 0.06 ms a megabyte. Above it the optimizer builds an HNSW
+graph, which takes minutes."""
 
 SEGMENT = 5_000
-"""Chunks in a sealed segment: what is being written is in the engine's memory, 6 KB a chunk; what
-is sealed is in files, which are mapped when they are read."""
+"""Chunks in a sealed segment. Chunks that are not sealed are in the engine's memory, 6 KB each; a
+sealed segment is in files, which are mapped when they are read."""
 
 PAGE = 1_000
 """Points in one call to the engine."""
 
 id_text = lru_cache(maxsize=20_000)(str)
-"""The id of a point as text: making it costs as much as the engine's search, 1.7 us for each."""
+"""A point's id as text. Cached: the conversion takes 1.7 us, for all hits as long as the search."""
 
 
 @contextmanager
 def storage_errors(where: Path) -> Iterator[None]:
-    """Raise StorageError, one line, for errors of the engine and the file system."""
+    """Raise StorageError, with a one-line message, for errors of the engine and the file system."""
     try:
         yield
     except RagError:
@@ -56,7 +56,7 @@ def storage_errors(where: Path) -> Iterator[None]:
     except OSError as error:
         message = f"{error.filename or where}: {error.strerror or error}; check RAG_HOME"
         raise StorageError(message) from error
-    except BaseException as error:  # the engine raises no class of its own
+    except BaseException as error:  # the engine defines no exception class
         if not isinstance(error, Exception) and not _is_panic(error):
             raise
         reason = str(error).split("\n", 1)[0][:300]
@@ -69,13 +69,13 @@ def _is_panic(error: BaseException) -> bool:
 
 
 def create_shard(path: Path, dimension: int) -> edge.EdgeShard:
-    """Make an empty shard with its payload indexes at a `path` that does not exist.
+    """Create an empty shard with its payload indexes at a `path` that does not exist.
 
-    `book` needs no index, as a shard holds one book. There is no write-ahead log: a build that dies
-    is discarded, and without the log's lock several processes can search one generation.
+    `book` needs no index, since a shard has one book. There is no write-ahead log: an interrupted
+    build is discarded, and the log's lock would keep other processes from searching the generation.
     """
     path.mkdir()
-    # Without links there is no graph: the optimizer only seals.
+    # With no links per node there is no HNSW graph: the optimizer only seals segments.
     shard = edge.EdgeShard.create(str(path), _config(dimension, links=0, segments=100_000))
     keyword = edge.KeywordIndexParams(memory=edge.Memory.Cold)
     integer = edge.IntegerIndexParams(lookup=False, range=True, memory=edge.Memory.Cold)
@@ -100,7 +100,7 @@ def _config(dimension: int, links: int, segments: int) -> edge.EdgeConfig:
         hnsw_config=edge.HnswIndexConfig(
             m=links, ef_construct=128, full_scan_threshold=EXACT_UP_TO_KB
         ),
-        # No automatic optimizing: `seal` is called when a segment is full.
+        # The engine does not optimize by itself: `seal` is called when a segment is full.
         optimizers=edge.EdgeOptimizersConfig(default_segment_number=segments, indexing_threshold=1),
         wal_enabled=False,
     )
@@ -109,7 +109,7 @@ def _config(dimension: int, links: int, segments: int) -> edge.EdgeConfig:
 def seal(shard: edge.EdgeShard, path: Path) -> edge.EdgeShard:
     """Turn the written points into a segment of mapped files and open the shard again.
 
-    It takes 0.2 ms a chunk. Closing frees the pages mapped so far.
+    Takes 0.2 ms a chunk. Closing the shard frees the memory pages mapped so far.
     """
     shard.optimize()
     shard.flush()
@@ -128,8 +128,8 @@ def build_graph(path: Path, dimension: int) -> None:
 def upsert(shard: edge.EdgeShard, points: Sequence[IndexPoint]) -> None:
     """Write points one by one: the engine stores the points of one call in random order.
 
-    A question's terms are added in the order in which an open segment met them, so another order
-    changes scores in their last digit. This costs 0.06 ms a chunk.
+    An open segment numbers terms in the order of writing and sums a question's terms in that order,
+    so a random order changes the last digit of scores. Single writes cost 0.06 ms a chunk.
     """
     for point in points:
         shard.update(edge.UpdateOperation.upsert_points([_point(point)]))
@@ -137,7 +137,7 @@ def upsert(shard: edge.EdgeShard, points: Sequence[IndexPoint]) -> None:
 
 def _point(point: IndexPoint) -> edge.Point:
     vectors: dict[str, edge.NamedVector] = {DENSE: point.dense.tolist()}
-    # Neither store counts a missing vector in the document frequencies; an empty one may count.
+    # An empty sparse vector may count as a document in the idf; a missing one does not.
     if point.sparse.indices:
         vectors[SPARSE] = _sparse(point.sparse)
     payload = cast("dict[str, object]", to_payload(point.chunk))
@@ -155,7 +155,7 @@ def search_shard(
     limit: int,
     filter: SearchFilter,
 ) -> tuple[list[edge.ScoredPoint], list[edge.ScoredPoint]]:
-    """The best points for each given vector, in one pass of the engine."""
+    """Return the best points by the dense and by the sparse vector; [] if the vector is None."""
     condition = edge_filter(filter)
     queries = []
     if dense is not None:
@@ -174,14 +174,15 @@ def search_shard(
 
 
 def best_scores(shard: edge.EdgeShard, terms: Sequence[int]) -> list[float]:
-    """The best BM25 score of any point for each term alone; 0 if no point has it."""
+    """Return the highest BM25 score of any point for each single term; 0 if no point has it."""
     return [points[0].score if points else 0.0 for points in _best_of_each(shard, terms, False)]
 
 
 def document_frequencies(shard: edge.EdgeShard, terms: Sequence[int]) -> tuple[int, dict[int, int]]:
-    """The number of documents, and in how many of them each term occurs.
+    """Return the number of documents, and the document frequency of each term.
 
-    The engine does not tell; but a score is the weight in the document times the inverse.
+    The engine does not expose the frequencies. They are computed from the best score of a term,
+    which is its weight in the document times its inverse document frequency.
     """
     documents = shard.count(
         edge.CountRequest(filter=edge.Filter(must=[edge.HasVectorCondition(SPARSE)]), exact=True)
@@ -232,7 +233,7 @@ def matching(shard: edge.EdgeShard, filter: SearchFilter) -> list[Chunk]:
 
 
 def next_chapter(shard: edge.EdgeShard, chapter: str, position: int) -> int | None:
-    """The first position after this one in another chapter."""
+    """Return the first position after this one in another chapter; None if there is none."""
     after = edge.FieldCondition("position", range=edge.RangeFloat(gt=position))
     same = edge.FieldCondition("chapter", match=edge.MatchAny([chapter]))
     request = edge.ScrollRequest(
@@ -246,13 +247,12 @@ def next_chapter(shard: edge.EdgeShard, chapter: str, position: int) -> int | No
 
 
 def paragraph_ids(shard: edge.EdgeShard) -> dict[str, tuple[str, ...]]:
-    """Chunk id to paragraph ids, for every chunk."""
+    """Return the paragraph ids of every chunk, by chunk id."""
     records = _scroll(shard, ["paragraph_ids"], None)
     return {str(record.id): tuple((record.payload or {})["paragraph_ids"]) for record in records}
 
 
 def ids_in_reading_order(shard: edge.EdgeShard) -> list[str]:
-    """The ids of all chunks."""
     records = _scroll(shard, list(ORDER_FIELDS), None)
     return in_reading_order((str(record.id), record.payload) for record in records)
 
@@ -265,7 +265,7 @@ def retrieve_points(shard: edge.EdgeShard, chunk_ids: Sequence[str]) -> dict[str
 def point_page(
     shard: edge.EdgeShard, offset: edge.PointId | None
 ) -> tuple[list[IndexPoint], edge.PointId | None]:
-    """Points from this offset on, ascending by id, and the offset of the next page."""
+    """Return points from this offset on, ascending by id, and the offset of the next page."""
     request = edge.ScrollRequest(
         offset=offset, limit=PAGE, filter=None, with_payload=True, with_vector=True
     )
@@ -290,7 +290,7 @@ def count(shard: edge.EdgeShard) -> int:
 
 
 def load_shard(path: Path) -> edge.EdgeShard:
-    """Open a generation; it closes when the last search that uses it lets go of it."""
+    """Open a shard; it closes when its last reference is dropped."""
     return edge.EdgeShard.load(os.fspath(path))
 
 

@@ -1,4 +1,4 @@
-"""A new generation of one book in the embedded index, and the lock that admits one writer."""
+"""Writes a new generation of one book in the embedded index; a lock admits one writer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from app.services.ports import BookManifest, IndexPoint
 
 
 class BookLock:
-    """An exclusive `flock` on `<folder>/lock`, which names its holder."""
+    """An exclusive `flock` on `<folder>/lock`; the file names the process that holds it."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path
@@ -47,7 +47,7 @@ class BookLock:
 
     @classmethod
     def take(cls, folder: Path, book: BookId) -> BookLock:
-        """Take the lock at once or raise IndexBusy, naming process and start of the holder."""
+        """Take the lock without waiting. IndexBusy names the holder's process and start time."""
         path = folder / "lock"
         while True:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -65,14 +65,14 @@ class BookLock:
                 raise IndexBusy(message) from error
             if _is_file(descriptor, path):
                 break
-            os.close(descriptor)  # its last holder removed the book and this file
+            os.close(descriptor)  # the last holder has removed the book with this file
         started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"process {os.getpid()}, started {started}\n".encode())
         return cls(path, descriptor)
 
     def release(self, *, remove: bool = False) -> None:
-        """Free the lock; `remove` deletes its file, for a book that is removed."""
+        """Release the lock; `remove` also deletes its file, for a removed book."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is None:
             return
@@ -97,9 +97,9 @@ _EMPTY_SHARD = 4 * 2**20
 
 
 class EdgeWriter:
-    """Builds `NNNNNN.building`, checks and renames it, and switches `current`.
+    """Builds `NNNNNN.building`, checks it, renames it and switches `current` to it.
 
-    Every step runs in a thread, one at a time. A step that fails abandons the generation.
+    Every step runs in a thread, one at a time. If a step fails, the generation is abandoned.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class EdgeWriter:
         on_switch: Callable[[], None],
         number: int,
     ) -> None:
-        """Take over the lock of a folder that is there; `open` is the way to get a writer."""
+        """Use `open` instead, which creates the folder and takes the lock."""
         self._folder = folder
         self._book = folder.book
         self._dimension = dimension
@@ -136,10 +136,10 @@ class EdgeWriter:
         on_switch: Callable[[], None],
         number: int = 1,
     ) -> EdgeWriter:
-        """Take the book's lock, clear what a crash left and start an empty generation.
+        """Take the book's lock, remove leftovers of a crash and start an empty generation.
 
-        `segment` is the number of chunks after which what is written is sealed; `number` is the
-        generation's, unless the book had one as high.
+        A segment is sealed after `segment` chunks. The generation gets the number `number`, or the
+        next free one if that is higher.
         """
         with storage_errors(folder.path):
             folder.path.mkdir(parents=True, exist_ok=True)
@@ -221,7 +221,7 @@ class EdgeWriter:
                 raise
 
     def _end(self) -> None:
-        """Clear away what is not published, and let the next writer in."""
+        """Remove what is not published and release the lock."""
         if self._lock is None:
             return
         self._shard = None
@@ -242,14 +242,14 @@ class EdgeWriter:
             raise StorageError(message)
 
     def _check_readable(self, path: Path, manifest: BookManifest) -> None:
-        """Open what was written as a reader will, look chunks up and search for them."""
+        """Open the shard as a reader does, look up sample chunks and search for them."""
         shard, samples = load_shard(path), self._samples
         self._check_count(shard, manifest)
         samples.check_stored(str(path), retrieve_points(shard, samples.ids))
         found = [_search(shard, point) for point in samples.points]
         dense, sparse = ([_scored(hits[which], self._book) for hits in found] for which in (0, 1))
         samples.check_found(str(path), dense, sparse)
-        # What a close writes must be there before the files are hashed.
+        # Closing writes files, which must be complete before they are hashed.
         shard.close()
 
 
@@ -266,6 +266,6 @@ def _scored(hits: _Hits, book: BookId) -> list[ScoredId]:
 
 
 def _size(point: IndexPoint) -> int:
-    """Bytes of a point as the engine stores it, estimated high."""
+    """Upper estimate of the bytes that the engine stores for a point."""
     text = 2 * len(point.chunk.text_content.encode()) + 2_000
     return text + 8 * len(point.dense) + 24 * len(point.sparse.indices)

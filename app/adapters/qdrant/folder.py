@@ -1,13 +1,13 @@
 """The folder of one book in the embedded index.
 
 RAG_HOME/index/<book>/
-    current             the generation that readers open, the one before it, a hash of the two
+    current             numbers of the current and the previous generation, and a hash of both
     lock                held by the writer
     000007/             a published generation, never changed again
-        manifest.json   with a hash of itself, and one of
-        checksums.json  size and hash of each file below
+        manifest.json   with a hash of itself and a hash of checksums.json
+        checksums.json  size and hash of each file in shard/
         shard/          the engine's files
-    000008.building/    what a writer is at, or what a crash left
+    000008.building/    a generation that is being written, or that a crash left behind
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from app.services.ports import BookManifest
 
 _BUILDING = ".building"
 _NAMED_FILES = 3
-"""Wrong files listed in a message."""
+"""Maximum number of damaged files that a message names."""
 
 RESERVE = 96 * 2**20
 """Bytes that must stay free: the engine's preallocated files take up to 91 MB on a file system that
@@ -49,7 +49,7 @@ class Current:
 
     @classmethod
     def from_text(cls, text: str) -> Current | None:
-        """None unless `to_text` wrote this; an older version wrote no hash."""
+        """None unless `to_text` wrote this. Files of older versions have no hash."""
         found = re.fullmatch(r"((\d{6,})\n(\d{6,})\n)(?:([0-9a-f]{32})\n)?", text, re.ASCII)
         if found is None or (found[4] and found[4] != text_digest(found[1])):
             return None
@@ -92,8 +92,8 @@ class BookFolder:
             return None
         if current is None:
             message = (
-                f"{path}: damaged; `textbook-rag verify {self.book} --repair` or the book's next "
-                "ingest mends it"
+                f"{path}: damaged; run `textbook-rag verify {self.book} --repair`, or ingest the "
+                "book again"
             )
             raise IndexUnreadable(message)
         return current
@@ -110,12 +110,12 @@ class BookFolder:
         return max(taken, default=0) + 1
 
     def complete(self) -> list[int]:
-        """The numbers of all complete generations, descending."""
+        """Return the numbers of all complete generations, descending."""
         names = (entry.name for entry in self._entries())
         return sorted(int(name) for name in names if name.isascii() and name.isdigit())[::-1]
 
     def manifest(self, number: int) -> BookManifest:
-        """IndexUnreadable if it is missing, damaged or of another book."""
+        """Read the manifest. IndexUnreadable if it is missing, damaged or of another book."""
         return self._stored(number).manifest
 
     def has_checksums(self, number: int) -> bool:
@@ -137,18 +137,19 @@ class BookFolder:
         return checksums.wrong_sizes(folder) if sizes_only else checksums.wrong(folder)
 
     def check(self, number: int) -> BookManifest:
-        """The manifest of a generation whose files have not changed since it was published.
+        """Check that a generation's files have not changed since publication; return its manifest.
 
-        IndexUnreadable names the first that has. Old generations have only a manifest.
+        IndexUnreadable names the first files that have. Without checksums only the manifest is
+        checked.
         """
         if wrong := self.wrong_files(number):
             raise damaged_files(self.generation(number), wrong)
         return self.manifest(number)
 
     def newest_sound(self) -> int:
-        """The current generation if it is sound, else the previous one; 0 if neither is.
+        """Return the current generation if it is undamaged, else the previous one, else 0.
 
-        If `current` is damaged, the highest sound generation.
+        If `current` is damaged, return the highest undamaged generation.
         """
         try:
             current = self.current()
@@ -162,9 +163,10 @@ class BookFolder:
         return 0
 
     def beside(self, number: int) -> int:
-        """Return the previous generation to keep with this one: the newest sound one, or 0.
+        """Return the generation to keep as the previous one beside `number`, or 0.
 
-        A newer damaged one is kept until the next ingest, so that its number is not used again.
+        A newer generation, which is damaged, is kept until the next ingest, so that its number is
+        not used again. Otherwise this is the newest undamaged generation below `number`.
         """
         for other in self.complete():
             if other > number:
@@ -176,7 +178,7 @@ class BookFolder:
         return 0
 
     def finish(self, number: int, manifest: BookManifest) -> None:
-        """Rename the finished building to a generation, which nobody reads yet."""
+        """Write checksums and manifest, then rename the building folder. No reader uses it yet."""
         building = self.building(number)
         checksums = Checksums.of(building, "shard").to_text()
         _write_durably(building / "checksums.json", checksums)
@@ -196,7 +198,7 @@ class BookFolder:
     def prune(self) -> None:
         """Remove leftovers of a crash and every generation except the current and the previous one.
 
-        All generations stay while `current` is damaged.
+        While `current` is damaged, all generations are kept.
         """
         try:
             current = self.current() or Current(0)
@@ -242,7 +244,7 @@ def damaged_files(folder: Path, names: Sequence[str]) -> IndexUnreadable:
 
 
 def _read(path: Path) -> str:
-    """IndexUnreadable if the file is missing or no text."""
+    """IndexUnreadable if the file is missing or not UTF-8."""
     try:
         return path.read_text("utf-8")
     except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError) as error:
@@ -251,7 +253,7 @@ def _read(path: Path) -> str:
 
 
 def size_on_disk(folder: Path) -> int:
-    """Bytes on disk: the engine's files are sparse, and their sizes far larger."""
+    """Bytes allocated on disk: the engine's files are sparse, their nominal sizes far larger."""
     return sum(
         os.lstat(Path(root) / name).st_blocks * 512
         for root, _, names in os.walk(folder)
@@ -260,11 +262,11 @@ def size_on_disk(folder: Path) -> int:
 
 
 def require_space(folder: Path, size: int) -> None:
-    """StorageError unless `size` bytes and a reserve can be written in this folder now.
+    """StorageError unless `size` bytes and `RESERVE` can be written in this folder now.
 
-    The engine maps sparse files into memory: on a full disk, writing there kills the process
-    (SIGBUS) instead of raising. So the free space is checked, and `size` bytes are allocated and
-    freed again, which also detects quotas.
+    The engine maps sparse files into memory. On a full disk, writing to them kills the process
+    (SIGBUS) instead of raising an error. So the free space is checked, and `size` bytes are
+    allocated and freed again, which also detects quotas.
     """
     if shutil.disk_usage(folder).free < size + RESERVE:
         raise _disk_full(folder, size + RESERVE)
@@ -286,7 +288,7 @@ def require_space(folder: Path, size: int) -> None:
 
 
 def _disk_full(folder: Path, size: int) -> StorageError:
-    return StorageError(f"{folder}: disk full: needs {size // 2**20} MB more; the old index stays")
+    return StorageError(f"{folder}: disk full: {size // 2**20} MB needed; the old index stays")
 
 
 def _number(name: str) -> int:

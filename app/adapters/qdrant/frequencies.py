@@ -25,7 +25,7 @@ def idf(documents: int, containing: int) -> float:
 
 
 def containing_of(documents: int, inverse: float) -> int:
-    """Return the document frequency for this inverse document frequency."""
+    """Return the document frequency of a term with this inverse document frequency."""
     return max(0, round((documents + 1.0) / math.exp(inverse) - 0.5))
 
 
@@ -37,7 +37,7 @@ class Frequencies:
     terms: array[int]
     """Ascending term ids, unsigned 32 bits."""
     counts: array[int]
-    """Documents with the term of the same place."""
+    """Documents with the term at the same index of `terms`."""
 
     def of(self, term: int) -> int:
         place = bisect_left(self.terms, term)
@@ -45,14 +45,14 @@ class Frequencies:
         return self.counts[place] if found else 0
 
     def to_text(self) -> str:
-        """Base64 of the compressed numbers, least significant byte first: 6 bytes a term."""
+        """Base64 of the compressed numbers, little-endian: 6 bytes a term."""
         numbers = [self.documents, *self.terms, *self.counts]
         packed = struct.pack(f"<{len(numbers)}I", *numbers)
         return base64.b64encode(zlib.compress(packed, 6)).decode()
 
     @classmethod
     def from_text(cls, text: object, where: str) -> Frequencies:
-        """IndexUnreadable, naming `where`, when this is not what `to_text` wrote."""
+        """IndexUnreadable, naming `where`, unless `to_text` wrote this."""
         try:
             packed = zlib.decompress(base64.b64decode(str(text), validate=True))
             numbers = array("I", packed)
@@ -87,7 +87,7 @@ class FrequencyCounter:
 
 
 def pooled_idf(terms: Iterable[int], frequencies: Iterable[Frequencies]) -> dict[int, float]:
-    """Inverse document frequencies over several books as if they were one."""
+    """Return the inverse document frequencies over several books as if they were one."""
     every = list(frequencies)
     documents = sum(one.documents for one in every)
     return {term: idf(documents, sum(one.of(term) for one in every)) for term in terms}
@@ -95,13 +95,13 @@ def pooled_idf(terms: Iterable[int], frequencies: Iterable[Frequencies]) -> dict
 
 @dataclass(frozen=True, slots=True)
 class PooledFrequencies:
-    """Turns the inverse document frequencies that an index uses for one book into pooled ones."""
+    """Converts scores with one book's inverse document frequencies to those of all books."""
 
     books: Mapping[BookId, tuple[int, Mapping[int, int]]]
-    """Documents, and documents with each term; empty if nothing is to be changed."""
+    """Per book the number of documents and the document frequencies; empty: scores stay as is."""
 
     def factors(self, book: BookId, terms: Sequence[int]) -> list[float]:
-        """For each term the pooled inverse divided by the book's own."""
+        """For each term, its idf over all books divided by its idf in this book."""
         if book not in self.books:
             return [1.0] * len(terms)
         documents, counts = self.books[book]

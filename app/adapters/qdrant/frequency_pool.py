@@ -1,4 +1,4 @@
-"""Document frequencies of many books together, kept while the books change one by one."""
+"""Document frequencies summed over many books, updated as books change."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from numpy.typing import NDArray
 from app.adapters.qdrant.frequencies import Frequencies, idf
 
 _BATCH = 500
-"""Generations that are read and added at once."""
+"""Generations that are read and added in one step."""
 
 Read = Callable[[Sequence[str]], Awaitable[dict[str, Frequencies]]]
-"""The frequencies of generations by key, of those that still have some."""
+"""Returns frequencies by generation key; deleted generations are left out."""
 
 
 class FrequencyPool:
-    """The sum of the frequencies of one set of generations, the one that was asked for last.
+    """Sums the document frequencies of the set of generations that was asked for last.
 
-    12 bytes for each term that any of them has. Another set costs what it differs by.
+    Takes 12 bytes for each distinct term. For another set, only the generations in which the sets
+    differ are read.
     """
 
     def __init__(self) -> None:
-        """Of no generation."""
+        """The pool starts empty."""
         self._clear()
 
     async def idf(self, keys: Sequence[str], terms: Sequence[int], read: Read) -> dict[int, float]:
-        """Inverse document frequencies over these generations as if they were one book."""
+        """Return the idf of each term over these generations, as if they were one book."""
         wanted = set(keys)
         if self._keys != wanted:
             await self._change(wanted, read)
@@ -47,12 +48,12 @@ class FrequencyPool:
 
     async def _change(self, wanted: set[str], read: Read) -> None:
         gone = sorted(self._keys - wanted)
-        # Nearly all new: begin anew rather than read what is gone.
+        # If most of the set is replaced, start again: that reads less than subtracting the old.
         old = await read(gone) if len(gone) <= len(wanted) // 2 else {}
         if len(old) == len(gone):
             await self._sum(gone, old, -1)
         else:
-            # Some were deleted on the server since.
+            # Some of the old generations were deleted on the server: they cannot be subtracted.
             self._clear()
         new = sorted(wanted - self._keys)
         for start in range(0, len(new), _BATCH):
@@ -60,7 +61,7 @@ class FrequencyPool:
             await self._sum(batch, await read(batch), 1)
 
     async def _sum(self, keys: Sequence[str], found: dict[str, Frequencies], sign: int) -> None:
-        """Add what was found for these keys, or take it away. Some may have nothing to be found."""
+        """Add (`sign` 1) or subtract (-1) the frequencies of these keys; some may have none."""
         if not keys:
             return
         self._terms, self._counts = await asyncio.to_thread(
@@ -73,7 +74,7 @@ class FrequencyPool:
 def _merged(
     terms: NDArray[np.uint32], counts: NDArray[np.int64], found: Iterable[Frequencies], sign: int
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """The sorted terms of both, and the sums of their counts, without those that are 0."""
+    """Return the sorted terms of all and the sums of their counts; terms with sum 0 are dropped."""
     each = list(found)
     every = np.concatenate([terms, *(np.frombuffer(one.terms, np.uint32) for one in each)])
     more = (np.frombuffer(one.counts, np.uint32).astype(np.int64) for one in each)

@@ -1,4 +1,4 @@
-"""BookManifest <-> JSON, as a generation carries it."""
+"""Converts a BookManifest to the JSON that is stored with a generation, and back."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from app.domain.errors import IndexUnreadable, InputError
 from app.services.ports import BookManifest
 
 LAYOUT = 2
-"""Of folders, payload and vectors; another number means the book must be ingested again."""
+"""Version of folders, payload and vectors. A book with another one must be ingested again."""
 
 _TYPES = {"int": int, "str": str, "float": float, "bool": bool}
 
 
 def manifest_to_json(manifest: BookManifest) -> dict[str, object]:
-    """The fields of an edition are left out of a book with one."""
+    """`version` and `locale` are left out of a book without editions."""
     values = asdict(manifest)
     unset = [name for name in ("version", "locale") if not values[name]]
     return {"layout": LAYOUT, **{name: values[name] for name in values if name not in unset}}
@@ -41,9 +41,9 @@ def manifest_from_json(data: object, where: str) -> BookManifest:
 
 @dataclass(frozen=True, slots=True)
 class StoredManifest:
-    """A manifest as a file; `checksums` hashes the file of checksums beside it.
+    """A manifest file. `checksums` is the hash of `checksums.json` beside it.
 
-    Both are "" in a generation that was written before there were checksums.
+    `checksums` is "" in a generation that was written before checksums existed.
     """
 
     manifest: BookManifest
@@ -55,7 +55,7 @@ class StoredManifest:
 
     @classmethod
     def from_text(cls, text: str, where: str) -> StoredManifest:
-        """IndexUnreadable, naming `where`, when this is not what was written."""
+        """IndexUnreadable, naming `where`, unless `to_text` wrote this."""
         try:
             data = json.loads(text)
         except ValueError as error:
@@ -76,7 +76,7 @@ def _damaged(where: str, reason: str) -> IndexUnreadable:
 
 
 def _wrong_fields(data: Mapping[str, object]) -> list[str]:
-    """The fields that are missing without a default, or of another type."""
+    """Fields of the wrong type, and missing fields without a default."""
     return [
         field.name
         for field in fields(BookManifest)

@@ -1,6 +1,6 @@
-"""Reads what versions before decision 0018 wrote on a server: a collection a book and generation.
+"""Reads the server layout of versions before decision 0018: one collection per book and generation.
 
-An alias `<prefix>_<book>` names the current one, whose metadata holds the manifest.
+The alias `<prefix>_<book>` points at the current collection, whose metadata has the manifest.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from app.services.ports import BookList, Damage, IndexPoint
 
 
 class OldCollections:
-    """`BookSource`: the books in collections of their own. It only reads."""
+    """Implements the `BookSource` port for books in one collection each. It only reads."""
 
     def __init__(self, client: AsyncQdrantClient, prefix: str, url: str) -> None:
-        """No request is sent yet. `url` is for messages."""
+        """No request is sent yet. `url` is used only in messages."""
         self._client = client
         self._prefix = prefix
         self._address = public_address(url)
         self._damaged: dict[BookId, Damage] = {}
 
     async def books(self) -> BookList:
-        """Manifests by book id; StorageError."""
+        """Return the readable books. StorageError if the server fails."""
         found = []
         self._damaged = {}
         for book, collection in sorted((await self._collections()).items()):
@@ -37,7 +37,7 @@ class OldCollections:
                 info = await self._client.get_collection(collection)
             metadata = info.config.metadata or {}
             if (metadata.get("prefix"), metadata.get("book")) != (self._prefix, book):
-                continue  # another program's
+                continue  # a collection of another program
             try:
                 where = f"{self._address} {collection}"
                 found.append(manifest_from_json(metadata.get("manifest"), where))
@@ -49,7 +49,7 @@ class OldCollections:
         return self._damaged
 
     async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
-        """Pages of points, ascending by chunk id. BookNotFound, StorageError."""
+        """Yield pages of points, ascending by chunk id. BookNotFound, StorageError."""
         collection = (await self._collections()).get(book)
         if collection is None:
             message = f"no book {book!r} in a collection of its own"
@@ -65,7 +65,7 @@ class OldCollections:
                 return
 
     async def _collections(self) -> dict[BookId, str]:
-        """The current collection of each book."""
+        """Return the name of each book's current collection."""
         with server_errors(self._address):
             answer = await self._client.get_aliases()
         start = f"{self._prefix}_"

@@ -1,6 +1,6 @@
-"""A point of either store: names of its vectors and fields, and Chunk <-> payload (JSON).
+"""What the embedded index and the server share: the payload of a point, ranking, joining passages.
 
-And what both make of the points they find: one ranking, one passage of a paragraph's pieces.
+A payload is the JSON form of a `Chunk`.
 """
 
 from __future__ import annotations
@@ -55,10 +55,11 @@ class ChunkPayload(TypedDict):
     overlap_start: int
     overlap_end: int
     paragraph_id: str
-    """Derived, for other readers of the store."""
+    """Derived; for other programs that read the store."""
     page: str
-    """Derived, to be filtered by: the page's key, and below the kinds of all passages."""
+    """Derived, for filters: the key of the page."""
     kinds: list[str]
+    """Derived, for filters: the kinds of all passages."""
     paragraph_ids: list[str]
     content_type: str
     chapter: str
@@ -69,13 +70,14 @@ class ChunkPayload(TypedDict):
     deep_link_url: str
     language: str
     version: NotRequired[str]
-    """Of an edition that is not the book's default; the field `book` has them, too."""
+    """Version of an edition that is not the book's default; the book id contains it, too."""
     locale: NotRequired[str]
+    """Locale, as for `version`."""
     pooled_within: NotRequired[str]
-    """Where a chunk's vector is made within its document."""
+    """Present if the chunk's vector was made by late chunking."""
     passages: str
-    """A list of `PassagePayload` as JSON text: the embedded engine takes in nested values so slowly
-    (3 microseconds a string) that this halves the time of a write."""
+    """A list of `PassagePayload` as JSON text. The embedded engine stores nested values slowly (3
+    microseconds a string); text halves the time of a write."""
 
 
 def to_payload(chunk: Chunk) -> ChunkPayload:
@@ -116,7 +118,7 @@ def to_payload(chunk: Chunk) -> ChunkPayload:
 
 
 def from_payload(payload: ChunkPayload) -> Chunk:
-    """Rebuild the chunk. IndexUnreadable when the payload is not one that `to_payload` made."""
+    """Rebuild the chunk. IndexUnreadable unless `to_payload` made the payload."""
     try:
         return Chunk(
             chunk_id=payload["chunk_id"],
@@ -164,7 +166,7 @@ def check_dimension(book: BookId, model: str, expected: int, got: int) -> None:
 
 
 def keyword_conditions(filter: SearchFilter) -> list[tuple[str, list[str]]]:
-    """Payload fields and the values one of which each must have; books choose the shard."""
+    """Return (payload field, allowed values); books are not included, they select the shard."""
     fields = (
         ("file", filter.files),
         ("page", filter.pages),
@@ -213,15 +215,16 @@ _FLOWING = {BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.FOOTNOTE}
 
 
 def best(found: Iterable[ScoredId], limit: int) -> tuple[ScoredId, ...]:
-    """By descending score; equal scores by book and chunk id, so that the order is stable."""
+    """Return the best `limit` hits by descending score; ties by book and chunk id."""
     ranked = sorted(found, key=lambda hit: (-hit.score, hit.book, hit.chunk_id))
     return tuple(ranked[:limit])
 
 
 def find_passage(chunks: Iterable[Chunk], paragraph_id: str) -> Passage | None:
-    """The whole paragraph: its one passage, or its pieces joined in reading order.
+    """Return the whole paragraph: its pieces from all chunks, joined in reading order.
 
-    A piece that repeats another or lies inside it, as overlap does, counts once.
+    A piece that repeats another piece or lies inside it (overlap) is left out. None if there is no
+    piece.
     """
     kept: list[Passage] = []
     for piece in _pieces(chunks, paragraph_id):

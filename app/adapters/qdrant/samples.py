@@ -1,4 +1,4 @@
-"""Samples of a new generation, looked up and searched for before it is published."""
+"""Sample points of a new generation, looked up and searched for before it is published."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from app.services.ports import IndexPoint
 
 _SIZE = 8
 LIMIT = 10
-"""Hits of each search; the chunk itself, or its duplicates, must be among them."""
+"""Hits of each search; they must include the chunk itself or a duplicate."""
 
-_TWIN = 0.999
+_DUPLICATE_SCORE = 0.999
 """Minimum dense score of the chunk itself or a duplicate."""
 
 
 @dataclass(slots=True)
 class Samples:
-    """A uniform sample of all points that were written (reservoir sampling, Vitter 1985)."""
+    """A uniform random sample of all written points (reservoir sampling, Vitter 1985)."""
 
     points: list[IndexPoint] = field(default_factory=list)
     _offered: int = 0
@@ -40,7 +40,7 @@ class Samples:
         return [point.chunk.chunk_id for point in self.points]
 
     def check_stored(self, where: str, stored: Mapping[str, IndexPoint]) -> None:
-        """StorageError unless each sample is read back as it was written."""
+        """StorageError unless each sample reads back as it was written."""
         for point in self.points:
             got = stored.get(point.chunk.chunk_id)
             if got is None or got.chunk != point.chunk or not _parallel(point.dense, got.dense):
@@ -53,13 +53,13 @@ class Samples:
         dense: Sequence[Sequence[ScoredId]],
         sparse: Sequence[Sequence[ScoredId]],
     ) -> None:
-        """StorageError if most samples are not found by their own vectors.
+        """StorageError if a search for its own vectors misses more than half of the samples.
 
-        The lists are the hits of each sample in turn. Not every one must be found: above a size
-        the dense search is approximate.
+        `dense` and `sparse` have the hits of each sample. Some may be missed: in large books the
+        dense search is approximate.
         """
         missed = sum(
-            not (_found(point, by_dense, twins=True) and _found(point, by_sparse, twins=False))
+            not (_found(point, by_dense, dense=True) and _found(point, by_sparse, dense=False))
             for point, by_dense, by_sparse in zip(self.points, dense, sparse, strict=True)
         )
         if missed * 2 > len(self.points):
@@ -70,16 +70,16 @@ class Samples:
             raise StorageError(message)
 
 
-def _found(point: IndexPoint, hits: Sequence[ScoredId], *, twins: bool) -> bool:
-    if not (any(point.dense) if twins else point.sparse.indices):
+def _found(point: IndexPoint, hits: Sequence[ScoredId], *, dense: bool) -> bool:
+    if not (any(point.dense) if dense else point.sparse.indices):
         return True  # it has no vector to search with
     if any(hit.chunk_id == point.chunk.chunk_id for hit in hits):
         return True
-    return bool(hits) and (hits[0].score >= _TWIN if twins else len(hits) == LIMIT)
+    return bool(hits) and (hits[0].score >= _DUPLICATE_SCORE if dense else len(hits) == LIMIT)
 
 
 def _parallel(a: Vector, b: Vector) -> bool:
-    """Whether the vectors have one direction: the store scales to length 1."""
+    """Whether the vectors have the same direction: the store normalises them to length 1."""
     lengths = math.sqrt(sum(x * x for x in a)) * math.sqrt(sum(x * x for x in b))
     if not lengths:
         return not any(a) and not any(b)

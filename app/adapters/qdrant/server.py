@@ -44,7 +44,7 @@ from app.services.ports import BookList, BookManifest, Damage, IndexPoint, Snaps
 
 
 class ServerIndex:
-    """`VectorIndex` in collections whose names start with `prefix~`, shared by all books."""
+    """Implements the `VectorIndex` port: collections named `<prefix>~...`, shared by all books."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class ServerIndex:
         options: ServerOptions | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """No request is sent yet. `url` is for messages; `clock` gives seconds."""
+        """No request is sent yet. `url` is used only in messages; `clock` gives seconds."""
         self._client = client
         self._options = options or ServerOptions()
         self._address = public_address(url)
@@ -78,7 +78,7 @@ class ServerIndex:
             return None
 
     async def faults(self, book: BookId, *, before: bool = False) -> list[str]:
-        """Compare the manifest with the number of points: a server checks its files itself."""
+        """Compare the number of points with the manifest. The server itself checks its files."""
         record = await self._record(book)
         generation = record.previous if before else record.current
         if generation is None:
@@ -146,7 +146,7 @@ class ServerIndex:
         books = await self._catalogue.served(filter.books)
         found = await self._search(books, dense, sparse, limit, filter)
         if not found.dense and not found.sparse:
-            # Switched twice since the look-up: the points are deleted.
+            # Two switches since the look-up may have deleted the points.
             self._catalogue.look_again()
             again = await self._catalogue.served(filter.books)
             if _scopes(again) != _scopes(books):
@@ -167,7 +167,7 @@ class ServerIndex:
         return [best[term] for term in terms]
 
     async def fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
-        """Chunks of the current generation, else of the one that it replaced.
+        """Return chunks of the current generation, or else of the one that it replaced.
 
         So a question that searched before a switch still gets its chunks after it.
         """
@@ -218,7 +218,7 @@ class ServerIndex:
         """IndexBusy while the book is being written."""
         await self._record(book)
         record = await self._storage.take(BookId(book))
-        # What a crash leaves here is a record without generations, which the next run clears.
+        # A crash after this leaves a record without generations, which the next run cleans up.
         record = await self._storage.put(record, BookRecord(record.book, lease=record.lease))
         await self._storage.keep(record.book, [])
         await self._records.delete(record)
@@ -234,7 +234,7 @@ class ServerIndex:
         return (await self._catalogue.get(book)).manifest
 
     async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
-        """Pages of points, all of the generation that is current at the first page."""
+        """Yield pages of points, all from the generation that is current at the first page."""
         served = await self._catalogue.get(book)
         with server_errors(self._address):
             ids = [
@@ -270,8 +270,8 @@ class ServerIndex:
         self._catalogue.look_again()
         if not await self._catalogue.served([]) and await self._old.books():
             message = (
-                f"{self._address} holds books as older versions wrote them, each in a collection "
-                "of its own: run `textbook-rag migrate --from collections`"
+                f"{self._address} has only books in the layout of older versions, one collection "
+                "each: run `textbook-rag migrate --from collections`"
             )
             raise IndexUnreadable(message)
 
@@ -311,7 +311,7 @@ class ServerIndex:
         return Candidates(best(by_dense, limit), best(by_sparse, limit))
 
     async def _record(self, book: BookId) -> BookRecord:
-        """The book's record as it is now. BookNotFound, StorageError."""
+        """Read the book's record. BookNotFound if it is not published, StorageError."""
         self._catalogue.look_again()
         record = await self._records.read(BookId(book))
         if record.current is None:
@@ -324,7 +324,7 @@ class ServerIndex:
         record = await self._record(book)
         refuse_if_held(book, record.lease)
         if record.previous is None:
-            message = f"book {book!r} has no previous generation: nothing to go back to"
+            message = f"book {book!r} has no previous generation to go back to"
             raise InputError(message)
         await self._storage.put(
             record, replace(record, current=record.previous, previous=record.current, lease=None)
@@ -355,7 +355,7 @@ class ServerIndex:
 
 
 def _scopes(books: Sequence[ServedBook]) -> dict[int, dict[str, BookId]]:
-    """The current generations by dimension, which is by collection."""
+    """The books' current generations by dimension: each dimension is a collection."""
     scopes: dict[int, dict[str, BookId]] = defaultdict(dict)
     for one in books:
         scopes[one.current.dimension][one.current.key] = one.manifest.book

@@ -1,4 +1,4 @@
-"""Which books a server holds, as their records say, at most half a second old."""
+"""The books on a server, from their records, cached for at most half a second."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from app.domain.errors import BookNotFound, IndexUnreadable
 from app.services.ports import BookList, BookManifest, Damage
 
 _RECHECK_SECONDS = 0.5
-"""Shortest time between two requests for one book's record, or for all."""
+"""Minimum time between two requests for a book's record, or for all records."""
 
 _LIST_SECONDS = 60.0
-"""Time between two lists of all records, which show changes by a writer whose clock is wrong."""
+"""Time between two listings of all records. They find changes by a writer with a wrong clock."""
 
 _SKEW_MILLISECONDS = 30_000
-"""Of the clocks of two writers; what a slow write takes is in it."""
+"""Allowed difference between the clocks of two writers, including the time of a slow write."""
 
 _FEW_BOOKS = 64
-"""Up to this many books, document frequencies are summed per question; for more, once."""
+"""Up to this many books, document frequencies are summed for each question; above, in a pool."""
 
 _CACHED_TERMS = 64_000_000
-"""Terms of document frequencies in memory: 8 bytes each, 512 MB."""
+"""Terms in the cache of document frequencies: 8 bytes each, 512 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class ServedBook:
 
 @dataclass(slots=True)
 class _Seen:
-    """A record as it was when it was read; `reason` why its book cannot be served."""
+    """A record as last read; `reason` says why its book cannot be served."""
 
     record: BookRecord
     served: ServedBook | None = None
@@ -54,7 +54,7 @@ class _Seen:
 
 
 class Catalogue:
-    """The books of one prefix. What a record names as current never changes."""
+    """The books of one prefix. The generation that a record names never changes."""
 
     def __init__(
         self,
@@ -80,20 +80,20 @@ class Catalogue:
         )
 
     def look_again(self) -> None:
-        """Ask at the next use: after a switch in this process, or for a fresh answer."""
+        """Ask the server at the next use; called after a switch, or for an up-to-date answer."""
         self._checked = -math.inf
         for seen in self._seen.values():
             seen.checked = -math.inf
 
     def damaged(self) -> dict[BookId, Damage]:
-        """The books that could not be read when they were last looked at."""
+        """The books that could not be read at the last attempt."""
         if self._damaged is None:
             found = sorted(book for book, one in self._seen.items() if one.reason)
             self._damaged = {book: Damage(self._seen[book].reason) for book in found}
         return self._damaged
 
     async def manifests(self) -> BookList:
-        """Those of `books`; the same object until something changes."""
+        """The manifests of `books`; the same object until something changes."""
         books = await self.books()
         if self._manifests is None:
             self._manifests = BookList(one.manifest for one in books.values())
@@ -113,14 +113,17 @@ class Catalogue:
             return self._serving
 
     async def get(self, book: BookId) -> ServedBook:
-        """BookNotFound, IndexUnreadable. One small request at most every half second."""
+        """Return the book; sends at most one small request every half second.
+
+        BookNotFound if it is not published, IndexUnreadable if its record is damaged.
+        """
         await self._look_at([book])
         return self._found(book)
 
     async def served(self, books: Sequence[BookId]) -> Sequence[ServedBook]:
-        """The readable ones of these books, or of all if none is named.
+        """Return the readable ones of these books, or of all books if none is named.
 
-        BookNotFound if a named book is missing; StorageError if none can be read.
+        BookNotFound if a named book is missing, IndexUnreadable if all are unreadable.
         """
         if not books:
             every = list((await self.books()).values())
@@ -140,7 +143,7 @@ class Catalogue:
         return found
 
     async def idf(self, books: Sequence[ServedBook], terms: Sequence[int]) -> dict[int, float]:
-        """Inverse document frequencies of these terms over the books' current generations."""
+        """Return the inverse document frequencies over the books' current generations, by term."""
         keys = [one.current.key for one in books]
         if len(keys) > _FEW_BOOKS:
             async with self._pooling:
@@ -148,7 +151,7 @@ class Catalogue:
         return pooled_idf(terms, (await self._read_frequencies(keys)).values())
 
     async def _read_frequencies(self, keys: Sequence[str]) -> dict[str, Frequencies]:
-        """Those of each generation that has some, from memory or the server."""
+        """Frequencies by generation key, from the cache or the server, where there are any."""
         found = {key: self._frequencies[key] for key in keys if key in self._frequencies}
         missing = [key for key in keys if key not in found]
         if missing:
@@ -161,7 +164,10 @@ class Catalogue:
         return found
 
     async def _refresh(self) -> None:
-        """Read the records that changed; now and then, and if their number differs, all."""
+        """Read the records that changed since the last time.
+
+        List all records every `_LIST_SECONDS`, and if their number differs from the known ones.
+        """
         now = self._clock()
         if now - self._listed < _LIST_SECONDS:
             since = min(self._newest, int(1_000 * time.time())) - _SKEW_MILLISECONDS
@@ -191,7 +197,7 @@ class Catalogue:
         return book in self._seen and self._seen[book].record.revision == revision
 
     async def _look_at(self, books: Sequence[BookId]) -> None:
-        """Read the records of these books again, if they were not read just now."""
+        """Read the records of these books, unless they were read in the last half second."""
         now = self._clock()
         old = [book for book in map(BookId, books) if now - self._last(book) >= _RECHECK_SECONDS]
         if not old:
@@ -222,7 +228,7 @@ class Catalogue:
             self._changed()
 
     def _changed(self) -> None:
-        """Make what is derived from the records anew at its next use."""
+        """Discard what is derived from the records; it is computed again at its next use."""
         self._serving = self._manifests = self._damaged = None
 
     def _look(self, record: BookRecord) -> None:

@@ -10,10 +10,10 @@ from qdrant_client import AsyncQdrantClient
 from app.adapters.qdrant.server_nodes import Nodes, addresses, is_ready
 
 _HTTP_PORT = 6333
-"""Where qdrant-client asks when an address names no port."""
+"""Port that qdrant-client uses if an address has none."""
 
 _GRPC_OPTIONS = {
-    # A node that comes back is asked again at once, not after gRPC's growing pauses.
+    # Reconnect to a restarted node at once, without gRPC's exponential backoff.
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": 200,
 }
@@ -30,14 +30,14 @@ def server_client(
     """Make a client that connects at its first use; close it with `await client.close()`.
 
     `url` has the addresses of one or more nodes of a cluster, separated by commas. gRPC uses
-    `grpc_port` of each, or the port after that of HTTP, as Qdrant does by default (6333, 6334).
+    `grpc_port` on each node. By default that is the HTTP port plus 1, as in Qdrant (6333, 6334).
     """
 
     def connect(address: str) -> AsyncQdrantClient:
         parsed = httpx.URL(address)
-        # Qdrant sends the head and the body of an answer apart, and the second waits for the
-        # acknowledgement of the first: 40 ms on a connection that is kept. A new one costs less
-        # without TLS, more with it.
+        # Qdrant sends headers and body of a response in separate packets. On a kept connection the
+        # second waits for the acknowledgement of the first, 40 ms. A new connection takes less time
+        # than that without TLS, and more with TLS.
         kept = None if parsed.scheme == "https" else 0
         return AsyncQdrantClient(
             url=address,
@@ -51,7 +51,7 @@ def server_client(
         )
 
     clients = {address: connect(address) for address in addresses(url)}
-    # Of one node nothing else could be asked, whatever it says.
+    # With one node there is no alternative, so its readiness is not checked.
     nodes = Nodes(clients, is_ready if len(clients) > 1 else _always)
     return cast("AsyncQdrantClient", nodes)
 

@@ -1,4 +1,4 @@
-"""What the Qdrant client raises, as one clear line that carries no key."""
+"""Converts errors of the Qdrant client to ours, with one-line messages that contain no API key."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from app.domain.errors import ConfigError, RagError, StorageError
 
 
 class CollectionExists(StorageError):
-    """Another process made the collection first."""
+    """Another process created the collection first."""
 
 
 def public_address(url: str) -> str:
@@ -33,7 +33,7 @@ def public_address(url: str) -> str:
 
 
 OLDEST = (1, 16)
-"""The first version that replaces a point on condition, which records of books rest on."""
+"""The first version with conditional updates of points, which the records of books need."""
 
 _NEWEST_MAJOR = 1
 
@@ -65,7 +65,7 @@ _NODE_FAILURES = frozenset(
 
 
 def is_node_failure(error: Exception) -> bool:
-    """Whether another node may answer: lost connections, time-outs, faults of the server."""
+    """Whether another node may succeed: a lost connection, a time-out, an error of the server."""
     if isinstance(error, AioRpcError):
         return error.code() in _NODE_FAILURES
     if isinstance(error, UnexpectedResponse):
@@ -88,22 +88,22 @@ def server_errors(address: str) -> Iterator[None]:
         message = f"cannot reach Qdrant at {address} ({error}): check QDRANT_URL and the servers"
         raise StorageError(message) from error
     except ResourceExhaustedResponse as error:
-        message = f"Qdrant at {address} has too many requests (429): try again later"
+        message = f"Qdrant at {address} got too many requests (429): try again later"
         raise StorageError(message) from error
     except ResponseHandlingException as error:
         kind = type(error.source).__name__
         if "Timeout" in kind:
             message = f"Qdrant at {address} did not answer in time ({kind})"
         elif isinstance(error.source, ValueError):
-            raise _no_qdrant(address) from error
+            raise _not_qdrant(address) from error
         else:
             message = f"cannot reach Qdrant at {address} ({kind}): check QDRANT_URL and the server"
         raise StorageError(message) from error
-    except (ValueError, AssertionError) as error:  # an answer that is no JSON or has no result
-        raise _no_qdrant(address) from error
+    except (ValueError, AssertionError) as error:  # the answer is not JSON or has no result
+        raise _not_qdrant(address) from error
 
 
-def _no_qdrant(address: str) -> StorageError:
+def _not_qdrant(address: str) -> StorageError:
     return StorageError(f"{address} does not answer like a Qdrant server: check QDRANT_URL")
 
 

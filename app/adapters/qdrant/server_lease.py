@@ -1,4 +1,4 @@
-"""The lease of a book's writer, stored in the book's record because a server has no locks."""
+"""The lease of a book's writer, stored in the book's record because Qdrant has no locks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy
 
 LEASE_SECONDS = 600.0
-"""A writer on another machine that has not renewed its lease for so long counts as dead."""
+"""A writer on another machine counts as dead if it has not renewed its lease for this time."""
 
 RENEW_SECONDS = 60.0
 
@@ -24,7 +24,7 @@ class Lease:
     host: str
     pid: int
     process: str
-    """Random: distinguishes processes with one id, as the first of every container has id 1."""
+    """Random: distinguishes processes with the same `pid`, such as 1 in every container."""
     started_at: str
     seen_at: float
     """Seconds since the epoch."""
@@ -39,7 +39,7 @@ class Lease:
         return replace(self, seen_at=time.time())
 
     def is_of(self, other: Lease) -> bool:
-        """Whether both are of one writer, whenever they were renewed."""
+        """Whether both belong to the same writer; the time of renewal does not matter."""
         return replace(self, seen_at=0.0) == replace(other, seen_at=0.0)
 
     def is_held(self) -> bool:

@@ -1,9 +1,9 @@
-"""Calls to a server or a cluster: what fails is sent again, to the next node where there is one.
+"""Calls to a server or a cluster: a failed call is repeated, on another node if there is one.
 
-Every call of this package may be sent twice. Reads change nothing. Points have ids that follow
-from generation and chunk, and deletions name what they delete. A book's record is replaced on
-condition of its last revision, which is random: a write that was applied unnoticed makes its
-repetition a no-op, and `Records.replace` reads the record back either way.
+Every call of this package is idempotent. Reads change nothing. Point ids follow from generation
+and chunk, and deletions name what they delete. A book's record is replaced only if it still has its
+last revision, which is random: if the first attempt was applied but its answer was lost, the
+repetition does nothing. `Records.replace` reads the record back in either case.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from app.adapters.qdrant.server_errors import is_node_failure
 from app.domain.errors import ConfigError
 
 READ_SECONDS = 1.0
-"""A read that failed is sent again for so long. No more, as a reader waits."""
+"""Time for which a failed read is repeated; short, since a user is waiting."""
 
 WRITE_SECONDS = 15.0
-"""Also for changes of collections, which wait for the cluster to elect a leader."""
+"""Time for which a failed write is repeated. Changes of collections wait for a leader election."""
 
 HEDGE_SECONDS = 0.3
-"""A read without an answer for so long is sent to a second node too; the first answer is taken."""
+"""A read without an answer after this time is also sent to a second node (hedged request)."""
 
 _TRUSTED_SECONDS = 0.5
-"""A node that answered so lately cannot have been restarted since. Any other is asked whether it
-is ready: one that has just come back serves what it held when it went, until it has caught up."""
+"""A node that answered within this time cannot have been restarted since. Any other is first asked
+whether it is ready: a restarted node serves old data until it has caught up."""
 
 _PAUSE_SECONDS = 0.05
 _READY_SECONDS = 1.0
@@ -54,7 +54,7 @@ _READS = frozenset(
 T = TypeVar("T")
 
 Send = Callable[[AsyncQdrantClient], Awaitable[object]]
-"""One call, to be made on any node."""
+"""One call, which can be made on any node."""
 
 
 class NoNodeReady(ConnectionError):
@@ -62,14 +62,14 @@ class NoNodeReady(ConnectionError):
 
 
 class _Failed:
-    """The failure of one node; another node may succeed."""
+    """A failed call; another node may succeed."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
 
 
 def addresses(url: str) -> list[str]:
-    """The addresses in a comma-separated list, each with a scheme. ConfigError if there is none."""
+    """Split a comma-separated list of addresses; add http:// if missing. ConfigError if empty."""
     found = [
         part if "//" in part else f"http://{part}" for part in re.split(r"[,\s]+", url) if part
     ]
@@ -80,7 +80,7 @@ def addresses(url: str) -> list[str]:
 
 
 async def is_ready(address: str) -> bool:
-    """Whether the node at this URL holds what the cluster holds, by its `/readyz`."""
+    """Whether the node at this URL has caught up with the cluster, by its `/readyz`."""
     limits = httpx.Limits(max_keepalive_connections=0)
     try:
         async with httpx.AsyncClient(timeout=_READY_SECONDS, limits=limits) as client:
@@ -92,9 +92,9 @@ async def is_ready(address: str) -> bool:
 class Nodes:
     """Has the methods of `AsyncQdrantClient`, and calls them on any node that is ready.
 
-    It stays with a node while that answers. A call that failed is sent again for `READ_SECONDS` or
-    `WRITE_SECONDS`; then the last failure is raised. `is_node_failure` tells failures of a node
-    from refusals.
+    It uses the same node as long as that answers. A failed call is repeated for `READ_SECONDS` or
+    `WRITE_SECONDS`; then the last error is raised. Errors for which `is_node_failure` is false are
+    raised at once.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Nodes:
         ready: Callable[[str], Awaitable[bool]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`clients` by the node's address; `ready` asks a node; `clock` gives seconds."""
+        """`clients` are by address; `ready` checks the node at one; `clock` gives seconds."""
         self._clients = clients
         self._ready = ready
         self._clock = clock
@@ -137,7 +137,7 @@ class Nodes:
         return outcome
 
     async def _hedged(self, send: Send) -> object:
-        """The first success of one or two nodes, else a failure."""
+        """Return the first success of one or two nodes, else a failure."""
         tasks = {asyncio.create_task(self._once(send))}
         try:
             done, _ = await asyncio.wait(tasks, timeout=HEDGE_SECONDS)
@@ -172,7 +172,7 @@ class Nodes:
         return answer
 
     async def _first_ready(self, without: str | None) -> str | None:
-        """The node that is first to say that it holds what the cluster holds."""
+        """Return the node that is first to say that it is ready; None if no node is."""
 
         async def ask(node: str) -> str | None:
             return node if await self._ready(node) else None

@@ -10,15 +10,15 @@ from qdrant_client import models
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """The defaults fit one node; for high availability over three: 2 replicas, consistency 2."""
+    """The defaults fit one node. For high availability use 3 nodes, 2 replicas, consistency 2."""
 
     shard_number: int = 1
     replication_factor: int = 1
     write_consistency_factor: int = 1
     quantization: Literal["none", "int8"] = "none"
-    """int8: a quarter of the memory; the best candidates are scored again by the originals."""
+    """int8 takes a quarter of the memory; the best candidates are rescored with the originals."""
     on_disk_vectors: bool = False
-    """Originals on disk; together with int8 only the quantized vectors need memory."""
+    """Keep the original vectors on disk; with int8, only the quantized vectors need memory."""
     strict_mode: bool = True
     """The server refuses filters on fields without an index, and requests above its limits."""
 
@@ -51,7 +51,7 @@ def vector_params(dimension: int, options: ServerOptions) -> models.VectorParams
 
 
 def hnsw_config() -> models.HnswConfigDiff:
-    """A graph for each book, and one over all for questions without a book."""
+    """One HNSW graph for each book, and one over all books for questions without a book."""
     return models.HnswConfigDiff(m=16, payload_m=16)
 
 

@@ -1,4 +1,4 @@
-"""Points of all books in one collection: their ids, and reading the points of given generations."""
+"""Points of all books in one collection: their ids, and reads of given generations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from app.services.ports import IndexPoint
 
 
 def point_id(generation: str, chunk_id: str) -> str:
-    """A chunk's point id in a generation; `chunk_id_of` is the other way round."""
+    """Return the point id of a chunk in a generation; `chunk_id_of` is the inverse."""
     return str(uuid.UUID(int=uuid.UUID(chunk_id).int ^ _mask(generation)))
 
 
@@ -56,14 +56,17 @@ async def search_points(
     filter: SearchFilter,
     options: ServerOptions,
 ) -> tuple[list[ScoredId], list[ScoredId]]:
-    """The best points for each given vector, in one request. `sparse` has idf in its values."""
+    """Return the best points by the dense and by the sparse vector, in one request.
+
+    The values of `sparse` are multiplied by the idf. [] for a vector that is None.
+    """
     requests = []
     if dense is not None:
         requests.append(_nearest(dense.tolist(), DENSE, search_params(options)))
     if sparse is not None:
         vector = models.SparseVector(indices=list(sparse.indices), values=list(sparse.values))
         requests.append(_nearest(vector, SPARSE, None))
-    # A generation's key is in the point's id only if we know which one it is.
+    # A point id can be decoded only with its generation's key. With one generation it is known.
     payload: list[str] | bool = [GENERATION_FIELD] if len(scope) > 1 else False
     for request in requests:
         request.filter = condition_of(filter, scope)
@@ -91,7 +94,10 @@ def _scored(point: models.ScoredPoint, scope: Scope) -> ScoredId:
 async def best_scores(
     client: AsyncQdrantClient, collection: str, scope: Scope, terms: Mapping[int, float]
 ) -> list[float]:
-    """The best BM25 score of any point for each term alone, by its idf; 0 if no point has it."""
+    """Return the highest BM25 score of any point for each single term; 0 if no point has it.
+
+    `terms` maps term ids to their idf.
+    """
     requests = [
         models.QueryRequest(
             query=models.SparseVector(indices=[term], values=[inverse]),
@@ -111,7 +117,7 @@ async def best_scores(
 
 
 def condition_of(filter: SearchFilter, scope: Scope) -> models.Filter:
-    """Points of these generations that match; one book by its tenant key as well."""
+    """Filter for points of these generations; for one book, its tenant key is a condition, too."""
     must: list[models.Condition] = [match_any(GENERATION_FIELD, list(scope))]
     if len(books := set(scope.values())) == 1:
         must.append(match_any(TENANT_FIELD, list(books)))
@@ -125,7 +131,7 @@ def condition_of(filter: SearchFilter, scope: Scope) -> models.Filter:
 async def next_chapter(
     client: AsyncQdrantClient, collection: str, scope: Scope, chapter: str, position: int
 ) -> int | None:
-    """The first position after this one in another chapter."""
+    """Return the first position after this one in another chapter; None if there is none."""
     condition = condition_of(SearchFilter(), scope)
     after = models.FieldCondition(key="position", range=models.Range(gt=position))
     records, _ = await client.scroll(
@@ -148,7 +154,7 @@ async def scroll(
     condition: models.Filter,
     payload: bool | list[str],
 ) -> AsyncIterator[models.Record]:
-    """All records that match, a page a request."""
+    """Yield all records that match; one request per page."""
     offset = None
     while True:
         records, offset = await client.scroll(

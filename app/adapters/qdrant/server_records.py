@@ -1,8 +1,8 @@
 """Records of books on a server, and the document frequencies of their generations.
 
 Both are points without vectors in the collection `<prefix>~books`. A record is replaced only if it
-still has the revision that was read, which the server checks in the same step. So of two writers
-one wins, and whatever one write changes, readers see at once.
+still has the revision that was read; the server checks this atomically. So of two writers one wins,
+and readers see all changes of a write at the same time.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from app.domain.errors import IndexUnreadable, StorageError
 BOOK, FREQUENCIES = "book", "frequencies"
 
 _FREQUENCIES_PAGE = 100
-"""Frequencies in one answer: 60 KB each for a book of 1,000 chunks."""
+"""Generations whose frequencies are read in one request: 60 KB each for 1,000 chunks."""
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationRecord:
     key: str
-    """Random, so that no two attempts to write a book share a generation's points."""
+    """Random, so that two attempts to write a book never share points."""
     number: int
     dimension: int
     manifest: object
@@ -45,12 +45,12 @@ class GenerationRecord:
 class BookRecord:
     book: BookId
     revision: str = ""
-    """Random, another one at each write; "" for a record that is not stored yet."""
+    """Random, new at each write; "" for a record that is not stored yet."""
     current: GenerationRecord | None = None
     previous: GenerationRecord | None = None
     lease: Lease | None = None
     changed: int = 0
-    """Milliseconds since the epoch, by the clock of who wrote the record."""
+    """Milliseconds since the epoch, by the writer's clock."""
 
     def says_what(self, other: BookRecord) -> bool:
         """Whether both have the same content, apart from revision and time."""
@@ -72,11 +72,11 @@ class Records:
         self._found = False
 
     async def read(self, book: BookId) -> BookRecord:
-        """The book's record, or a new one. StorageError."""
+        """Return the book's record, or a new one if there is none. StorageError."""
         return (await self.read_many([book])).get(BookId(book)) or BookRecord(BookId(book))
 
     async def read_many(self, books: Sequence[BookId]) -> dict[BookId, BookRecord]:
-        """The records that these books have."""
+        """Return the records of those of the books that have one."""
         records: dict[BookId, BookRecord] = {}
         if not await self._exists():
             return records
@@ -98,7 +98,7 @@ class Records:
         return found.count
 
     async def revisions(self, since: int = 0) -> dict[str, str]:
-        """The revision of each record that was changed since then (`BookRecord.changed`)."""
+        """Return the revisions, by book, of records whose `changed` is `since` or later."""
         revisions: dict[str, str] = {}
         if not await self._exists():
             return revisions
@@ -115,8 +115,8 @@ class Records:
     async def replace(self, old: BookRecord, new: BookRecord) -> BookRecord | None:
         """Replace `old` by `new`; None if another process wrote the record meanwhile.
 
-        Writes are ordered by the highest replica that is alive: `STRONG` would refuse them all
-        while the highest one is lost.
+        The write ordering is `MEDIUM`: a leader among the live replicas orders the writes. `STRONG`
+        would refuse all writes while one fixed leader is down.
         """
         now = int(1_000 * time.time())
         new = replace(new, revision=secrets.token_hex(8), changed=now)
@@ -133,7 +133,7 @@ class Records:
                     update_filter=models.Filter(must=[match_any("revision", [old.revision])]),
                 )
         except StorageError:
-            # Its answer may have been lost, not the write.
+            # The write may have succeeded although its answer was lost.
             if (await self.read(new.book)).revision != new.revision:
                 raise
             return new
@@ -163,7 +163,7 @@ class Records:
             await self._client.upsert(self.collection, points=[point], wait=True)
 
     async def read_frequencies(self, keys: Sequence[str]) -> dict[str, Frequencies]:
-        """Document frequencies by generation, where there are any. IndexUnreadable if damaged."""
+        """Return document frequencies by generation key, where there are any. IndexUnreadable."""
         found: dict[str, Frequencies] = {}
         for start in range(0, len(keys), _FREQUENCIES_PAGE):
             asked = keys[start : start + _FREQUENCIES_PAGE]

@@ -1,7 +1,8 @@
 """The collections of one prefix on a server, created when first needed, and their indexes.
 
-`<prefix>~books` holds records (`server_records`), `<prefix>~<dimension>` the points of all books
-with vectors of this dimension. A book id has no `~`, so no name is that of another collection.
+`<prefix>~books` has the records (`server_records`), `<prefix>~<dimension>` the points of all books
+with vectors of this dimension. The collections of older versions, `<prefix>_<book>`, never clash
+with them, since a book id has no `~`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Schema:
         return f"{self._prefix}~{dimension}"
 
     async def every_points(self) -> list[str]:
-        """The collections of points that exist."""
+        """Return the names of the existing collections of points."""
         with server_errors(self._address):
             answer = await self._client.get_collections()
         start = f"{self._prefix}~"
@@ -59,7 +60,7 @@ class Schema:
         )
 
     async def create(self, dimension: int) -> None:
-        """Create what is missing of both collections and their indexes. StorageError."""
+        """Create the two collections and their indexes where they are missing. StorageError."""
         names = ("kind", "book", "revision", GENERATION_FIELD)
         records = dict.fromkeys(names, models.PayloadSchemaType.KEYWORD)
         records["changed"] = models.PayloadSchemaType.INTEGER
@@ -98,8 +99,9 @@ class Schema:
                     hnsw_config=None if dimension is None else hnsw_config(),
                     shard_number=1 if dimension is None else options.shard_number,
                     replication_factor=options.replication_factor,
-                    # Where too few copies take a write, Qdrant leaves it on those that did. With
-                    # 1 the others are set aside first, so no two copies of a record differ.
+                    # If fewer replicas than this factor accept a write, Qdrant reports an error but
+                    # keeps the write on those that did. With 1, replicas that failed are disabled
+                    # instead, so two replicas of a record never differ.
                     write_consistency_factor=1
                     if dimension is None
                     else options.write_consistency_factor,
@@ -110,9 +112,9 @@ class Schema:
 
 
 def _points_indexes() -> dict[str, models.PayloadSchemaParams]:
-    """Only the tenant key has graphs of its own: one for each large book.
+    """Payload indexes: the tenant key alone has an HNSW graph for each value, that is, each book.
 
-    Other fields are filtered by within a book, where few enough points match to compare them all.
+    The other fields filter within a book: few enough points match to compare them all.
     """
     keyword, integer = models.KeywordIndexType.KEYWORD, models.IntegerIndexType.INTEGER
     tenant = models.KeywordIndexParams(type=keyword, is_tenant=True)

@@ -39,7 +39,7 @@ class BookStorage:
         self.records = records
 
     async def take(self, book: BookId) -> BookRecord:
-        """Put our lease into the book's record. IndexBusy while another process has one there."""
+        """Put our lease into the book's record. IndexBusy while another process holds the lease."""
         record = await self.records.read(book)
         refuse_if_held(book, record.lease)
         taken = await self.records.replace(record, replace(record, lease=new_lease()))
@@ -50,21 +50,21 @@ class BookStorage:
         return taken
 
     async def put(self, old: BookRecord, new: BookRecord) -> BookRecord:
-        """Replace our record. IndexBusy if it is no longer ours."""
+        """Replace a record with our lease. IndexBusy if another process has taken the book over."""
         written = await self.records.replace(old, new)
         if written is None:
-            # A renewal whose answer was lost has changed the revision, not the holder.
+            # Our own renewal, whose answer was lost, may have changed the revision.
             found = await self.records.read(old.book)
             if old.lease and found.lease and old.lease.is_of(found.lease):
                 written = await self.records.replace(found, new)
         if written is None:
-            # A copy that was behind may have been read: the first write counted.
+            # The read after the first write may have come from a stale replica: look again.
             found = await self.records.read(old.book)
             written = found if found.says_what(new) else None
         if written is None:
             message = (
-                f"book {old.book!r} was taken over by another run, as this one was silent for too "
-                "long: nothing was published"
+                f"book {old.book!r} was taken over by another run, because this one did not renew "
+                "its lease in time: nothing was published"
             )
             raise IndexBusy(message)
         return written
@@ -95,7 +95,10 @@ class BookStorage:
 
 
 class ServerWriter:
-    """Writes points that no record names, verifies them and puts their key into the record."""
+    """Writes points under a new generation key, verifies them and puts the key into the record.
+
+    Until then readers do not see the points.
+    """
 
     def __init__(
         self,
@@ -106,7 +109,7 @@ class ServerWriter:
         switched: Callable[[], None],
         number: int,
     ) -> None:
-        """Of a record that holds our lease; `open` takes it."""
+        """Use `open` instead: `record` must have our lease."""
         self._storage = storage
         self._record = record
         self._book = record.book
@@ -132,10 +135,10 @@ class ServerWriter:
         switched: Callable[[], None],
         number: int = 1,
     ) -> ServerWriter:
-        """Take the book's lease and clear what a crash has left. IndexBusy, StorageError.
+        """Take the book's lease and delete leftovers of a crash. IndexBusy, StorageError.
 
-        `switched` is called when readers are to follow the new generation. `number` is the
-        generation's, unless the book had one as high.
+        `switched` is called after publication. The generation gets the number `number`, or the next
+        free one if that is higher.
         """
         await storage.schema.create(dimension)
         writer = cls(storage, await storage.take(book), dimension, options, switched, number)
@@ -175,8 +178,8 @@ class ServerWriter:
             await storage.put(record, new)
         except StorageError as error:
             message = (
-                f"{error}; book {self._book!r} may have been published all the same: "
-                "`textbook-rag books` shows its version, and another ingest settles it"
+                f"{error}; book {self._book!r} may have been published nevertheless: "
+                "`textbook-rag books` shows its version; to be sure, ingest it again"
             )
             raise StorageError(message) from error
         self._done = True
@@ -195,8 +198,8 @@ class ServerWriter:
         await self._stop_renewing()
         storage = self._storage
         try:
-            # First the record: its new revision refuses a publication that is still under way. If
-            # this fails, the generation may be current; the next run clears it if it is not.
+            # The record first: with its new revision, a publication that is still under way fails.
+            # If this write fails, the generation may be current; if not, the next run deletes it.
             record = await storage.put(self._record, replace(self._record, lease=None))
             await storage.drop(self._book, self._key)
             if not record.kept and not self._may_be_published:
@@ -224,7 +227,7 @@ class ServerWriter:
             raise StorageError(message)
 
     async def _check_readable(self) -> None:
-        """Look samples up and search for them, as a reader does."""
+        """Look up sample chunks and search for them, as a reader does."""
         where, samples = f"{self._address} {self._book}", self._samples
         with server_errors(self._address):
             stored = await retrieve_points(
@@ -271,7 +274,7 @@ class ServerWriter:
 
     async def _stop_renewing(self) -> None:
         if self._renewing is not None:
-            async with self._putting:  # never in the midst of a write of the record
+            async with self._putting:  # not during a write of the record
                 self._renewing.cancel()
             await asyncio.gather(self._renewing, return_exceptions=True)
 

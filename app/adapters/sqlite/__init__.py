@@ -1,1 +1,1 @@
-"""SQLite files: the ledgers of paragraph ids, the cache of embeddings."""
+"""SQLite files: ledgers of paragraph ids, the embedding cache, API keys, spending."""

@@ -1,4 +1,4 @@
-"""Open SQLite files, either to read, which changes nothing, or to write."""
+"""Opens SQLite files for reading or for writing."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 BUSY_SECONDS = 30.0
-"""How long to wait for another process's transaction."""
+"""Maximum wait for another process's transaction."""
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open an existing file for reading; sqlite3.Error if it is missing or no database.
+    """Open an existing file for reading. sqlite3.Error if it is missing or not a database.
 
-    Nothing is created or altered, with one exception: SQLite rolls back a transaction that a crash
-    left unfinished.
+    Creates and changes nothing, with one exception: SQLite rolls back a transaction that a crash
+    interrupted.
     """
     connection = _open(path, "ro")
     try:
@@ -32,23 +32,23 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def writing(path: Path, schema: str, *, wal: bool = False) -> Iterator[sqlite3.Connection]:
-    """Open a file in one transaction as `open_to_write` does, and close it at the end."""
+    """Open a file with `open_to_write`, run the block in one transaction, close the file."""
     with closing(open_to_write(path, schema, wal=wal)) as connection, connection:
         yield connection
 
 
 def open_to_write(path: Path, schema: str, *, wal: bool = False) -> sqlite3.Connection:
-    """Open a file; create it and its `schema` if missing. The connection is for one thread at a
-    time, though not always the same.
+    """Open a file for writing; create it and its `schema` if they are missing.
 
-    With a write-ahead log, readers continue while another process writes, and a crash loses no
+    Different threads may use the connection, but only one at a time. With a write-ahead log
+    (`wal`), readers continue while another process writes, and a crash of the process loses no
     committed transaction.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = _open(path, "rwc")
     try:
         if wal:
-            # It does not wait for its lock: another process may be switching just now.
+            # The statement does not wait for a lock; another process may be switching the mode.
             with suppress(sqlite3.OperationalError):
                 connection.execute("pragma journal_mode = wal")
             connection.execute("pragma synchronous = normal")
@@ -60,7 +60,7 @@ def open_to_write(path: Path, schema: str, *, wal: bool = False) -> sqlite3.Conn
 
 
 def integrity(connection: sqlite3.Connection) -> list[str]:
-    """Faults that SQLite finds in a file. It reads every page; rows have no checksums."""
+    """Return up to 3 faults that SQLite finds. It reads every page, but rows have no checksums."""
     found = [str(row[0]) for row in connection.execute("pragma integrity_check(3)")]
     return [] if found == ["ok"] else found
 

@@ -18,11 +18,11 @@ from app.domain.retrieval.query import Vector
 _SCHEMA = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID"
 
 _BATCH = 500
-"""Keys in one query; SQLite allows 999 parameters in its oldest builds."""
+"""Keys in one query; old builds of SQLite allow at most 999 parameters."""
 
 
 class SqliteEmbeddingCache:
-    """`EmbeddingCache` for texts of one input type; safe in several threads and processes.
+    """Implements the `EmbeddingCache` port; safe to use from several threads and processes.
 
     A key is SHA-256 over model, dimension, input type and exact text; a vector is its float32
     values in the machine's byte order.
@@ -39,15 +39,15 @@ class SqliteEmbeddingCache:
     async def put(
         self, model: str, dimension: int, texts: Sequence[str], vectors: Sequence[Vector]
     ) -> None:
-        """Store the vectors durably in one transaction; of equal keys the last one wins."""
+        """Store the vectors in one transaction; of equal texts the last one wins."""
         await asyncio.to_thread(self._put, model, dimension, texts, vectors)
 
     async def missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
-        """The distinct texts without a vector; only keys are read."""
+        """Return the distinct texts without a vector; reads only keys."""
         return await asyncio.to_thread(self._missing, model, dimension, texts)
 
     async def faults(self) -> list[str]:
-        """Read the whole file and the size of each vector."""
+        """Check the whole file and the size of each vector; a line of text for each fault."""
         return await asyncio.to_thread(self._faults)
 
     def _faults(self) -> list[str]:
@@ -61,7 +61,7 @@ class SqliteEmbeddingCache:
         except StorageError as error:
             return [str(error)]
         if odd:
-            found.append(f"{odd} rows are no vectors")
+            found.append(f"{odd} rows are not vectors")
         return [str(self._damaged(reason)) for reason in found]
 
     def _missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
@@ -127,7 +127,7 @@ class SqliteEmbeddingCache:
         try:
             yield
         except sqlite3.OperationalError as error:
-            if "no such" in str(error):  # table, column: another file, or an emptied one
+            if "no such" in str(error):  # table or column: another database, or an empty one
                 raise self._damaged(str(error)) from error
             message = f"{self._path}: embedding cache: {error}"
             raise StorageError(message) from error

@@ -31,7 +31,7 @@ create index if not exists by_file on entry (file, "order") where live = 1;
 create index if not exists by_heading on entry (heading_path, "order") where live = 1;
 create index if not exists by_order on entry ("order") where live = 1;
 """
-"""The indexes serve `_nearest`; the next ingest adds them to a ledger of an older version."""
+"""The indexes are for `_nearest`; the next ingest adds them to a ledger of an older version."""
 
 _COLUMNS = """
 select paragraph_id, live, "order", content_id, text, file, heading_path, url, author_id from entry
@@ -47,17 +47,17 @@ _Result = TypeVar("_Result")
 
 
 class SqliteLedgers:
-    """The ledgers under `folder`; each book's in `<book>.sqlite`."""
+    """The ledgers in `folder`, one file `<book>.sqlite` per book."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     async def load(self, book: BookId) -> Ledger:
-        """Return an empty ledger for a book that has none."""
+        """Return the book's ledger, empty if it has none."""
         return await asyncio.to_thread(self._read, book, _load, Ledger())
 
     async def locate(self, book: BookId, paragraph_id: str) -> Located | None:
-        """Look one id up by an index; None if it, or the book's ledger, does not exist."""
+        """Look up one id without loading the ledger; None if it or the ledger does not exist."""
         return await asyncio.to_thread(self._read, book, partial(_locate, paragraph_id), None)
 
     async def save(self, book: BookId, ledger: Ledger) -> None:
@@ -65,11 +65,11 @@ class SqliteLedgers:
         await asyncio.to_thread(self._save, book, ledger)
 
     async def revision(self, book: BookId) -> str:
-        """Hash of the file, which only `save` writes."""
+        """SHA-256 of the file, which only `save` changes; "" without a file."""
         return await asyncio.to_thread(_hash, self._path(book))
 
     async def faults(self, book: BookId) -> list[str]:
-        """Read the whole file and every entry of it."""
+        """Check the whole file and every entry; a line of text for each fault."""
         try:
             found = await asyncio.to_thread(self._read, book, integrity, [])
             await self.load(book)
@@ -100,7 +100,7 @@ def _storage_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.OperationalError, OSError) as error:
-        if "no such" in str(error) and isinstance(error, sqlite3.Error):  # table: an emptied file
+        if "no such" in str(error) and isinstance(error, sqlite3.Error):  # table: an empty file
             raise _damaged(path, str(error)) from error
         message = f"{path}: the ledger of paragraph ids cannot be used: {error}"
         raise StorageError(message) from error
@@ -110,9 +110,9 @@ def _storage_errors(path: Path) -> Iterator[None]:
 
 def _damaged(path: Path, reason: str) -> StorageError:
     return StorageError(
-        f"{path}: the ledger of paragraph ids is damaged ({reason}): put back a copy, or delete it "
-        f"and `textbook-rag ledger import {path.stem} FILE` what was exported; without either, "
-        "ids start anew from the text"
+        f"{path}: the ledger of paragraph ids is damaged ({reason}): restore a copy, or delete it "
+        f"and run `textbook-rag ledger import {path.stem} FILE` with an exported ledger; without "
+        "either, the next ingest makes new ids from the text"
     )
 
 
@@ -141,7 +141,7 @@ def _entry(row: tuple[Any, ...]) -> Entry:
 
 
 def _locate(paragraph_id: str, connection: sqlite3.Connection) -> Located | None:
-    """The results of `Ledger.resolve` and `Ledger.nearest` without loading the ledger."""
+    """Return what `Ledger.resolve` and `Ledger.nearest` would, without loading the ledger."""
     entry = _by_id(connection, paragraph_id)
     if entry is None or not entry.live:
         query = "select paragraph_id from alias where alias = ?"
@@ -158,7 +158,7 @@ def _by_id(connection: sqlite3.Connection, paragraph_id: str) -> Entry | None:
 
 
 def _nearest(connection: sqlite3.Connection, gone: Entry) -> Entry | None:
-    """Return the nearest live entry: in the section, page, a section of this name, or anywhere."""
+    """Return the nearest live entry in the same section, else page, else heading, else book."""
     here = {"file": gone.paragraph.file, "path": _path_text(gone), "order": gone.order}
     for place in _PLACES:
         found = [

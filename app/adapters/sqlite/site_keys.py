@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS keys (
 
 
 class SqliteSiteKeys:
-    """Keys by hash. A running server sees changes by other processes with its next request."""
+    """Keys, stored as hashes. A server sees changes by other processes at its next request."""
 
     def __init__(self, path: Path) -> None:
         """Nothing is opened yet; the first `add` creates the file."""

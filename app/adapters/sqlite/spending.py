@@ -20,16 +20,16 @@ CREATE TABLE IF NOT EXISTS spending (day TEXT PRIMARY KEY, usd REAL NOT NULL) WI
 CREATE TABLE IF NOT EXISTS notices (day TEXT, name TEXT, PRIMARY KEY (day, name)) WITHOUT ROWID;
 """
 _ROUNDING = 1e-9
-"""US dollars: sums of binary fractions differ by less."""
+"""US dollars; rounding errors of sums are smaller."""
 
 T = TypeVar("T")
 
 
 class SqliteSpending:
-    """Implements `SpendingStore`; safe in several threads and processes.
+    """Implements the `SpendingStore` port; safe to use from several threads and processes.
 
-    One connection stays open: SQLite writes the log back into the file when the last one closes,
-    which would cost each provider call milliseconds.
+    One connection stays open. When the last connection closes, SQLite writes the write-ahead log
+    back into the file, which would take milliseconds at each provider call.
     """
 
     def __init__(self, path: Path) -> None:
@@ -85,7 +85,7 @@ class SqliteSpending:
                     with suppress(sqlite3.Error):
                         self._connection.close()
                     self._connection = None
-                message = f"{self._path}: what was spent cannot be counted: {error}"
+                message = f"{self._path}: the spending cannot be counted: {error}"
                 raise StorageError(message) from error
 
 

@@ -1,4 +1,4 @@
-"""The SQLite files of RAG_HOME that belong to no book: consistent copies, and their restoration."""
+"""Backup and restoration of the SQLite files of RAG_HOME that belong to no book."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMES = ("keys.sqlite", "questions.sqlite", "spending.sqlite", "embeddings.sqlit
 
 
 class SqliteStateFiles:
-    """The files with these names in `home`."""
+    """The files of `NAMES` in the folder `home`."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -24,7 +24,7 @@ class SqliteStateFiles:
         return [name for name in NAMES if (self._home / name).exists()]
 
     def copy(self, name: str, target: Path) -> None:
-        """Copy a snapshot of a file that others may be writing. Raises StorageError."""
+        """Copy a consistent snapshot, even while the file is written. Raises StorageError."""
         source = self._home / name
         try:
             with reading(source) as here, closing(sqlite3.connect(target)) as there:
@@ -34,9 +34,9 @@ class SqliteStateFiles:
             raise StorageError(message) from error
 
     def place(self, name: str) -> Path:
-        """Return the temporary path for `put`. Raises InputError, StorageError."""
+        """Return a temporary path for `put`. InputError for another name, StorageError."""
         if name not in NAMES:
-            message = f"{name!r} is no file of RAG_HOME that a backup may hold"
+            message = f"{name!r} is not a file of RAG_HOME that a backup may contain"
             raise InputError(message)
         try:
             self._home.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ class SqliteStateFiles:
         target = self._home / name
         try:
             if not target.exists():
-                # Left by a file that was deleted; SQLite would apply it to the new one.
+                # Leftovers of a deleted file, which SQLite would apply to the new one.
                 for left in ("-wal", "-shm", "-journal"):
                     target.with_name(name + left).unlink(missing_ok=True)
             os.link(source, target)

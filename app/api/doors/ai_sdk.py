@@ -54,8 +54,8 @@ class UiRequest(ReadingContext):
         Field(
             min_length=1,
             max_length=MAX_MESSAGES,
-            description="The last one, of role `user`, is the question; earlier ones are the "
-            "conversation, as far as they fit. Only parts `text` are read.",
+            description="The last one, of role `user`, is the question; the latest earlier ones "
+            "are the history, within the limits of `POST /v1/chat`. Only `text` parts are read.",
         ),
     ]
     book: BookName | None = None
@@ -79,10 +79,11 @@ class UiRequest(ReadingContext):
 
 
 class UiMessageWire:
-    """Parts of one message: its text, a `source-url` for each paragraph cited, `data-citation` for
-    each claim, and at the end `data-answer` and `data-passages`.
+    """Encodes an answer as the parts of one message.
 
-    A client sends all parts with the next question but the transient `data-passages`.
+    The parts are the text, a `source-url` for each cited paragraph, a `data-citation` for each
+    citation, and at the end `data-answer` and `data-passages`. `data-passages` is transient: a
+    client does not send it back with the next question, as it does the other parts.
     """
 
     headers: ClassVar[Mapping[str, str]] = MappingProxyType({"x-vercel-ai-ui-message-stream": "v1"})
@@ -135,7 +136,7 @@ router = APIRouter(tags=["doors"])
 
 
 async def _asked(body: UiRequest) -> ChatRequest:
-    """Dependency: the question. Raises QuestionError and RequestValidationError."""
+    """Dependency: the question of the last message. QuestionError, RequestValidationError."""
     turns = [(one.role, one.read()) for one in body.messages if one.role != "system"]
     return chat_request(turns, body.book, body)
 
@@ -155,7 +156,7 @@ async def _charged(asked: Asked, request: Request) -> AsyncIterator[None]:
         200: {"description": "The parts of the answer's message.", "content": {MEDIA_TYPE: {}}},
         **problems(401, 403, 404, 409, 422, 502, 503),
     },
-    response_class=StreamingResponse,  # for the description alone
+    response_class=StreamingResponse,  # only for the OpenAPI description
     dependencies=[Depends(BEARER), Depends(answer_slot), Depends(_charged)],
 )
 async def ui_messages(asked: Asked, request: Request, rag: Rag, runs: Runs) -> EventStream:

@@ -1,6 +1,6 @@
 """The tools for agents: search, ask, read a paragraph, list the chapters.
 
-Each one takes JSON arguments and returns text for a model, and the same data as JSON.
+Each tool takes JSON arguments. It returns text for a model, and the same data as JSON.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ MAX_PASSAGES = 20
 
 
 class Admission(Protocol):
-    """The caller, its permissions and its quota."""
+    """The permissions and quota of a tool's caller."""
 
     @property
     def reader(self) -> str | None:
-        """The caller's pseudonym for the question log; None: its questions are not logged."""
+        """The caller's pseudonym in the question log; None if its questions are not logged."""
         ...
 
     def books(self, book: BookId | None) -> tuple[BookId, ...]:
-        """The books to ask: `book`, or all that are allowed; empty: all. BookNotAllowed."""
+        """Return the books to ask: `book`, or all allowed ones; () means all. BookNotAllowed."""
         ...
 
     def searching(self, book: BookId | None) -> AbstractAsyncContextManager[None]:
-        """Charge a search that runs inside the block. Raises TooManyRequests and Overloaded."""
+        """Count the search that runs in the block. Raises TooManyRequests and Overloaded."""
         ...
 
     def answering(self, book: BookId | None) -> AbstractAsyncContextManager[None]:
-        """Charge an answer that is made inside the block. Raises as `searching`."""
+        """Count the answer that is generated in the block. Errors as in `searching`."""
         ...
 
 
@@ -130,10 +130,10 @@ class ChapterResult(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool returns."""
-
     text: str
+    """For a model."""
     result: BaseModel
+    """The same as data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,7 @@ async def _chapters(rag: Application, admission: Admission, given: ChapterArgume
 
 
 async def _only(rag: Application, books: Sequence[BookId]) -> BookId:
-    """The only book; InputError names them if there are several."""
+    """Return the only allowed book. InputError if there is none, or several; it names them."""
     allowed = books or [*await rag.index.books()]
     if len(allowed) == 1:
         return allowed[0]

@@ -1,4 +1,4 @@
-"""Converts a conversation of another protocol to the question of `POST /v1/chat`."""
+"""Converts a conversation in another protocol to a request of `POST /v1/chat`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from app.domain.errors import QuestionError
 
 
 class ReadingContext(BaseModel):
-    """Fields of `POST /v1/chat` that other protocols lack; fields that are unknown are ignored."""
+    """Fields of `POST /v1/chat` that other protocols lack; unknown fields are ignored."""
 
     page_url: str = ""
     scope: Scope | None = None
@@ -35,13 +35,13 @@ class ReadingContext(BaseModel):
 def chat_request(
     turns: Sequence[tuple[str, str]], book: BookId | None, context: ReadingContext
 ) -> ChatRequest:
-    """Return the question of the last turn, with the turns before it as far as they fit.
+    """Return a request with the last turn as question and the latest earlier turns as history.
 
-    `turns` are (role, text), roles "user" and "assistant", oldest first. QuestionError unless the
-    last one is the user's.
+    `turns` are (role, text), role "user" or "assistant", oldest first. QuestionError unless the
+    last one is the user's; RequestValidationError if a field is invalid.
     """
     if not turns or turns[-1][0] != "user":
-        message = "the last message must be the user's, and hold text"
+        message = "the last message must be the user's and contain text"
         raise QuestionError(message)
     try:
         return ChatRequest(

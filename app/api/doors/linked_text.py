@@ -15,7 +15,7 @@ _LINK = re.compile(r"[ \n]?\[\d{1,4}\]\([^()\s]*\)")
 
 @dataclass(frozen=True, slots=True)
 class CitationLink:
-    """`text[start:end]` of the whole text is the citation's link."""
+    """The citation's link is `[start:end]` of the whole text."""
 
     citation: Citation
     start: int
@@ -24,17 +24,17 @@ class CitationLink:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The next piece of text, and the links in it."""
+    """The next piece of the text, and the links in it."""
 
     text: str
     links: tuple[CitationLink, ...] = ()
 
 
 class LinkedText:
-    """Writes the link of a citation, `[1](url)`, after its claim.
+    """Writes the link of a citation, `[1](url)`, after the cited text.
 
-    If a citation comes after further words of the stream, its link is at the end of their
-    paragraph. The link of a claim in a code block is below the block.
+    If the stream has continued before the citation comes, the link is put at the end of the current
+    line. The link for text in a code block is put below the block.
     """
 
     def __init__(self) -> None:
@@ -42,11 +42,11 @@ class LinkedText:
         """The text returned so far."""
         self._answer = ""
         self._blank = ""
-        """Blanks at the end of the answer so far; a link may still be inserted before them."""
+        """White space at the end of the answer so far; a link may be inserted before it."""
         self._waiting: list[Citation] = []
 
     def write(self, text: str) -> Piece:
-        """Take the answer's next text."""
+        """Add the answer's next text; return what to send."""
         at = len(self.text)
         self._answer += text
         links: list[CitationLink] = []
@@ -61,7 +61,7 @@ class LinkedText:
         return Piece(self.text[at:], tuple(links))
 
     def cite(self, citation: Citation) -> Piece:
-        """Take a citation of the text so far."""
+        """Add a citation of the text so far; return what to send."""
         at = len(self.text)
         self._waiting.append(citation)
         behind = not _WORD.search(self._answer, citation.end) and not _open_fence(self.text)
@@ -69,7 +69,7 @@ class LinkedText:
         return Piece(self.text[at:], tuple(links))
 
     def close(self) -> Piece:
-        """Return the links that are left."""
+        """Return the remaining links."""
         at = len(self.text)
         links = self._links(closing=True)
         return Piece(self.text[at:], tuple(links))
@@ -81,7 +81,7 @@ class LinkedText:
         if fence:
             self.text += f"\n{fence}"
         if _FENCE.fullmatch(self.text.rpartition("\n")[2]):
-            self.text += "\n"  # a fence ends with its line
+            self.text += "\n"  # a link on the line of the fence would become part of the fence
         found = []
         for citation in self._waiting:
             self.text += " " if self.text[-1:].strip() else ""
@@ -110,12 +110,12 @@ def _pieces(writer: LinkedText, answer: Answer) -> Iterator[Piece]:
 
 
 def without_links(text: str) -> str:
-    """Remove the links of `linked` from an answer of a conversation."""
+    """Remove the links that `linked` has added to an answer."""
     return _LINK.sub("", text)
 
 
 def _open_fence(text: str) -> str:
-    """Return the fence of the code block that the text ends in; "" outside of one."""
+    """Return the opening fence if the text ends inside a code block, else ""."""
     fence = ""
     for line in text.split("\n"):
         found = _FENCE.fullmatch(line)

@@ -1,6 +1,6 @@
 """The Model Context Protocol (https://modelcontextprotocol.io): the tools over HTTP and stdio.
 
-Needs the extra `mcp`. Over HTTP there are no sessions and no streams opened by the server.
+Needs the extra `mcp`. Over HTTP it is stateless: no sessions, no streams opened by the server.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from app.bootstrap.application import Application
 from app.domain.book_id import BookId
 from app.domain.errors import TooManyRequests
 
-logging.getLogger("mcp").setLevel(logging.WARNING)  # it tells of each request
+logging.getLogger("mcp").setLevel(logging.WARNING)  # on INFO it logs each request
 
 Context: TypeAlias = ServerRequestContext[dict[str, Any], Request]
 Caller: TypeAlias = Callable[[Context], tuple[Application, Admission, str]]
-"""The use cases, the admission and the id for the log of a tool's call."""
+"""Returns the use cases, the admission and the log id for a call of a tool."""
 
 
 class Owner:
-    """The admission of the user who started the process: no limits, not logged."""
+    """The admission of the user who started the process: no limits, no question log."""
 
     reader: str | None = None
 
@@ -58,7 +58,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """The admission of an HTTP request: its key, its address, the limits of `/v1/chat`."""
+    """The admission of an HTTP request: the books of its key, the limits of the HTTP routes."""
 
     request: Request
 
@@ -132,7 +132,7 @@ def _described() -> list[types.Tool]:
 async def _called(
     name: str, given: Mapping[str, Any], rag: Application, admission: Admission, log_id: str
 ) -> types.CallToolResult:
-    """Run a tool. Its errors are results that the model reads."""
+    """Run a tool; its errors are returned as results, for the model to read."""
     tool = TOOLS.get(name)
     if tool is None:
         return _failed(f"there is no tool {name[:80]!r}; there are {', '.join(TOOLS)}")
@@ -169,12 +169,13 @@ async def serve_stdio(rag: Application) -> None:
 class McpEndpoint:
     """The ASGI application of `POST /v1/mcp`.
 
-    A call ends when its client leaves. A page of another origin is refused unless it has a key or
-    its origin is allowed: a browser would let it call a server of the reader's own machine.
+    A call is cancelled when its client disconnects. A page of another origin is refused unless it
+    sends a key or its origin is allowed. Otherwise any page could call a server on the reader's
+    machine through the browser.
     """
 
     def __init__(self, origins: str) -> None:
-        """`origins`: the values of `RAG_ALLOWED_ORIGINS`."""
+        """`origins` is the value of `RAG_ALLOWED_ORIGINS`."""
         self._origins = frozenset(allowed_origins(origins))
         self._server = tool_server(_visitor)
 
@@ -186,11 +187,11 @@ class McpEndpoint:
             await refused(scope, receive, send)
             return
         work = self._answer(scope, await request.body(), send)
-        with suppress(ClientDisconnect):  # also what comes after a whole response
+        with suppress(ClientDisconnect):  # also raised after a complete response
             await unless_disconnected(receive, work)
 
     async def _answer(self, scope: Scope, body: bytes, send: Send) -> None:
-        # One for each request, which thus ends with it; there is nothing to keep between two.
+        # A manager per request, so that it ends with the request. Stateless: nothing is shared.
         manager = StreamableHTTPSessionManager(self._server, json_response=True, stateless=True)
         async with manager.run():
             await manager.handle_request(scope, _once(body), send)
@@ -211,7 +212,7 @@ def _visitor(context: Context) -> tuple[Application, Admission, str]:
 
 
 def _once(body: bytes) -> Receive:
-    """Return a `receive` that gives the body and then waits: the disconnect is watched outside."""
+    """Return a `receive` that gives the body and then waits; the caller watches the disconnect."""
     given = False
 
     async def receive() -> Message:

@@ -1,7 +1,7 @@
-"""OpenAI's chat completions, with a book as the model.
+"""OpenAI's chat completions API, with a book as the model.
 
-Each citation is a Markdown link in the text, `[1](url)`, and an annotation `url_citation` whose
-indexes are the link's. Parameters that steer a model's sampling are ignored.
+Each citation is a Markdown link in the text, `[1](url)`, and an annotation `url_citation` with the
+offsets of the link. Sampling parameters are ignored.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Message(BaseModel):
     content: str | list[TextPart] | None = None
 
     def read(self) -> str:
-        """The text. InputError for a part of another kind."""
+        """Return the text. InputError for a part that is not text."""
         if isinstance(self.content, str) or self.content is None:
             return self.content or ""
         if other := next((one.type for one in self.content if one.type != "text"), None):
@@ -70,9 +70,9 @@ class CompletionRequest(ReadingContext):
         Field(
             min_length=1,
             max_length=MAX_MESSAGES,
-            description="The last one, of role `user`, is the question; earlier ones of `user` "
-            "and `assistant` are the conversation, as far as they fit. Others are ignored: the "
-            "book alone answers.",
+            description="The last one, of role `user`, is the question; the latest earlier ones of "
+            "`user` and `assistant` are the history, within the limits of `POST /v1/chat`. Other "
+            "roles are ignored.",
         ),
     ]
     stream: bool | None = None
@@ -122,7 +122,7 @@ class Choice(BaseModel):
 
 
 class CompletionUsage(BaseModel):
-    """The provider's tokens; 0 offline."""
+    """Tokens billed by the provider; 0 offline."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -178,7 +178,10 @@ def _annotations(links: Sequence[CitationLink]) -> list[Annotation]:
 
 
 class CompletionWire:
-    """Chunks `chat.completion.chunk`; the annotations come with the text of their links."""
+    """Encodes an answer as `chat.completion.chunk` objects.
+
+    The annotations are in the chunk with the text of their links.
+    """
 
     headers: ClassVar[Mapping[str, str]] = {}
 
@@ -232,7 +235,7 @@ router = APIRouter(tags=["doors"])
 
 
 async def _asked(body: CompletionRequest, request: Request, rag: Rag) -> ChatRequest:
-    """Dependency: the question in the terms of `POST /v1/chat`.
+    """Dependency: the request converted to one of `POST /v1/chat`.
 
     Raises BookNotFound, BookNotAllowed, InputError and RequestValidationError.
     """
@@ -242,14 +245,14 @@ async def _asked(body: CompletionRequest, request: Request, rag: Rag) -> ChatReq
     if body.response_format and body.response_format.type != "text":
         message = "response_format: the book's answer is text; leave it out"
         raise InputError(message)
-    book = (await _readable(body.model, request, rag)).book
+    book = (await _book_of(body.model, request, rag)).book
     read = [(one.role, one.read()) for one in body.messages if one.role in _TURNS]
     turns = [(role, without_links(text) if role == "assistant" else text) for role, text in read]
     return chat_request(turns, book, body)
 
 
-async def _readable(model: str, request: Request, rag: Application) -> BookManifest:
-    """The book of this name. BookNotFound; BookNotAllowed if the request's key is for others."""
+async def _book_of(model: str, request: Request, rag: Application) -> BookManifest:
+    """Return the book. BookNotFound; BookNotAllowed if the request's key is not valid for it."""
     if is_book_id(model):
         books_for(request, BookId(model))
         manifest = (await rag.index.books()).get(BookId(model))
@@ -319,4 +322,4 @@ async def models(request: Request, rag: Rag) -> Models:
     dependencies=[Depends(BEARER)],
 )
 async def model(model: str, request: Request, rag: Rag) -> Model:
-    return Model.of(await _readable(model, request, rag))
+    return Model.of(await _book_of(model, request, rag))

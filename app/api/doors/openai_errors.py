@@ -1,4 +1,4 @@
-"""Problems of this program in the shape of OpenAI's errors, for the paths of its protocol."""
+"""Converts problem responses to OpenAI's error format, for the paths of its protocol."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from app.api.problems import MEDIA_TYPE, ErrorEvent, title_of
 
 PATHS = ("/v1/chat/completions", "/v1/models")
 _STATUSES = {422: 400}
-"""Of OpenAI, where it has another one than this program."""
+"""OpenAI's status by ours, where they differ."""
 _CODES = {"key_unknown": "invalid_api_key", "book_not_found": "model_not_found"}
-"""OpenAI's codes where it has one; otherwise the codes of `contracts/errors.md`."""
+"""OpenAI's code by ours. Other codes stay as in `contracts/errors.md`."""
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 _EVERYWHERE = (400, 408, 413, 429, 431, 500)
 
@@ -32,7 +32,7 @@ class ErrorBody(BaseModel):
 
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the `responses` of a route that may answer with these errors, too."""
+    """Return the `responses` of a route with these errors and those of every route."""
     return {
         status: {"description": title_of(status), "model": ErrorBody}
         for status in sorted({*_EVERYWHERE, *statuses})
@@ -40,7 +40,7 @@ def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def stream_error(event: ErrorEvent) -> ErrorBody:
-    """Return the last event of a stream that failed."""
+    """Return the data of the last event of a failed stream."""
     code = _CODES.get(event.code, event.code)
     return ErrorBody(error=OpenAIError(message=event.message, type="server_error", code=code))
 
@@ -59,7 +59,7 @@ def _error(problem: dict[str, Any], status: int) -> ErrorBody:
 
 
 class OpenAIErrors:
-    """Middleware that rewrites problem responses from any part of the server."""
+    """Middleware that rewrites problem responses on `PATHS`, from any part of the server."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
