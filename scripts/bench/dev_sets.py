@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from app.adapters.question_file import read_questions
 from app.bootstrap.application import Application, application
@@ -67,10 +68,13 @@ def dev_sets_parser(description: str | None) -> argparse.ArgumentParser:
 
 @asynccontextmanager
 async def indexed(
-    data: Path, home: Path, sets: Sequence[DevSet] = DEV_SETS
+    data: Path,
+    home: Path,
+    sets: Sequence[DevSet] = DEV_SETS,
+    embedder: Literal["local", "e5"] = "local",
 ) -> AsyncIterator[Application]:
-    """Open an index of the dev sets, made with the local model, with extractive answers."""
-    settings = Settings(home=home, embedder="local", generator="extractive")
+    """Open an index of the dev sets, made with a local model, with extractive answers."""
+    settings = Settings(home=home, embedder=embedder, generator="extractive")
     async with application(settings) as app:
         for one in sets:
             print(f"indexing {one.book} ...", flush=True)

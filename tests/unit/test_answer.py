@@ -188,6 +188,20 @@ def test_paragraphs_are_scored_with_their_headings_by_a_model_that_reads_them() 
     assert scorer.heard == [(QUESTION, [("Book > Section", LIGHT.text)])]
 
 
+def test_a_multilingual_model_answers_a_question_that_shares_no_word_with_the_book() -> None:
+    scorer = ListeningScorer(language="es")
+    answering = World((LIGHT,)).answering()
+    vectors = answering.consult.scorer.vectors
+    extractive = ExtractiveGenerator(answering.split_sentences, vectors, scorer)
+    answer = ask(replace(answering, generator=extractive), "¿Qué es lo que hacen las plantas?")
+    (shown,) = answer.passages
+    assert shown.text == LIGHT.text
+    assert shown.marks
+    assert len(scorer.heard) == 2, "the paragraphs, then the sentences of those shown"
+    without = ask(answering, "¿Qué es lo que hacen las plantas?")
+    assert without.refused
+
+
 def test_question_of_its_own_is_not_judged_by_the_one_before_it() -> None:
     history = (Turn("user", "Who won the hockey championship?"), Turn("assistant", "Nobody."))
     request = AskRequest("Show the light energy that photosynthesis turns", history=history)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.retrieval.query import SearchQuery
+from app.domain.retrieval.query import SearchMode, SearchQuery
 from app.services.cognates import MOST_BOOKS, FindCognates, cognates, folded
 from app.services.lexical import LexicalEncoder
 from app.services.ports import BookManifest
@@ -105,3 +105,16 @@ def test_a_question_in_the_book_s_language_is_searched_as_it_is() -> None:
     assert asked.texts.lexical == "What is innat and how does it work?"
     asked = asyncio.run(within.of_query(SearchQuery(QUESTION)))
     assert asked.texts.lexical == f"{QUESTION} innate"
+
+
+@pytest.mark.parametrize("mode", [SearchMode.HYBRID, SearchMode.SPARSE])
+def test_a_multilingual_embedder_is_asked_instead_of_words(mode: SearchMode) -> None:
+    index = FakeIndex([make_chunk("innate immunity")])
+    plain = retrieving(FakeEmbedder(), FakeSparse(), index)
+    within = replace(plain.analysis, cognates=finder(index), multilingual=True)
+    asked = asyncio.run(within.of_query(SearchQuery(QUESTION, mode=mode)))
+    by_vectors = mode is SearchMode.HYBRID
+    assert (asked.query.mode is SearchMode.DENSE) is by_vectors
+    assert asked.texts.lexical == (QUESTION if by_vectors else f"{QUESTION} innate")
+    same_language = SearchQuery("What is innate and how does it work?", mode=mode)
+    assert asyncio.run(within.of_query(same_language)).query.mode is mode
