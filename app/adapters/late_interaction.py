@@ -10,6 +10,7 @@ two mean vectors. On students' questions the sum chose more gold paragraphs than
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
@@ -54,6 +55,8 @@ class LateInteractionScorer:
     _read: LRUCache[tuple[str, str], _ReadParagraph] = field(
         default_factory=lambda: LRUCache(_CACHED_PARAGRAPHS), init=False, repr=False
     )
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    """Questions are scored in several threads."""
 
     def reads(self, asked_in: str, language: str) -> bool:  # noqa: ARG002 - of the port
         return language == MODEL_LANGUAGE
@@ -69,9 +72,12 @@ class LateInteractionScorer:
         return [self._score(mean, tokens, *one) for one in paragraphs]
 
     def _score(self, mean: Matrix, tokens: Matrix, headings: str, text: str) -> float:
-        read = self._read.get((headings, text))
+        with self._lock:
+            read = self._read.get((headings, text))
         if read is None:
-            read = self._read[headings, text] = self._paragraph(headings, text)
+            read = self._paragraph(headings, text)
+            with self._lock:
+                self._read[headings, text] = read
         if not len(read.tokens):
             return 0.0
         best = (tokens @ read.tokens.astype(np.float32).T).max(axis=1)
