@@ -63,6 +63,8 @@ class Dialect:
     """`{#id .class}` after headings and blocks."""
     inline_attributes: bool = False
     """`{#id .class}` after spans."""
+    comment_expressions: bool = False
+    """MDX's `{/* note */}`: not shown."""
     directives: bool = False
     """`:::name[title]{attributes}`."""
     math: bool = False

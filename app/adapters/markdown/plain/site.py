@@ -10,7 +10,7 @@ from markdown_it.rules_block import StateBlock
 
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.parser.anchors import BRACKET_ID, COMMENT_ID, GITHUB
-from app.adapters.markdown.parser.block_rules import attribute_list, emit
+from app.adapters.markdown.parser.block_rules import attribute_list, comment_expression, emit
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 from app.adapters.markdown.site_map import (
@@ -36,8 +36,10 @@ _TEMPLATE = re.compile(
 )
 
 
-def _template(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    """Read `{#if}`, `{% tag %}` or `{{< shortcode >}}` alone on a line, else an attribute list."""
+def _braces(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    """Read a comment, `{#if}`, `{% tag %}` or `{{< shortcode >}}`, else an attribute list."""
+    if comment_expression(state, position, start, end, silent):
+        return True
     match = _TEMPLATE.match(state.src, position)
     if match is None:
         return attribute_list(state, position, start, end, silent)
@@ -54,12 +56,13 @@ def _end_of_block(state: StateBlock, position: int, start: int, end: int, silent
 DIALECT = Dialect(
     attribute_lists=True,
     inline_attributes=True,
+    comment_expressions=True,
     directives=True,
     math=True,
     definition_lists=True,
     marked_terms=True,
     heading_ids=(COMMENT_ID, BRACKET_ID),
-    block_rules=(("{", _template), ("^", _end_of_block)),
+    block_rules=(("{", _braces), ("^", _end_of_block)),
 )
 
 
