@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.myst.cross_references import MystCrossReferences
+from app.adapters.markdown.myst.substitutions import of_conf, of_site
 from app.adapters.markdown.myst.syntax import DIALECT, STYLE
 from app.adapters.markdown.site_map import (
     MARKDOWN_SUFFIXES,
@@ -145,7 +146,9 @@ def _jupyter_book(
     base = base_url or configured_base(table(book, "html").get("baseurl"), file, text, warnings)
     language = str(table(book, "sphinx", "config").get("language") or "")
     title = str(book.get("title") or "")
-    return SiteSettings(base, title, language, path_of=_html_path), entries
+    substitutions = of_site(book)
+    settings = SiteSettings(base, title, language, path_of=_html_path, substitutions=substitutions)
+    return settings, entries
 
 
 def _sphinx(
@@ -159,7 +162,9 @@ def _sphinx(
     entries = toctree_entries(library, config.folder, warnings)
     as_folders = _builds_folders(library, config.folder)
     path_of = _folder_path if as_folders else _html_path
-    return SiteSettings(base, title, values.get("language") or "", path_of=path_of), entries
+    language, substitutions = values.get("language") or "", of_conf(config.text)
+    settings = SiteSettings(base, title, language, path_of=path_of, substitutions=substitutions)
+    return settings, entries
 
 
 def _load(text: str, name: str) -> dict[str, object]:
