@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha1
 from itertools import groupby
 
@@ -221,7 +221,11 @@ class ChunkBuilder:
         passages = [] if draft.head is None else [self._passage([draft.head])]
         passages += [self._passage(run) for group in groups for run in _by_block(group)]
         # A piece without text is only mark-up, such as the first line of a code block.
-        return [passage for passage in passages if passage.text] or passages
+        shown = [passage for passage in passages if passage.text]
+        if shown:
+            return shown
+        block = draft.pieces[0].block
+        return [replace(passages[0], text=block.title or block.text.partition("\n")[0])]
 
     def _passage(self, run: Sequence[ChunkPiece]) -> Passage:
         """Make one passage of consecutive pieces of one block."""

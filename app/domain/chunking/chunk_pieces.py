@@ -169,12 +169,21 @@ class _Splitter:
             )
             return
         segments = list(self._segments(raw, part.kind))
-        divide = divide_lines if part.kind in _VERBATIM_KINDS else divide_prose
         sources = [raw[segment.start : segment.end] for segment in segments]
-        shares = divide(part.text or self.block.text, sources)
+        shares = self._shares(part, sources)
         for number, (segment, share) in enumerate(zip(segments, shares, strict=True)):
             cut = CUT_PART if part.text and not number else segment.cut
             yield self._segment_piece(start, segment, sources[number], share, cut, bool(number))
+
+    def _shares(self, part: Part, sources: Sequence[str]) -> list[Share]:
+        text = part.text or self.block.text
+        if part.kind in _VERBATIM_KINDS:
+            return divide_lines(text, sources)
+        is_row = part.kind is BlockKind.TABLE and part.text
+        if is_row and self.tools.count_tokens(text) <= self.limit:
+            # The mark-up before the cells is long, such as a table's summary.
+            return [*(Share("", " ") for _ in sources[1:]), Share(text, "\n")]
+        return divide_prose(text, sources)
 
     def _segments(self, raw: str, kind: BlockKind) -> Iterator[Segment]:
         tools = self.tools
