@@ -45,6 +45,12 @@ _PUNCTUATION = re.compile(rf"(?<!\d)[.,]|[.,](?!\d)|[^\w\s'\u2019.,{_MARKS}-]|-{
 _USUAL_WORDS = (4, 5, 6, 8, 12)
 _FEW_WORDS = (3, 2, 1)
 _SUFFIX_WORDS = 4
+_SPACED = rf"{_WORD.pattern}(?: {_WORD.pattern})"
+_LAST_WORDS = re.compile(rf"{_SPACED}{{0,{_SUFFIX_WORDS - 1}}}[^\w\s]{{0,3}}\Z")
+_FIRST_WORDS = re.compile(
+    rf"\s*(?:[-*+]\s|\d+[.)]\s)?\s*(?P<words>{_SPACED}{{0,{_SUFFIX_WORDS - 1}}})"
+)
+"""The first words of a text, without the marker of a list item."""
 _SIZES = (4, 5, 6, 7, 8, 12)
 """All sizes looked up, except `_FEW_WORDS`: the usual ones and those with a suffix."""
 # Limit for each block: every check searches the block's text.
@@ -339,8 +345,9 @@ class PageText:
         behind = _folded_words(suffix)
         return self.words.count(wanted + behind) + self.words.count(f"{wanted} | {behind}")
 
-    def link(self, url: str, quote: str) -> str:
-        """Return a deep link to words of the quote that are unique on the page; else `url`.
+    def link(self, url: str, quote: str, following: str = "") -> str:
+        """Return a deep link to words of the quote that are unique on the page; else to its end
+        with words of the following text that make it unique; else `url`.
 
         The words are between two punctuation marks, since the page may show more at a mark, such as
         a footnote's number.
@@ -348,8 +355,19 @@ class PageText:
         address, _, own = url.partition(TEXT_DIRECTIVE)
         if own and "&" not in own and _folded_words(unquote(own)) in _folded_words(quote):
             return url
-        found = self._unique_run(quote)
-        return deep_link(address.removesuffix("#"), found) if found else url
+        run = self._unique_run(quote)
+        found = FragmentText(run) if run else self._end_with_suffix(quote, following)
+        return deep_link(address.removesuffix("#"), found.text, found.suffix) if found.text else url
+
+    def _end_with_suffix(self, quote: str, following: str) -> FragmentText:
+        end, begin = _LAST_WORDS.search(quote), _FIRST_WORDS.match(following)
+        if end is None or begin is None:
+            return _NO_FRAGMENT
+        for word in _WORD.finditer(begin["words"]):
+            suffix = begin["words"][: word.end()]
+            if self.count(end.group(), suffix) == 1:
+                return FragmentText(end.group(), suffix)
+        return _NO_FRAGMENT
 
     def _unique_run(self, quote: str) -> str:
         stretches = _PUNCTUATION.split(quote)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import NamedTuple
 
 from cachetools import LRUCache
 
 from app.domain.answer import Answer, AnswerEvent, Citation, CitationFound, Finished
+from app.domain.answering.verification import QUOTE_CONTEXT
 from app.domain.book_id import BookId
-from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.errors import RagError
 from app.domain.links import PageText
@@ -20,6 +22,8 @@ from app.services.ports import BookManifest, VectorIndex
 
 _CACHED_PAGES = 300
 """Pages in the cache, about 10 MB."""
+_BEGINNING = 40
+"""Characters of the next block, of which the first words may be a link's suffix."""
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +36,7 @@ class LinkQuotes:
     """
 
     index: VectorIndex
-    _pages: LRUCache[tuple[str, int, str], PageText] = field(
+    _pages: LRUCache[tuple[str, int, str], _Page] = field(
         default_factory=lambda: LRUCache(_CACHED_PAGES), init=False, compare=False, repr=False
     )
 
@@ -55,32 +59,62 @@ class LinkQuotes:
         except RagError as error:
             _log.warning("answer.quote_link_failed", extra={"error": error.code})
             return citation
-        return replace(citation, url=page.link(citation.url, citation.quote))
+        following = _whole_words(citation.suffix, QUOTE_CONTEXT) or page.following.get(
+            citation.paragraph_id, ""
+        )
+        return replace(citation, url=page.text.link(citation.url, citation.quote, following))
 
-    async def _page(self, book: BookId, file: str) -> PageText:
+    async def _page(self, book: BookId, file: str) -> _Page:
         (manifest,) = await books_asked(self.index, [book])
         key = (book, manifest.generation, file)
         page = self._pages.get(key)
         if page is None:
-            page = self._pages[key] = PageText.of(await self._blocks(manifest, file))
+            page = self._pages[key] = _Page.of(await self._blocks(manifest, file))
         return page
 
-    async def _blocks(self, manifest: BookManifest, file: str) -> Sequence[str]:
-        """Return the distinct texts of a page and its headings; words must be unique in them."""
+    async def _blocks(self, manifest: BookManifest, file: str) -> Sequence[_Block]:
+        """Return the distinct blocks of a page in reading order, headings included."""
         chunks = await self.index.matching(SearchFilter(books=(manifest.book,), files=(file,)))
         passages = [p for chunk in chunks for p in chunk.passages]
-        paths = (
-            one.heading_path[: end + 1] for one in passages for end in range(len(one.heading_path))
-        )
-        headings = [path[-1] for path in dict.fromkeys(paths)]
-        texts = (one.text for one in _distinct(passages) if one.kind is not BlockKind.HEADING)
-        return [*headings, *texts]
+        blocks: list[_Block] = []
+        above: set[tuple[str, ...]] = set()
+        reached = 0
+        for one in sorted(set(passages), key=lambda one: (one.start, -one.end)):
+            for end in range(1, len(one.heading_path) + 1):
+                path = one.heading_path[:end]
+                if path not in above:
+                    above.add(path)
+                    blocks.append(_Block("", path[-1]))
+            if one.end <= reached:
+                continue  # part of another passage
+            reached = one.end
+            if one.kind is not BlockKind.HEADING:
+                blocks.append(_Block(one.paragraph_id, one.text))
+        return blocks
 
 
-def _distinct(passages: Iterable[Passage]) -> Iterable[Passage]:
-    """Yield the passages in reading order, without those that are inside another one."""
-    end = 0
-    for one in sorted(set(passages), key=lambda one: (one.start, -one.end)):
-        if one.end > end:
-            end = one.end
-            yield one
+class _Block(NamedTuple):
+    paragraph_id: str
+    """"" for a heading."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    text: PageText
+    """Words must be unique in it."""
+    following: Mapping[str, str]
+    """Paragraph id -> how the next block begins."""
+
+    @classmethod
+    def of(cls, blocks: Sequence[_Block]) -> _Page:
+        following = {
+            block.paragraph_id: _whole_words(after.text[:_BEGINNING], _BEGINNING)
+            for block, after in pairwise(blocks)
+        }
+        return cls(PageText.of(block.text for block in blocks), following)
+
+
+def _whole_words(text: str, cut: int) -> str:
+    """Drop the last word of a text that was cut at this length."""
+    return text.rpartition(" ")[0] if len(text) >= cut else text

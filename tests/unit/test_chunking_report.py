@@ -10,7 +10,7 @@ import pytest
 
 from app.domain.chunking import Chunk, ChunkingConfig, stream_chunks
 from app.domain.chunking.report import guarantee_report
-from app.domain.document import BlockKind, Document
+from app.domain.document import Block, BlockKind, Document
 from tests.chunking_documents import MAKERS, Made, book_of, place, tools
 
 _LEAD_IN = Made(BlockKind.PARAGRAPH, "The list is as follows:", "The list is as follows:")
@@ -125,3 +125,47 @@ def test_no_chunks_are_a_report_too() -> None:
     report = guarantee_report(book_of(place([])), [], tools())
     assert report.chunks == 0
     assert not any(report.breaches.values())
+
+
+def _including(*pulled: tuple[BlockKind, str]) -> Document:
+    """A page with a directive that includes these blocks of another file."""
+    directive = Made(BlockKind.PARAGRAPH, "{{#include owls.md}}", "")
+    document = place([MAKERS[BlockKind.PARAGRAPH](Random(1), 3, "en"), directive])
+    before, place_of_all = document.blocks
+    included: list[Block] = [
+        replace(
+            place_of_all,
+            kind=kind,
+            text=text,
+            level=2 if kind is BlockKind.HEADING else 0,
+            start=place_of_all.end if number else place_of_all.start,
+            paragraph_id=f"p-{number}",
+            included="owls.md",
+        )
+        for number, (kind, text) in enumerate(pulled)
+    ]
+    return replace(document, blocks=(before, *included))
+
+
+def test_included_blocks_are_not_looked_up_by_their_span() -> None:
+    document = _including(
+        *[(BlockKind.PARAGRAPH, "Owls fly at night. " * 60)] * 6,
+        (BlockKind.PARAGRAPH, "The owls are:"),
+        (BlockKind.LIST, "- the barn owl"),
+        (BlockKind.HEADING, "More owls"),
+        (BlockKind.PARAGRAPH, "There are more."),
+        (BlockKind.HEADING, "Other birds"),
+        (BlockKind.HEADING, "None"),
+    )
+    chunks = list(stream_chunks(document, book_of(document), ChunkingConfig(), tools()))
+    assert len(chunks) > 2
+    report = guarantee_report(book_of(document), chunks, tools())
+    assert not any(report.breaches.values())
+
+
+def test_a_short_chunk_next_to_one_that_is_all_overlap_is_no_breach() -> None:
+    document = _including((BlockKind.CODE, "hoot()\n" * 900))
+    *chunks, last = stream_chunks(document, book_of(document), ChunkingConfig(), tools())
+    assert len(chunks) > 1
+    report = guarantee_report(book_of(document), [*chunks, replace(last, token_count=5)], tools())
+    assert not report.breaches["minimum"]

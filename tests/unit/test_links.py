@@ -240,6 +240,32 @@ def test_a_block_without_a_fragment_gets_that_of_its_quote() -> None:
     assert link == "https://book.example/owls#:~:text=bats%20fly%20at%20night"
 
 
+@pytest.mark.parametrize(
+    ("quote", "following", "directive"),
+    [
+        ("How owls sleep", "\n- How bats sleep", "How%20owls%20sleep,-How"),
+        ("How bats sleep", "How owls sleep", "How%20bats%20sleep,-How"),
+        ("How owls sleep", "", ""),
+        ("How owls sleep", "? Nobody knows.", ""),
+    ],
+    ids=["the next item", "the next block", "nothing follows", "punctuation follows"],
+)
+def test_a_repeated_quote_is_found_by_the_words_that_follow_it(
+    quote: str, following: str, directive: str
+) -> None:
+    page = PageText.of(
+        [
+            "- How owls sleep\n- How bats sleep",
+            "How owls sleep",
+            "By day.",
+            "How bats sleep",
+            "Too.",
+        ]
+    )
+    url = "https://book.example/owls#sleep"
+    assert page.link(url, quote, following) == url + (directive and f":~:text={directive}")
+
+
 def test_words_that_follow_upon_themselves_are_not_taken_for_unique() -> None:
     page = PageText.of(["row row your boat row row your boat"])
     assert page.link("https://book.example/", "row row your boat") == "https://book.example/"

@@ -44,6 +44,7 @@ SNIPPETS = (
     "~~", "~~gone~~", "<b>", "</b>", "<br/>", "<dfn>", "</dfn>", '<img alt="x y" title="z">',
     "<https://a.example>", "<a@b.example>", "<", ">", "<!-- note -->", "<!--@x-->", "<math>",
     "</math>", "<u>", "{", "}", '{: data-type="term"}', "{#an-id}", "{.c}", "{role}`x`", "{x}",
+    "{/* a note */}", "{/*",
     "$", "$x$", "$5", "!", ".", ",", ":", "\u201d", "\u2014", "\u00e9", "\u4e2d", "\u00a0", "\t",
 )  # fmt: skip
 

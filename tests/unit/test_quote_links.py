@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 
 from app.domain.answering.request import AskRequest
+from app.domain.document import BlockKind
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector, Vector
 from app.services.quote_links import LinkQuotes
@@ -33,6 +34,16 @@ def test_a_quote_is_not_of_words_that_a_heading_has() -> None:
     assert links["They hunt mice and voles at night without a sound."] == (
         f"{OWLS.url}:~:text=voles%20at%20night%20without"
     )
+
+
+def test_a_list_item_of_the_words_of_a_heading_is_found_by_what_follows_it() -> None:
+    items = passage("- How owls hunt mice\n- How owls hunt voles", "p-items", BlockKind.LIST)
+    below = replace(
+        OWLS, heading_path=(*items.heading_path, "How owls hunt voles"), start=60, end=140
+    )
+    answer = asyncio.run(World((items, below)).answering().answer(AskRequest(QUESTION)))
+    links = {one.quote: one.url for one in answer.citations}
+    assert links["How owls hunt voles"].endswith(":~:text=How%20owls%20hunt%20voles,-How")
 
 
 class BrokenIndex(FakeIndex):

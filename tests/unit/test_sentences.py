@@ -54,6 +54,22 @@ def test_no_sentence_ends_inside_inline_markup(unit: str) -> None:
     assert [text[start:end] for start, end in spans] == [f"Look at {unit} here.", "Then go on."]
 
 
+@pytest.mark.parametrize(
+    ("sentence", "following"),
+    [
+        ("**Owls never sleep at night.**", " They hunt mice."),
+        ("_Do owls ever sleep?_", "\n**Nobody knows that.**"),
+        ("They call it **the owl's hour.**", ""),
+    ],
+)
+def test_closing_emphasis_ends_its_sentence(sentence: str, following: str) -> None:
+    text = sentence + following
+    spans = sentence_spans(text, "en", split_sentences)
+    assert [text[start:end] for start, end in spans] == list(
+        filter(None, (sentence, following.strip()))
+    )
+
+
 def test_a_piece_of_source_reads_as_a_reader_sees_it() -> None:
     source = r'A **bold** [link](a.md), `code`, *x*{: class="y"} &amp; a \* star.'
     assert reader_text(source) == "A bold link, code, x & a * star."

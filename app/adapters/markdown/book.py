@@ -246,6 +246,7 @@ def _context(library: Library, layout: Layout) -> FileContext:
         settings.include_bases,
         settings.references,
         settings.cross_references,
+        settings.substitutions,
         partials=set(settings.reference_files),
     )
 

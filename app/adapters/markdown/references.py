@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from app.adapters.markdown.documents import PageDraft
 from app.adapters.markdown.includes import Library, folder_of
+from app.adapters.markdown.parser.anchors import github_slug, unique_github
 from app.adapters.markdown.site_map import Layout
 from app.domain.document import BlockKind, SourceWarning
 
@@ -19,6 +20,7 @@ _GIVEN_IDS = (
     re.compile(r"\n\(([^()\n]+)\)="),
     re.compile(r":label:[ \t]*(\S+)"),
     re.compile(r":name:[ \t]*(\S+)"),
+    re.compile(r"\{figure-md\}[ \t]*(\S+)"),
 )
 _ATTRIBUTE_LIST = re.compile(r"\{[^{}\n]*\}")
 _LISTED_ID = re.compile(r"#([\w:.-]+)")
@@ -131,6 +133,8 @@ class _Targets:
     def _has(self, file: str, anchor: str) -> bool:
         if file not in self._ids:
             self._ids[file] = _ids_of_blocks(self._drafts[file])
+            if self._layout.generator.links_by_label:
+                self._ids[file] |= _slugs_of_headings(self._drafts[file])
         if anchor in self._ids[file] or anchor.startswith(("fn", "user-content-", ":~:")):
             return True
         if file not in self._inner_ids:
@@ -143,6 +147,13 @@ class _Targets:
 def _ids_of_blocks(page_draft: PageDraft) -> set[str]:
     ids = {draft.author_id for draft in page_draft.drafts}
     return ids | {draft.anchor for draft in page_draft.drafts if draft.kind is BlockKind.HEADING}
+
+
+def _slugs_of_headings(page_draft: PageDraft) -> set[str]:
+    """Return the slugs by which MyST finds headings, whatever their ids on the page are."""
+    used: dict[str, int] = {}
+    headings = (draft for draft in page_draft.drafts if draft.kind is BlockKind.HEADING)
+    return {unique_github(github_slug(draft.text), used) for draft in headings}
 
 
 def _ids_in_markup(text: str) -> set[str]:

@@ -101,6 +101,8 @@ class SiteSettings:
     """The files that contain `references`."""
     cross_references: CrossReferences | None = None
     """Resolves roles such as `{numref}`, if the dialect has them."""
+    substitutions: Mapping[str, str] = field(default_factory=dict)
+    """Key -> the source of the text that the key shows on every page."""
     editions: Mapping[Edition, Callable[[], SiteSettings]] = field(default_factory=dict)
     """The settings of each edition, the default one first; empty for a site with one. These are the
     default edition's."""

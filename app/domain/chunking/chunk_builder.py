@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha1
 from itertools import groupby
 
@@ -219,7 +219,13 @@ class ChunkBuilder:
         if any(piece.block.kind is not BlockKind.HEADING for piece in draft.pieces):
             groups = [_without_path(group, path) for group in groups]
         passages = [] if draft.head is None else [self._passage([draft.head])]
-        return passages + [self._passage(run) for group in groups for run in _by_block(group)]
+        passages += [self._passage(run) for group in groups for run in _by_block(group)]
+        # A piece without text is only mark-up, such as the first line of a code block.
+        shown = [passage for passage in passages if passage.text]
+        if shown:
+            return shown
+        block = draft.pieces[0].block
+        return [replace(passages[0], text=block.title or block.text.partition("\n")[0])]
 
     def _passage(self, run: Sequence[ChunkPiece]) -> Passage:
         """Make one passage of consecutive pieces of one block."""
@@ -234,7 +240,7 @@ class ChunkBuilder:
         elif any(piece.verbatim for piece in run):
             text, verbatim = self.document.source[start:end], True
         else:
-            text = run[0].text + "".join(piece.joiner + piece.text for piece in run[1:])
+            text = _joined_texts(run)
         return Passage(
             paragraph_id=block.paragraph_id,
             kind=block.kind,
@@ -247,6 +253,13 @@ class ChunkBuilder:
             verbatim=verbatim,
             language=block.language,
         )
+
+
+def _joined_texts(run: Sequence[ChunkPiece]) -> str:
+    shown = [piece for piece in run if piece.text]
+    return "".join(
+        piece.joiner + piece.text if number else piece.text for number, piece in enumerate(shown)
+    )
 
 
 def _by_block(pieces: Sequence[ChunkPiece]) -> list[list[ChunkPiece]]:

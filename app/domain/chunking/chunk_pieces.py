@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from app.domain.chunking.cut_points import CUT_PART, GLUE, Segment, code_segments, prose_segments
-from app.domain.chunking.inline_markup import collapse_blanks, matching_texts
+from app.domain.chunking.reader_texts import Share, divide_lines, divide_prose
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Document, Part, Span
 from app.domain.fast_dataclass import fast_dataclass
@@ -17,8 +17,6 @@ PROSE_KINDS = frozenset({BlockKind.PARAGRAPH, BlockKind.FOOTNOTE, BlockKind.REFE
 _VERBATIM_KINDS = frozenset({BlockKind.CODE, BlockKind.MATH})
 
 UNCOUNTED = -1
-# Characters of the reader's text, from the end of the last match, in which the next one is sought.
-_LOOK_AHEAD = 2_000
 
 
 @fast_dataclass(frozen=True, slots=True)
@@ -67,7 +65,7 @@ def split_block(
     if tokens <= limit:
         return [ChunkPiece(block, block.start, block.end, block.text, tokens)]
     splitter = _Splitter(block, source, language, limit, tools)
-    if any(part.header for part in block.parts):
+    if block.kind is BlockKind.TABLE and any(part.header for part in block.parts):
         return splitter.table()
     return list(splitter.pieces(block.parts, block.start))
 
@@ -153,7 +151,6 @@ class _Splitter:
     def pieces(self, parts: Iterable[Part], start: int) -> Iterator[ChunkPiece]:
         """Yield the pieces from `start` to the block's end, every non-blank character in one."""
         block, source = self.block, self.source
-        shown = _ReaderText(block)
         kept = [part for part in parts if part.start >= start]
         if not kept:
             kept = [Part(block.kind, start, block.end, "")]
@@ -161,9 +158,9 @@ class _Splitter:
         for part, span in zip(kept, pairwise(starts), strict=True):
             begin, end = _trimmed(source, *span)
             if begin < end:
-                yield from self._part(part, begin, end, shown)
+                yield from self._part(part, begin, end)
 
-    def _part(self, part: Part, start: int, end: int, shown: _ReaderText) -> Iterator[ChunkPiece]:
+    def _part(self, part: Part, start: int, end: int) -> Iterator[ChunkPiece]:
         raw = self.source[start:end]
         tokens = self.tools.count_tokens(raw)
         if tokens <= self.limit and part.text:
@@ -171,9 +168,22 @@ class _Splitter:
                 self.block, start, end, part.text, tokens, False, False, "\n", CUT_PART
             )
             return
-        for number, segment in enumerate(self._segments(raw, part.kind)):
+        segments = list(self._segments(raw, part.kind))
+        sources = [raw[segment.start : segment.end] for segment in segments]
+        shares = self._shares(part, sources)
+        for number, (segment, share) in enumerate(zip(segments, shares, strict=True)):
             cut = CUT_PART if part.text and not number else segment.cut
-            yield self._segment_piece(shown, raw, start, segment, cut, bool(number))
+            yield self._segment_piece(start, segment, sources[number], share, cut, bool(number))
+
+    def _shares(self, part: Part, sources: Sequence[str]) -> list[Share]:
+        text = part.text or self.block.text
+        if part.kind in _VERBATIM_KINDS:
+            return divide_lines(text, sources)
+        is_row = part.kind is BlockKind.TABLE and part.text
+        if is_row and self.tools.count_tokens(text) <= self.limit:
+            # The mark-up before the cells is long, such as a table's summary.
+            return [*(Share("", " ") for _ in sources[1:]), Share(text, "\n")]
+        return divide_prose(text, sources)
 
     def _segments(self, raw: str, kind: BlockKind) -> Iterator[Segment]:
         tools = self.tools
@@ -184,43 +194,18 @@ class _Splitter:
         )
 
     def _segment_piece(
-        self, shown: _ReaderText, raw: str, base: int, segment: Segment, cut: float, inside: bool
+        self, base: int, segment: Segment, source: str, share: Share, cut: float, inside: bool
     ) -> ChunkPiece:
-        source = raw[segment.start : segment.end]
-        code = self.block.kind in _VERBATIM_KINDS
-        text = None if code else shown.of(source)
         return ChunkPiece(
             block=self.block,
             start=base + segment.start,
             end=base + segment.end,
-            text=source if text is None else text,
+            text=share.text,
             tokens=self.tools.count_tokens(source),
             whole=False,
-            verbatim=text is None,
-            joiner=" " if inside and not code else "\n",
+            joiner=share.joiner if inside else "\n",
             cut=cut,
         )
-
-
-@dataclass(slots=True)
-class _ReaderText:
-    """A block's text as a reader sees it, matched piece by piece with the source."""
-
-    block: Block
-    text: str = ""
-    at: int = 0
-
-    def of(self, source: str) -> str | None:
-        """Return the reader's text of the next piece of source; None if it is not found."""
-        self.text = self.text or collapse_blanks(self.block.text)
-        piece = ""
-        for piece in matching_texts(source):
-            found = self.text.find(piece, self.at, self.at + _LOOK_AHEAD + len(piece))
-            if found >= 0:
-                self.at = found + len(piece)
-                return piece
-        self.at += len(piece) // 2
-        return None
 
 
 def _split_included(

@@ -12,6 +12,7 @@ from operator import attrgetter
 from types import MappingProxyType
 
 from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.chunk_pieces import is_from_other_file
 from app.domain.chunking.config import OverlapScope, StructureConfig
 from app.domain.chunking.cut_points import (
     SHORTEST,
@@ -42,7 +43,7 @@ class CheckInput:
     exclude: Sequence[BlockKind]
     config: StructureConfig
     tools: ChunkingTools
-    _tokens: dict[Span, int] = field(default_factory=dict)
+    _tokens: dict[str, int] = field(default_factory=dict)
     _cuts: dict[Span, set[int]] = field(default_factory=dict)
 
     @cached_property
@@ -97,11 +98,16 @@ class CheckInput:
         return [block for block in found if block.end > start and block.start < end]
 
     def tokens(self, block: Block) -> int:
-        span = (block.start, block.end)
-        if span not in self._tokens:
+        """Return the tokens of the block's source, and of the included text that follows it."""
+        if block.paragraph_id not in self._tokens:
             raw = self.document.source[block.start : block.end]
-            self._tokens[span] = self.tools.count_tokens(raw)
-        return self._tokens[span]
+            text = f"{raw}\n\n{block.text}" if self.is_included(block) else raw
+            self._tokens[block.paragraph_id] = self.tools.count_tokens(text)
+        return self._tokens[block.paragraph_id]
+
+    def is_included(self, block: Block) -> bool:
+        """Whether the block comes from another file: its span does not tell which chunk has it."""
+        return is_from_other_file(block, self.document.source)
 
     def cut_points(self, kind: BlockKind, start: int, end: int) -> set[int]:
         """Return the offsets at which a block or part at `start:end` may be cut."""
@@ -200,6 +206,8 @@ def _could_take(given: CheckInput, chunk: Chunk, other: Chunk) -> bool:
         return False
     follows = other.char_start > chunk.char_start
     pair = _edge_blocks(given, chunk, other, follows)
+    if not pair:  # all of it is overlap
+        return False
     edge = pair[0] if follows else pair[-1]
     if edge.heading_path not in {passage.heading_path for passage in chunk.passages}:
         return False
@@ -321,6 +329,8 @@ def _check_headings(given: CheckInput) -> Iterator[str]:
         blocks = given.inside(chunk.file, chunk.char_end - 1, chunk.char_end)
         if not blocks or blocks[-1].kind is not BlockKind.HEADING:
             continue
+        if given.is_included(blocks[-1]) and not chunk.text_content.endswith(blocks[-1].text):
+            continue
         if (chunk.file, blocks[-1].start) not in empty:
             yield at_chunk(chunk, "ends with a heading")
 
@@ -340,7 +350,7 @@ def _check_lead_ins(given: CheckInput) -> Iterator[str]:
 
 def _separated(given: CheckInput, run: Sequence[Block]) -> Iterator[str]:
     for before, block in pairwise(run):
-        if not leads_in(before, block):
+        if not leads_in(before, block) or given.is_included(block):
             continue
         held = set(given.holders(before.file, before.end - 1, before.end))
         if not held.intersection(given.holders(block.file, block.start, block.start + 1)):

@@ -20,6 +20,7 @@ _LINK = re.compile(
 )
 _TAG = re.compile(r"<[^<>]{0,400}>|\{:[^{}\n]{0,300}\}")
 _EMPHASIS = re.compile(r"(?<![\\\w])[*_]{1,3}(?=\S)|(?<=[^\s\\])[*_]{1,3}(?!\w)|`+")
+_CLOSERS = re.compile(r"(?P<marks>[*_)\]]{1,4})(?:\s+|\Z)")
 _STARS = re.compile(r"(?<=\w)\*{1,3}(?=\w)")
 _CODE_SPAN = re.compile(r"(?<!`)(`{1,3})(?!`)([^`]{1,400})\1(?!`)")
 _IMAGE_EDGES = re.compile(r"!?\[(?!\[)|\]\([^()\s\]]{0,300}(?:\s{1,3}\"|\))|\"\)")
@@ -33,7 +34,7 @@ def sentence_spans(
     text: str, language: str, split_sentences: Callable[[str, str], list[Span]]
 ) -> list[Span]:
     """Return the sentence spans of a paragraph's source; none ends inside inline mark-up."""
-    spans = split_sentences(text, language)
+    spans = list(_with_closers(text, split_sentences(text, language)))
     if len(spans) < 2:
         return spans
     protected = list(_protected(text))
@@ -47,6 +48,25 @@ def sentence_spans(
         else:
             joined.append((start, end))
     return joined
+
+
+def _with_closers(text: str, spans: list[Span]) -> Iterator[Span]:
+    """Move closing emphasis and brackets from the start of a sentence to the end of the one before:
+    "**Never stop.** Go on." is split before "Go".
+    """
+    held: Span | None = None
+    for start, end in spans:
+        closer = _CLOSERS.match(text, start, end) if held else None
+        if held and closer:
+            held = (held[0], closer.end("marks"))
+            if closer.end() == end:
+                continue
+            start = closer.end()  # noqa: PLW2901 - the sentence begins later
+        if held:
+            yield held
+        held = (start, end)
+    if held:
+        yield held
 
 
 def _protected(text: str) -> Iterator[Span]:

@@ -32,12 +32,18 @@ from app.domain.reading_budget import read_toml
 _INCLUDE = re.compile(
     r"\\?\{\{[ \t]*#(?P<name>\w+)[ \t]+(?P<argument>[^}\n]*)\}\}[ \t]*$", re.MULTILINE
 )
+_PREPROCESSED = re.compile(r"\{\{%[^{}\n]*\}\}[ \t]*$", re.MULTILINE)
+"""A tag that the book's own preprocessor replaces, such as `{{%segment outline}}`."""
 _HIDDEN = re.compile(r"^[ \t]*#(?:[ \t].*)?$")
 _ESCAPED = re.compile(r"^([ \t]*)##", re.M)
 
 
-def _include(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    """Read `{{#include file}}` and the like on a line of its own, else an attribute list."""
+def _braces(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    """Read `{{#include file}}` or a preprocessor's tag on a line, else an attribute list."""
+    tag = _PREPROCESSED.match(state.src, position)
+    if tag is not None:
+        mark = Markup(MarkupClass.DIRECTIVE, position, tag.end())
+        return silent or emit(state, mark, start, end)
     match = _INCLUDE.match(state.src, position)
     if match is None:
         return attribute_list(state, position, start, end, silent)
@@ -62,7 +68,7 @@ def _without_hidden_lines(text: str, language: str) -> str:
 DIALECT = Dialect(
     attribute_lists=True,
     math=True,
-    block_rules=(("{", _include),),
+    block_rules=(("{", _braces),),
     visible_code=_without_hidden_lines,
     includes=IncludeStyle(
         begins="{{",

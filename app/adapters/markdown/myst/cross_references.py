@@ -24,6 +24,7 @@ from app.adapters.markdown.myst.page_targets import (
     Target,
     targets_of,
 )
+from app.adapters.markdown.parser.anchors import github_slug, unique_github
 from app.adapters.markdown.site_map import TocEntry, markdown_files, under
 from app.domain.errors import BookError
 
@@ -75,6 +76,8 @@ class MystCrossReferences:
     _labels: dict[str, _NumberedTarget] | None = None
     _titles: dict[str, str] = field(default_factory=dict)
     """A page's path without suffix -> its title."""
+    _headings: dict[tuple[str, str], _NumberedTarget] = field(default_factory=dict)
+    """Page and slug of a heading, which links may name (`myst_heading_anchors`)."""
     _works: dict[str, CitedWork] | None = None
 
     def label(self, name: str) -> _NumberedTarget | None:
@@ -84,9 +87,15 @@ class MystCrossReferences:
     def page_title(self, target: str, file: str) -> str:
         """Return the title of the page that `target` names in `file`; "" if none."""
         self._scanned()
+        return self._titles.get(self._page_of(target, file), "")
+
+    def _page_of(self, target: str, file: str) -> str:
         base = self.folder if target.startswith("/") else folder_of(file)
-        path = normpath(under(base, target.lstrip("/")))
-        return self._titles.get(_page(path), "")
+        return _page(normpath(under(base, target.lstrip("/"))))
+
+    def _heading(self, path: str, slug: str, file: str) -> _NumberedTarget | None:
+        """Return the heading with this slug on a page, or in `file` if the path is ""."""
+        return self._headings.get((self._page_of(path, file) if path else _page(file), slug))
 
     def shown(self, role: str, target: str, file: str, template: str) -> str:
         """Return the text of a role, or of a link without text ("link"); "" if unknown.
@@ -101,6 +110,8 @@ class MystCrossReferences:
         if role == "link" and not anchor and (title := self.page_title(path, file)):
             return title
         known = self.label(anchor or target)
+        if known is None and role == "link":
+            known = self._heading(path, anchor, file)
         if known is None:
             return ""
         if template:
@@ -138,7 +149,11 @@ class MystCrossReferences:
                 targets = targets_of(_text(self.library, file))
                 title = next((one.title for one in targets if one.kind == SECTION), "")
                 self._titles[_page(file)] = title
+                slugs: dict[str, int] = {}
                 for known in numbers.page(depth, targets, numbered):
+                    if known.target.kind == SECTION:
+                        slug = unique_github(github_slug(known.target.title), slugs)
+                        self._headings[_page(file), slug] = known
                     for name in known.target.names:
                         self._labels.setdefault(_normal(name), known)
         return self._labels

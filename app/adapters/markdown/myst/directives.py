@@ -203,9 +203,10 @@ _BUILDERS = (
 _SHOWN_ARGUMENT = {"figure": "alt", "image": "alt"}
 """Containers whose argument is a file -> the option that is shown as text."""
 _NO_TITLE = frozenset(
-    "code tab-item grid grid-item tab-set div solution solution-start glue:figure glue:math".split()
+    "code tab-item grid grid-item tab-set div solution solution-start glue:figure glue:math "
+    "figure-md".split()
 )
-"""Containers whose argument is not a title but a number, a key or a navigation label."""
+"""Containers whose argument is not a title but a number, a key, a label or a navigation label."""
 
 
 def _container(state: StateBlock, directive: Directive, start: int, position: int) -> None:
@@ -222,7 +223,7 @@ def _container(state: StateBlock, directive: Directive, start: int, position: in
         opens=f"{{{gate}}}",
         name=gate or name,
         argument=_title(directive, name),
-        label=directive.options.get("label") or directive.options.get("name") or "",
+        label=_label(directive, name),
     )
     token = state.push("mark", "", 0)
     token.map, token.meta = [start, directive.first], {"found": opening}
@@ -234,6 +235,12 @@ def _title(directive: Directive, name: str) -> str:
     if name in _SHOWN_ARGUMENT:
         return directive.options.get(_SHOWN_ARGUMENT[name], "")
     return "" if name in _NO_TITLE else directive.argument
+
+
+def _label(directive: Directive, name: str) -> str:
+    if name == "figure-md" and directive.argument:
+        return directive.argument
+    return directive.options.get("label") or directive.options.get("name") or ""
 
 
 def _read_body(state: StateBlock, directive: Directive) -> None:

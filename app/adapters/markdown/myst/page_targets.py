@@ -107,9 +107,12 @@ class _Scanner:
         bare = name.removeprefix("prf:")
         names, caption = self._names(), self.options.get("caption", "")
         if name in _CAPTIONED:
-            caption = caption or ("" if name == "code-cell" else self._first_paragraph())
+            caption = caption or ("" if name == "code-cell" else self._paragraph(0))
             if caption or names:
                 yield Target(_CAPTIONED[name], names, plain_title(caption), counted=bool(caption))
+        elif name == "figure-md":
+            caption = self._paragraph(1)  # the first paragraph is the image
+            yield Target(FIGURE, tuple(filter(None, (argument, *names))), plain_title(caption))
         elif name in _TITLED:
             yield Target(TABLE, names, plain_title(argument), counted=bool(argument))
         elif name in _LISTED:
@@ -139,14 +142,20 @@ class _Scanner:
         self.at = at
         return options
 
-    def _first_paragraph(self) -> str:
-        at = self.at
-        while at < len(self.lines) and not self._line(at):
-            at += 1
-        first = at
-        while at < len(self.lines) and self._line(at) and not _OPENING.match(self._line(at)):
-            at += 1
-        return " ".join(self._line(each) for each in range(first, at))
+    def _paragraph(self, number: int) -> str:
+        """Return a paragraph of the directive's body, from 0; the lookahead does not read it."""
+        first = last = self.at
+        for _ in range(number + 1):
+            first = last
+            while first < len(self.lines) and not self._line(first):
+                first += 1
+            last = first
+            while last < len(self.lines) and self._line(last) and not self._is_fence(last):
+                last += 1
+        return " ".join(self._line(each) for each in range(first, last))
+
+    def _is_fence(self, at: int) -> bool:
+        return _OPENING.match(self._line(at)) is not None
 
     def _skip_to_end(self, fence: str) -> None:
         while self.at < len(self.lines):

@@ -19,6 +19,9 @@ _COMPUTED = "\N{HORIZONTAL ELLIPSIS}"
 _ICONS = re.compile(r"(?:fa[srlbd]?|octicon|material-\w+|bdg-?\w*)$")
 _KINDS = {"fig": "figure", "tab": "table", "tbl": "table", "sec": "section", "eq": "equation"}
 """Kind by a label's prefix (`fig:knn`), for unknown targets."""
+_SCHEME = re.compile(r"(?:project|path|inv):")
+"""MyST's own schemes of link targets."""
+_TARGET_LINK = re.compile(rf"<{_SCHEME.pattern}")
 _TARGET_NAME = re.compile(r"([^/#:?]+?)(?:\.md)?$")
 
 
@@ -82,19 +85,32 @@ def _shown(name: str, content: str) -> str:
 
 
 def name_targets(content: str, tokens: Sequence[Token], env: EnvType) -> Sequence[Token]:
-    """Give each link without text its target's title, or the target's name if unknown."""
-    if "[](" not in content:
+    """Give each link without text its target's title, or the target's name if unknown.
+
+    The text of `<project:#target>` is only its target, so it counts as none.
+    """
+    if "[](" not in content and _TARGET_LINK.search(content) is None:
         return tokens
     named: list[Token] = []
+    target = ""
     for index, token in enumerate(tokens):
+        if target and token.type == "text":
+            named.extend(_link_text(target, env))
+            target = ""
+            continue
         named.append(token)
-        following = tokens[index + 1].type if index + 1 < len(tokens) else ""
-        if token.type == "link_open" and following == "link_close":
-            named.extend(_link_text(str(token.attrs.get("href", "")), env))
+        if token.type != "link_open":
+            continue
+        href = str(token.attrs.get("href", ""))
+        if tokens[index + 1].type == "link_close":
+            named.extend(_link_text(href, env))
+        elif token.markup == "autolink" and _SCHEME.match(href):
+            target = href
     return named
 
 
 def _link_text(target: str, env: EnvType) -> list[Token]:
+    target = target.removeprefix("project:")
     references: CrossReferences | None = env.get("cross_references")
     title = references.shown("link", target, env["file"], "") if references else ""
     if title:

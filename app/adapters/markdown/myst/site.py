@@ -10,6 +10,8 @@ from pathlib import PurePosixPath
 
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.myst.cross_references import MystCrossReferences
+from app.adapters.markdown.myst.directives import CODE
+from app.adapters.markdown.myst.substitutions import of_conf, of_site
 from app.adapters.markdown.myst.syntax import DIALECT, STYLE
 from app.adapters.markdown.site_map import (
     MARKDOWN_SUFFIXES,
@@ -29,7 +31,7 @@ from app.adapters.markdown.source import load_settings
 from app.domain.document import Site, SourceWarning
 
 MAX_DEPTH = 60
-_FENCED = re.compile(r"^(?P<fence>`{3,}|:{3,})[ \t]*\{toctree\}[^\n]*\n", re.M)
+_FENCED = re.compile(r"^(?P<fence>`{3,}|~{3,}|:{3,})[ \t]*(?:\{(?P<name>[\w:-]+)\})?[^\n]*\n", re.M)
 _DOTTED = re.compile(
     r"^(?P<indent>[ \t]*)\.\. toctree::[^\n]*\n(?P<body>(?:(?P=indent)[ \t]+[^\n]*\n?|[ \t]*\n)*)",
     re.M,
@@ -145,7 +147,9 @@ def _jupyter_book(
     base = base_url or configured_base(table(book, "html").get("baseurl"), file, text, warnings)
     language = str(table(book, "sphinx", "config").get("language") or "")
     title = str(book.get("title") or "")
-    return SiteSettings(base, title, language, path_of=_html_path), entries
+    substitutions = of_site(book)
+    settings = SiteSettings(base, title, language, path_of=_html_path, substitutions=substitutions)
+    return settings, entries
 
 
 def _sphinx(
@@ -159,7 +163,9 @@ def _sphinx(
     entries = toctree_entries(library, config.folder, warnings)
     as_folders = _builds_folders(library, config.folder)
     path_of = _folder_path if as_folders else _html_path
-    return SiteSettings(base, title, values.get("language") or "", path_of=path_of), entries
+    language, substitutions = values.get("language") or "", of_conf(config.text)
+    settings = SiteSettings(base, title, language, path_of=path_of, substitutions=substitutions)
+    return settings, entries
 
 
 def _load(text: str, name: str) -> dict[str, object]:
@@ -330,17 +336,20 @@ def _dotted(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _fenced(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the same for each MyST toctree; the search stops at a fence that is never closed."""
+    """Yield the same for each MyST toctree outside code; an unclosed fence is skipped."""
     position, unclosed = 0, set()
     while opening := _FENCED.search(text, position):
         fence, position = opening["fence"], opening.end()
-        if fence in unclosed:
+        is_toctree = opening["name"] == "toctree"
+        is_code = opening["name"] in CODE or (not opening["name"] and fence[0] != ":")
+        if fence in unclosed or not (is_toctree or is_code):
             continue
         closing = re.compile(rf"^{fence}[ \t]*$", re.M).search(text, position)
         if closing is None:
             unclosed.add(fence)
         else:
-            yield position, text[position : closing.start()]
+            if is_toctree:
+                yield position, text[position : closing.start()]
             position = closing.end()
 
 

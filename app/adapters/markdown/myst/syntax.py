@@ -9,6 +9,7 @@ from markdown_it.rules_block import StateBlock
 
 from app.adapters.markdown.myst.directives import SILENT, directive
 from app.adapters.markdown.myst.roles import ROLES, name_targets
+from app.adapters.markdown.myst.substitutions import SUBSTITUTIONS, of_front_matter
 from app.adapters.markdown.parser.anchors import SlugStyle
 from app.adapters.markdown.parser.block_rules import emit, environment, mark_rule
 from app.adapters.markdown.parser.dialect import BlockRule, Dialect
@@ -103,7 +104,8 @@ DIALECT = Dialect(
     math=True,
     definition_lists=True,
     block_rules=tuple(_BLOCK_RULES.items()),
-    inline_rules=(ROLES,),
+    inline_rules=(ROLES, SUBSTITUTIONS),
+    own_substitutions=of_front_matter,
     adapt_tokens=name_targets,
 )
 STYLE = SlugStyle(docutils_slug, _unique_docutils)

@@ -171,6 +171,18 @@ def attribute_list(state: StateBlock, position: int, start: int, end: int, silen
     return silent or emit(state, mark, start, end)
 
 
+def comment_expression(
+    state: StateBlock, position: int, start: int, end: int, silent: bool
+) -> bool:
+    """Read MDX's `{/* note */}` that is a block of its own."""
+    if not state.src.startswith("{/*", position):
+        return False
+    close = state.env["scanner"].find("*/}", position + 3, state.eMarks[end - 1])
+    if close < 0 or state.src[close + 3 : line_end(state, close)].strip():
+        return False
+    return silent or emit(state, Markup(MarkupClass.COMMENT, position, close + 3), start, end)
+
+
 def _directive_or_definition(
     state: StateBlock, position: int, start: int, end: int, silent: bool
 ) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -63,6 +63,8 @@ class Dialect:
     """`{#id .class}` after headings and blocks."""
     inline_attributes: bool = False
     """`{#id .class}` after spans."""
+    comment_expressions: bool = False
+    """MDX's `{/* note */}`: not shown."""
     directives: bool = False
     """`:::name[title]{attributes}`."""
     math: bool = False
@@ -85,5 +87,7 @@ class Dialect:
     """`adapt(inline source, its tokens, environment)` -> the tokens to show."""
     visible_code: Callable[[str, str], str] | None = None
     """`visible(text, language)` -> the lines of a code block that the page shows."""
+    own_substitutions: Callable[[Mapping[str, object]], dict[str, str]] | None = None
+    """`own(front matter)` -> the page's substitutions: key -> source of the text it shows."""
     includes: IncludeStyle = NO_DIRECTIVES
     imports: ImportReader | None = None

@@ -230,6 +230,7 @@ class FileReader:
             "footnotes": labels,
             "references": dict(context.references),
             "cross_references": context.cross_references,
+            "substitutions": _substitutions(context, source),
             "file": source.file,
             "lines": array("Q"),
             "steps": BUDGET.steps_of(flat),
@@ -279,6 +280,13 @@ class _FileParser(NamedTuple):
 
         self.each_section(note)
         return found
+
+
+def _substitutions(context: FileContext, source: SourceFile) -> Mapping[str, str]:
+    own = context.dialect.own_substitutions
+    if own is None or not source.front_matter:
+        return context.substitutions
+    return {**context.substitutions, **own(source.front_matter)}
 
 
 def _rule_lines(text: str) -> tuple[bool, bool]:

@@ -25,6 +25,8 @@ _ITEM = re.compile(
 _ENTRY = re.compile(r"<dt\b(?:[^>]*>(.*?)(?=</dt\s*>|<dd\b|\Z)|(?P<open>[^>]*)\Z)", re.S | re.I)
 _CAPTION = re.compile(r"<caption\b", re.I)
 _CAPTION_END = re.compile(r"</caption\s*>", re.I)
+_CAPTION_TITLE = re.compile(r"<span data-type=\"title\"[^<>]*+>[^<>]*+</span>")
+"""OpenStax shows the title of a caption on a line of its own."""
 _COMMENT = re.compile(r"<!--(?:.*?-->|(?P<open>.*)\Z)", re.S)
 _TAGS = re.compile(r"</?[A-Za-z][^<>]*>")
 _ALT = re.compile(r"<img\b(?>[^<>]*?\balt\s*=\s*(?:\"([^\"]*)\"|'([^']*)'))[^<>]*>", re.S | re.I)
@@ -91,7 +93,9 @@ def _caption(inner: str) -> str:
     opening = _CAPTION.search(inner)
     begin = inner.find(">", opening.end()) + 1 if opening else 0
     closing = _CAPTION_END.search(inner, begin) if begin else None
-    return plain_text(inner[begin : closing.start()]) if closing else ""
+    if closing is None:
+        return ""
+    return plain_text(_CAPTION_TITLE.sub(r"\g<0><br>", inner[begin : closing.start()]))
 
 
 def _cell_text(match: re.Match[str]) -> str:

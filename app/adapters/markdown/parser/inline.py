@@ -35,6 +35,8 @@ class InlineReader:
         ruler.at("html_inline", inline_rules.tag_rule)
         if dialect.inline_attributes:
             ruler.before("html_inline", "attributes", inline_rules.attributes_rule)
+        if dialect.comment_expressions:
+            ruler.before("html_inline", "comment_expression", inline_rules.comment_expression_rule)
         if dialect.math:
             ruler.before("escape", "math", inline_rules.math_rule)
         for rule in dialect.inline_rules:

@@ -71,6 +71,20 @@ def attributes_rule(state: StateInline, silent: bool) -> bool:
     return True
 
 
+def comment_expression_rule(state: StateInline, silent: bool) -> bool:
+    """Read MDX's `{/* note */}`."""
+    if not state.src.startswith("{/*", state.pos):
+        return False
+    scanner: TagScanner = state.env["inline_scanner"]
+    close = scanner.find("*/}", state.pos + 3)
+    if close < 0:
+        return False
+    if not silent:
+        state.push("boundary", "", 0)
+    state.pos = close + 3
+    return True
+
+
 def attribute_list(source: str, start: int) -> re.Match[str] | None:
     """Match an attribute list at `start`; None if these braces are text."""
     match = _INLINE_ATTRIBUTES.match(source, start)

@@ -36,6 +36,7 @@ class FileContext:
     references: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Link definitions for every page, in markdown-it's format."""
     cross_references: CrossReferences | None = None
+    substitutions: Mapping[str, str] = field(default_factory=dict)
     warnings: list[SourceWarning] = field(default_factory=list)
     partials: set[str] = field(default_factory=set)
     """Included files: they are not orphans."""

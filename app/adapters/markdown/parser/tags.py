@@ -269,7 +269,7 @@ def plain_text(source: str) -> str:
     return _SPACES.sub(" ", html.unescape(text)).strip()
 
 
-_BREAKING = re.compile(r"</?(?:br|p|div|li|ul|ol|tr|td|th|dd|dt|h[1-6])\b", re.IGNORECASE)
+_BREAKING = re.compile(r"</?(?:br|hr|p|div|li|ul|ol|tr|td|th|dd|dt|h[1-6])\b", re.IGNORECASE)
 
 
 def _stripped(match: re.Match[str]) -> str:

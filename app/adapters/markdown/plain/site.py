@@ -7,10 +7,11 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block.table import escapedSplit
 
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.parser.anchors import BRACKET_ID, COMMENT_ID, GITHUB
-from app.adapters.markdown.parser.block_rules import attribute_list, emit
+from app.adapters.markdown.parser.block_rules import attribute_list, comment_expression, emit
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 from app.adapters.markdown.site_map import (
@@ -36,8 +37,15 @@ _TEMPLATE = re.compile(
 )
 
 
-def _template(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    """Read `{#if}`, `{% tag %}` or `{{< shortcode >}}` alone on a line, else an attribute list."""
+_ROW = re.compile(r"\|(?P<cells>[^\n]*[^\\\n])\|[ \t]*$", re.MULTILINE)
+_RULE = re.compile(r"[-|:+= \t]+")
+_LEAST_ROWS = 2
+
+
+def _braces(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    """Read a comment, `{#if}`, `{% tag %}` or `{{< shortcode >}}`, else an attribute list."""
+    if comment_expression(state, position, start, end, silent):
+        return True
     match = _TEMPLATE.match(state.src, position)
     if match is None:
         return attribute_list(state, position, start, end, silent)
@@ -51,15 +59,57 @@ def _end_of_block(state: StateBlock, position: int, start: int, end: int, silent
     return silent or emit(state, Markup(MarkupClass.DIRECTIVE, position, position + 1), start, end)
 
 
+def _table_without_header(
+    state: StateBlock, _position: int, start: int, end: int, silent: bool
+) -> bool:
+    """Read kramdown's table of rows in pipes without a rule below the first; two rows or more.
+
+    It does not end a paragraph.
+    """
+    if silent:
+        return False
+    line = start
+    while line < end and (row := _ROW.match(state.src, state.bMarks[line] + state.tShift[line])):
+        line += 1
+    if line - start < _LEAST_ROWS or (line < end and not _ends_table(state, line)):
+        return False
+    state.push("table_open", "table", 1).map = [start, line]
+    state.push("tbody_open", "tbody", 1)
+    for at in range(start, line):
+        row = _ROW.match(state.src, state.bMarks[at] + state.tShift[at])
+        if row is not None and not _RULE.fullmatch(row["cells"]):
+            _push_row(state, at, row["cells"])
+    state.push("tbody_close", "tbody", -1)
+    state.push("table_close", "table", -1)
+    state.line = line
+    return True
+
+
+def _ends_table(state: StateBlock, line: int) -> bool:
+    begin = state.bMarks[line] + state.tShift[line]
+    return state.isEmpty(line) or state.src.startswith("{:", begin)
+
+
+def _push_row(state: StateBlock, line: int, cells: str) -> None:
+    state.push("tr_open", "tr", 1).map = [line, line + 1]
+    for cell in escapedSplit(cells):
+        state.push("td_open", "td", 1)
+        inline = state.push("inline", "", 0)
+        inline.map, inline.content, inline.children = [line, line + 1], cell.strip(), []
+        state.push("td_close", "td", -1)
+    state.push("tr_close", "tr", -1)
+
+
 DIALECT = Dialect(
     attribute_lists=True,
     inline_attributes=True,
+    comment_expressions=True,
     directives=True,
     math=True,
     definition_lists=True,
     marked_terms=True,
     heading_ids=(COMMENT_ID, BRACKET_ID),
-    block_rules=(("{", _template), ("^", _end_of_block)),
+    block_rules=(("{", _braces), ("^", _end_of_block), ("|", _table_without_header)),
 )
 
 

@@ -31,6 +31,7 @@ _FIRST_CHARACTERS: Mapping[str, str] = {
     "entity": "&",
     "math": "$\\",
     "attributes": "{",
+    "comment_expression": "{",
     "footnote_ref": "[",
 }
 

@@ -236,7 +236,7 @@ class _Scan:
         return match.end()
 
     def _brace(self, start: int, end: int) -> int:
-        if not self.attribute_lists:
+        if not self.attribute_lists or self.source.startswith("{/*", start):
             return -1
         match = attribute_list(self.source, start)
         if match is None:
