@@ -78,6 +78,30 @@ def test_parts_of_a_table_in_html_have_no_tags() -> None:
     }
 
 
+def test_the_header_of_a_table_with_a_long_summary_is_next_to_its_first_row() -> None:
+    rows = "".join(f"<tr><td>owl {n}</td><td>{'mouse ' * 60}</td></tr>\n" for n in range(9))
+    for sentences in range(28, 44):
+        summary = paragraph(Random(1), sentences).replace('"', "")
+        _, chunks = read(
+            f'<table summary="{summary}"><thead><tr><th>Owl</th><th>Mice</th></tr></thead>\n'
+            f"<tbody>\n{rows}</tbody></table>\n"
+        )
+        parts = passages(chunks, BlockKind.TABLE)
+        assert any("Owl | Mice\nowl 0 | mouse" in part.text for part in parts), sentences
+
+
+def test_a_chunk_of_a_table_that_is_mark_up_only_shows_the_table() -> None:
+    summary = paragraph(Random(1), 60).replace('"', "")
+    document, chunks = read(
+        f'<table summary="{summary}"><tr><th>Owl</th><th>Mice</th></tr>\n'
+        "<tr><td>barn owl</td><td>9</td></tr></table>\n"
+    )
+    (table,) = document.blocks
+    assert len(chunks) > 1
+    assert chunks[0].reader_text == table.text == "Owl | Mice\nbarn owl | 9"
+    assert chunks[0].passages[0].end == table.end
+
+
 def test_a_chunk_of_mark_up_only_has_a_passage() -> None:
     options = "\n".join(f":option{n}: {paragraph(Random(n), 1)}" for n in range(90))
     _, chunks = read(f"```{{code-cell}} python\n{options}\n\nhoot()\n```\n", Site.MYST)

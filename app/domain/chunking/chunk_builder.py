@@ -13,7 +13,7 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.chunking.chunk_pieces import UNCOUNTED, ChunkPiece
 from app.domain.chunking.config import ChunkingConfig, StrategyName
 from app.domain.chunking.tools import ChunkingTools, JoinCounter
-from app.domain.document import BlockKind, Book, Document, Span
+from app.domain.document import Block, BlockKind, Book, Document, Span
 from app.domain.fast_dataclass import fast_dataclass
 from app.domain.long_text import Text
 
@@ -222,10 +222,13 @@ class ChunkBuilder:
         passages += [self._passage(run) for group in groups for run in _by_block(group)]
         # A piece without text is only mark-up, such as the first line of a code block.
         shown = [passage for passage in passages if passage.text]
-        if shown:
-            return shown
-        block = draft.pieces[0].block
-        return [replace(passages[0], text=block.title or block.text.partition("\n")[0])]
+        return shown or [self._in_place_of_markup(passages[0], draft.pieces[0].block)]
+
+    def _in_place_of_markup(self, passage: Passage, block: Block) -> Passage:
+        """Return the whole block, or its title if that is too long, for a chunk without text."""
+        if self.tools.count_tokens(block.text) > self.config.structure.maximum:
+            return replace(passage, text=block.title or block.text.partition("\n")[0])
+        return replace(passage, text=block.text, start=block.start, end=block.end)
 
     def _passage(self, run: Sequence[ChunkPiece]) -> Passage:
         """Make one passage of consecutive pieces of one block."""

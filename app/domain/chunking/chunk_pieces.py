@@ -17,6 +17,7 @@ PROSE_KINDS = frozenset({BlockKind.PARAGRAPH, BlockKind.FOOTNOTE, BlockKind.REFE
 _VERBATIM_KINDS = frozenset({BlockKind.CODE, BlockKind.MATH})
 
 UNCOUNTED = -1
+_NO_SHARE = Share("", " ")
 
 
 @fast_dataclass(frozen=True, slots=True)
@@ -142,11 +143,27 @@ class _Splitter:
         start, end = _trimmed(source, block.start, begin)
         tokens = self.tools.count_tokens(source[start:end])
         if not rows or tokens * 2 > self.limit:
-            return list(self.pieces(block.parts, block.start))
+            return self._table_with_long_start(header[0].start, begin)
         head = ChunkPiece(block, start, end, "\n".join(part.text for part in header), tokens, False)
         below = replace(self, limit=self.limit - tokens - 2)
         tail = [replace(piece, head=head) for piece in below.pieces(rows, begin)]
         return [head, tail[0].with_cut(GLUE), *tail[1:]]
+
+    def _table_with_long_start(self, header: int, rows: int) -> list[ChunkPiece]:
+        """Split the mark-up before the header, such as a summary, from the header, which stays with
+        the first row. `header` and `rows` are the offsets where these begin.
+        """
+        block = self.block
+        start, end = _trimmed(self.source, block.start, header)
+        raw = self.source[start:end]
+        before = [
+            self._segment_piece(
+                start, segment, raw[segment.start : segment.end], _NO_SHARE, segment.cut, True
+            )
+            for segment in self._segments(raw, block.kind)
+        ]
+        shown = self.pieces(block.parts, header)
+        return before + [piece.with_cut(GLUE) if piece.start == rows else piece for piece in shown]
 
     def pieces(self, parts: Iterable[Part], start: int) -> Iterator[ChunkPiece]:
         """Yield the pieces from `start` to the block's end, every non-blank character in one."""
@@ -182,7 +199,7 @@ class _Splitter:
         is_row = part.kind is BlockKind.TABLE and part.text
         if is_row and self.tools.count_tokens(text) <= self.limit:
             # The mark-up before the cells is long, such as a table's summary.
-            return [*(Share("", " ") for _ in sources[1:]), Share(text, "\n")]
+            return [*(_NO_SHARE for _ in sources[1:]), Share(text, "\n")]
         return divide_prose(text, sources)
 
     def _segments(self, raw: str, kind: BlockKind) -> Iterator[Segment]:
