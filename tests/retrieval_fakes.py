@@ -281,7 +281,6 @@ def retrieving(
     *,
     similarity: SimilarityEncoder | None = None,
     feature_reranker: bool = False,
-    rerank_seconds: float = 3.0,
 ) -> Retrieve:
     """The use case as bootstrap makes it, over these parts."""
     lexical = LexicalEncoder(sparse)
@@ -291,5 +290,4 @@ def retrieving(
         reranker,
         count_tokens,
         FeatureReranker(lexical.ordered_terms) if feature_reranker else None,
-        rerank_seconds=rerank_seconds,
     )

@@ -252,8 +252,6 @@ def _answering(parts: _Parts) -> tuple[Retrieve, AnswerQuestion]:
         feature_reranker=feature_reranker,
         fusion=settings.fusion,
         dense_weight=settings.dense_weight,
-        # Longer than the reranker's limit, so that its circuit breaker counts the failure.
-        rerank_seconds=settings.rerank_timeout_seconds + 1,
     )
     scorer = AnswerabilityScorer(similarity, feature_reranker.terms_of)
     answer = _answer(parts, retrieve, scorer, vocabulary)

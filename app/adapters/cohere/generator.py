@@ -102,11 +102,12 @@ class CohereGenerator:
         return _until_end(first, events)
 
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
-        """Return the standalone question. ProviderError if the call fails or is too slow."""
+        """Return the standalone question. ProviderError if the call fails.
+
+        `GuardedRewriter` limits the time of the whole call.
+        """
         messages = chat_messages(rewrite_messages(question, history))
-        with provider_errors("rewrite the question"):
-            async with asyncio.timeout(self.timeout_seconds):
-                return await self.calls.run(lambda _slot: self._ask(messages), READER)
+        return await self.calls.run(lambda _slot: self._ask(messages), READER)
 
     async def _ask(self, messages: list[ChatMessageV2]) -> str:
         with provider_errors("rewrite the question"):
