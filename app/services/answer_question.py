@@ -24,7 +24,7 @@ from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import paragraphs_to_read
 from app.domain.answering.intents import Intent, SmallTalk
 from app.domain.answering.refusal import RefusalPolicy
-from app.domain.answering.request import AskRequest, Scope, recent
+from app.domain.answering.request import AskRequest, Scope, recent, require_length
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Verifier, by_paragraph
 from app.domain.errors import EMPTY_QUESTION, ProviderUnavailable, QuestionError
@@ -190,12 +190,7 @@ class AnswerQuestion:
     def _check(self, question: str) -> None:
         if not question.strip():
             raise QuestionError(EMPTY_QUESTION)
-        if len(question) > self.max_question_chars:
-            message = (
-                f"the question has {len(question):,} characters; "
-                f"at most {self.max_question_chars:,} are allowed"
-            )
-            raise QuestionError(message)
+        require_length(question, self.max_question_chars)
 
     async def _answered(self, read: Consultation) -> AsyncGenerator[AnswerEvent, None]:
         solutions = read.request.solutions

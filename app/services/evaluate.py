@@ -17,10 +17,10 @@ from app.domain.evaluation.retrieval_metrics import (
     NDCG_DEPTH,
     RankingScores,
     Retrieved,
-    percentile,
     recall,
     score_ranking,
 )
+from app.domain.percentile import percentile
 from app.domain.retrieval.query import ContextPassage, SearchFilter, SearchMode, SearchQuery
 from app.services.retrieve import RetrievalResult, Retrieve
 

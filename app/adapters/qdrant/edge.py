@@ -368,8 +368,7 @@ def _locked(folder: BookFolder) -> Iterator[BookLock]:
     """Hold the lock of a published book. BookNotFound if it is not published, IndexBusy."""
     with storage_errors(folder.path):
         if folder.stamp() is None:
-            message = f"no book {folder.book!r} in the index"
-            raise BookNotFound(message)
+            raise BookNotFound.of(folder.book)
         lock = BookLock.take(folder.path, folder.book)
         try:
             yield lock

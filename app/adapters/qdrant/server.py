@@ -315,8 +315,7 @@ class ServerIndex:
         self._catalogue.look_again()
         record = await self._records.read(BookId(book))
         if record.current is None:
-            message = f"no book {book!r} in the index"
-            raise BookNotFound(message)
+            raise BookNotFound.of(book)
         return record
 
     async def _swap(self, book: BookId) -> None:
