@@ -187,12 +187,10 @@ class FakeIndex:
             for term in terms
         ]
 
-    async def fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
-        by_id = {chunk.chunk_id: chunk for chunk in self.stored if chunk.book == book}
-        return [by_id[one] for one in chunk_ids if one in by_id and one not in self.gone]
-
-    async def fetch_many(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
-        return [one for book, ids in wanted.items() for one in await self.fetch(book, ids)]
+    async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
+        by_id = {(one.book, one.chunk_id): one for one in self.stored}
+        every = ((book, chunk_id) for book, ids in wanted.items() for chunk_id in ids)
+        return [by_id[one] for one in every if one in by_id and one[1] not in self.gone]
 
     async def begin(self, book: BookId, dimension: int) -> GenerationWriter:
         raise NotImplementedError

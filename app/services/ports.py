@@ -316,16 +316,13 @@ class VectorIndex(Protocol):
         """
         ...
 
-    async def fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
-        """Return chunks in the order of `chunk_ids`; unknown ids are left out.
+    async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
+        """Return chunks of several books by their ids, in the order asked; unknown ids are left
+        out.
 
         Chunks of the previous generation are found too, for questions that searched before a
         switch.
         """
-        ...
-
-    async def fetch_many(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
-        """Return chunks of several books by their ids, as `fetch` does; book by book."""
         ...
 
     async def matching(self, filter: SearchFilter) -> list[Chunk]:

@@ -158,7 +158,7 @@ class Retrieve:
         by_book: dict[BookId, list[str]] = {}
         for one in fused:
             by_book.setdefault(one.book, []).append(one.chunk_id)
-        found = await self.index.fetch_many(by_book)
+        found = await self.index.fetch(by_book)
         chunks = {(chunk.book, chunk.chunk_id): chunk for chunk in found}
         # A chunk may be gone: a new generation can be published between search and fetch.
         return tuple(

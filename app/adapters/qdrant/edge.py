@@ -92,14 +92,11 @@ class EdgeIndex:
     async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
         return await asyncio.to_thread(self._best_scores, terms, books)
 
-    async def fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
+    async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
         """Return chunks of the current generation, or else of the one that it replaced.
 
         So a question that searched before a switch still gets its chunks after it.
         """
-        return await self.fetch_many({book: chunk_ids})
-
-    async def fetch_many(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
         found: list[Chunk] = []
         for book, chunk_ids in wanted.items():
             cached = self._books.cached(book, chunk_ids)
