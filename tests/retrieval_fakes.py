@@ -23,7 +23,6 @@ from app.services.ports import (
     BookManifest,
     Damage,
     Embedder,
-    GenerationWriter,
     Reranker,
     SparseEncoder,
     VectorIndex,
@@ -192,9 +191,6 @@ class FakeIndex:
         every = ((book, chunk_id) for book, ids in wanted.items() for chunk_id in ids)
         return [by_id[one] for one in every if one in by_id and one[1] not in self.gone]
 
-    async def begin(self, book: BookId, dimension: int) -> GenerationWriter:
-        raise NotImplementedError
-
     async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
         return {one.chunk_id: one.paragraph_ids for one in self.stored if one.book == book}
 
@@ -224,12 +220,6 @@ class FakeIndex:
         pieces = [one for one in every if one.paragraph_id == paragraph_id]
         text = "\n".join(piece.text for piece in pieces)
         return replace(pieces[0], text=text, end=pieces[-1].end) if pieces else None
-
-    async def remove(self, book: BookId) -> None:
-        raise NotImplementedError
-
-    async def check(self) -> None:
-        return None
 
 
 def _dot(vector: Vector, chunk: Chunk) -> float:
