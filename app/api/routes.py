@@ -12,7 +12,7 @@ from app.api import sse
 from app.api.answer_runs import AnswerRuns
 from app.api.asking import answered, streamed
 from app.api.book_list import BooksBody
-from app.api.events import ChatWire, DeltaEvent, SourcesEvent, StartEvent
+from app.api.events import ChatEvents, DeltaEvent, SourcesEvent, StartEvent
 from app.api.keys import BEARER, books_for
 from app.api.limits import answer_slot, capacity_of, client_slot
 from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
@@ -135,7 +135,7 @@ async def chat(
     """Answer from the book. Each claim has a citation with a link to its paragraph."""
     public_url = rag.settings.public_url
     if body.stream or sse.MEDIA_TYPE in request.headers.get("accept", ""):
-        return await streamed(body, request, rag, runs, ChatWire(public_url), last_event_id)
+        return await streamed(body, request, rag, runs, ChatEvents(public_url), last_event_id)
     return answer_body(await answered(body, request, rag, runs), public_url)
 
 

@@ -22,7 +22,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from app.api.answer_runs import AnswerRun, AnswerRuns
-from app.api.events import Wire
+from app.api.events import EventFormat
 from app.api.problems import request_id
 from app.domain.answer import AnswerEvent
 from app.domain.answering.request import AskRequest
@@ -43,7 +43,11 @@ class EventStream(Response):
         self.status_code = 200
         self.background = None
         # X-Accel-Buffering: nginx must not buffer the events.
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", **run.wire.headers}
+        headers = {
+            "Cache-Control": "no-store",
+            "X-Accel-Buffering": "no",
+            **run.event_format.headers,
+        }
         self.init_headers(headers)
         self._run = run
         self._seen = seen
@@ -75,20 +79,19 @@ async def stream_answer(
     runs: AnswerRuns,
     ask: AskRequest,
     events: AsyncIterator[AnswerEvent],
+    event_format: EventFormat,
     last_event_id: str = "",
     heartbeat: float = HEARTBEAT_SECONDS,
-    wire: Wire | None = None,
 ) -> EventStream:
     """Start the answer, or resume it after the given event, and wait for the next event.
 
-    `events` generate the answer; they are not used if an answer is resumed. `wire` is the format,
-    by default that of `POST /v1/chat`.
+    `events` generate the answer; they are not used if an answer is resumed.
 
     An error before the first event (unknown book, too long question, index down) is raised here and
     becomes a problem response. ClientDisconnect if the client disconnects.
     """
     run, seen = runs.resume(last_event_id, ask) or (
-        runs.start(ask, events, request_id(request), wire),
+        runs.start(ask, events, request_id(request), event_format),
         0,
     )
     try:

@@ -78,7 +78,7 @@ class UiRequest(ReadingContext):
     )
 
 
-class UiMessageWire:
+class UiMessageEvents:
     """Encodes an answer as the parts of one message.
 
     The parts are the text, a `source-url` for each cited paragraph, a `data-citation` for each
@@ -161,4 +161,4 @@ async def _charged(asked: Asked, request: Request) -> AsyncIterator[None]:
 )
 async def ui_messages(asked: Asked, request: Request, rag: Rag, runs: Runs) -> EventStream:
     """Answer the last message; for `new DefaultChatTransport({ api: ".../v1/ai-sdk" })`."""
-    return await streamed(asked, request, rag, runs, UiMessageWire(rag.settings.public_url))
+    return await streamed(asked, request, rag, runs, UiMessageEvents(rag.settings.public_url))

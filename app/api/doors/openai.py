@@ -177,7 +177,7 @@ def _annotations(links: Sequence[CitationLink]) -> list[Annotation]:
     ]
 
 
-class CompletionWire:
+class CompletionEvents:
     """Encodes an answer as `chat.completion.chunk` objects.
 
     The annotations are in the chunk with the text of their links.
@@ -290,8 +290,8 @@ async def completions(
     """Answer the last message from the book; each citation is a link and an annotation."""
     if body.stream:
         with_usage = bool(body.stream_options and body.stream_options.include_usage)
-        wire = CompletionWire(body.model, with_usage=with_usage)
-        return await streamed(asked, request, rag, runs, wire)
+        events = CompletionEvents(body.model, with_usage=with_usage)
+        return await streamed(asked, request, rag, runs, events)
     answer = await answered(asked, request, rag, runs)
     written = linked(answer)
     message = AssistantMessage(content=written.text, annotations=_annotations(written.links))
