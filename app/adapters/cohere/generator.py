@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from app.adapters.cohere.client import READER, Calls, provider_errors, request_options
 from app.adapters.cohere.limiter import Slot
@@ -29,7 +29,6 @@ from app.services.generators import GenerationRequest, GeneratorEvent
 if TYPE_CHECKING:
     from cohere import AsyncClientV2, ChatMessageV2, V2ChatStreamResponse
 
-CitationMode: TypeAlias = Literal["FAST", "ACCURATE", "OFF"]
 _Events: TypeAlias = "AsyncGenerator[V2ChatStreamResponse, None]"
 
 
@@ -45,8 +44,6 @@ class CohereGenerator:
     calls: Calls
     model: str
     timeout_seconds: float = 30.0
-    citation_mode: CitationMode = "FAST"
-    """command-a-03-2025 supports FAST and OFF only."""
     max_tokens: int = 1_000
     rewrites: Bill = field(default_factory=Bill, compare=False)
     """Usage of `rewrite`; the usage of an answer is in its end event."""
@@ -86,7 +83,8 @@ class CohereGenerator:
                 model=self.model,
                 messages=chat_messages(messages),
                 documents=documents.documents(),
-                citation_options=CitationOptions(mode=self.citation_mode),
+                # command-a-03-2025 supports FAST and OFF only.
+                citation_options=CitationOptions(mode="FAST"),
                 temperature=0.0,  # the most literal reading of the documents
                 max_tokens=self.max_tokens,
                 request_options=request_options(self.timeout_seconds),
