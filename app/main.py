@@ -25,7 +25,7 @@ from app.api import admin_pages, admin_routes, feedback, metrics, problems, rout
 from app.api.answer_runs import AnswerRuns
 from app.api.docs import docs_routes
 from app.api.doors import mount
-from app.api.limits import Capacity, RateLimit, RequestCost, Shares, daily
+from app.api.limits import Capacity, FairSlots, RateLimit, RequestCost, daily
 from app.api.pages import BOOK_LIST_ROUTES
 from app.api.quotas import quotas
 from app.api.readers import Pseudonyms
@@ -116,8 +116,8 @@ def _set_state(app: FastAPI, settings: Settings) -> None:
     app.state.pseudonyms = Pseudonyms()
     app.state.quotas = quotas(settings)
     app.state.capacity = Capacity(
-        Shares(settings.answers_at_once, most=settings.address_answers_at_once),
-        Shares(settings.searches_at_once, RequestCost()),
+        FairSlots(settings.answers_at_once, most=settings.address_answers_at_once),
+        FairSlots(settings.searches_at_once, RequestCost()),
     )
 
 

@@ -37,7 +37,6 @@ from app.domain.prompting import (
     sources_message,
 )
 from app.domain.retrieval.query import ContextPassage, Turn
-from app.services.answer_stream import generated_end, read_stream, refused_call
 from app.services.generators import (
     GeneratedCitation,
     GeneratedEnd,
@@ -45,6 +44,7 @@ from app.services.generators import (
     GenerationRequest,
     GeneratorEvent,
 )
+from app.services.provider_stream import generated_end, read_stream, refused_call
 from app.services.server_speed import LESS_TO_READ, ServerSpeed
 
 logger = logging.getLogger(__name__)

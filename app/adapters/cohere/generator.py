@@ -23,8 +23,8 @@ from app.domain.prompting import (
     rewritten,
 )
 from app.domain.retrieval.query import Turn
-from app.services.answer_stream import read_stream
 from app.services.generators import GenerationRequest, GeneratorEvent
+from app.services.provider_stream import read_stream
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2, ChatMessageV2, V2ChatStreamResponse
