@@ -22,13 +22,14 @@ from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.exercises import Solutions, read_first
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import paragraphs_to_read
-from app.domain.answering.intents import Intent, SmallTalk
+from app.domain.answering.intents import Intent, SmallTalk, intent_of
 from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest, Scope, recent, require_length
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Verifier, by_paragraph
 from app.domain.errors import EMPTY_QUESTION, ProviderUnavailable, QuestionError
 from app.domain.terms import words
+from app.services.book_scope import readers_editions
 from app.services.chapter_requests import Clarification, ConsultChapters
 from app.services.consultation import Consultation, ConsultBook
 from app.services.follow_ups import SuggestFollowUps
@@ -125,7 +126,7 @@ class AnswerQuestion:
 
     async def _stream(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
         self._check(request.question)
-        intent = self.consult.intent(request.question)
+        intent = intent_of(tuple(words(request.question)))
         if isinstance(intent, SmallTalk):
             for event in _reply(intent.reply, AnswerMode.SMALL_TALK):
                 yield event
@@ -155,7 +156,8 @@ class AnswerQuestion:
 
         If the reader's edition does not answer the question, the default edition is consulted.
         """
-        books = await self.consult.places.editions_at(request.page_url, request.filter.books)
+        index = self.consult.places.index
+        books = await readers_editions(index, request.filter.books, request.page_url)
         own = replace(request, filter=replace(request.filter, books=books))
         found = await self._consult_books(own, intent)
         default = tuple(dict.fromkeys(book.name for book in own.filter.books))
