@@ -1,4 +1,4 @@
-"""Protocols of everything outside the process, implemented by the adapters.
+"""Protocols of the index, the models and the stores of an ingest, implemented by the adapters.
 
 Every method raises only errors of `app.domain.errors`.
 """
