@@ -40,7 +40,7 @@ from app.domain.answering.request import AskRequest
 from app.domain.errors import ConfigError, ProviderError
 from app.domain.languages import FUNCTION_WORDS
 from app.services.analyse_question import AnalyseQuestion
-from app.services.answer_question import AnswerQuestion
+from app.services.answer_question import AnswerQuestion, whole_answer
 from app.services.answerability import AnswerabilityScorer
 from app.services.book_text import DescribeBook
 from app.services.budget import Budget
@@ -60,7 +60,7 @@ from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.page_suggestions import SuggestForPage
 from app.services.ports import BookStore, Embedder, Reranker
-from app.services.question_log import QuestionLog, whole_answer
+from app.services.question_log import QuestionLog
 from app.services.quote_links import LinkQuotes
 from app.services.read_paragraph import ReadParagraph
 from app.services.report_questions import ReportQuestions

@@ -84,12 +84,7 @@ class AnswerQuestion:
 
     async def answer(self, request: AskRequest) -> Answer:
         """Return the whole answer. Raises as `stream` does."""
-        async with aclosing(self.stream(request)) as events:
-            async for event in events:
-                if isinstance(event, Finished):
-                    return event.answer
-        message = "the answer's stream ended without a Finished event"
-        raise RuntimeError(message)
+        return await whole_answer(self.stream(request))
 
     async def stream(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
         """Yield Started, then TextDelta and CitationFound interleaved, then Finished.
@@ -316,3 +311,13 @@ def _reply(text: str, mode: AnswerMode, sources: tuple[Source, ...] = ()) -> Ite
     yield Started(mode, sources)
     yield TextDelta(text)
     yield Finished(Answer(answer=text, mode=mode, sources=sources))
+
+
+async def whole_answer(events: AsyncGenerator[AnswerEvent, None]) -> Answer:
+    """Return the answer that the events end with."""
+    async with aclosing(events):
+        async for event in events:
+            if isinstance(event, Finished):
+                return event.answer
+    message = "the answer's stream ended without a Finished event"
+    raise RuntimeError(message)
