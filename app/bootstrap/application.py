@@ -35,13 +35,13 @@ from app.bootstrap.providers import (
 from app.bootstrap.question_logging import question_log, question_reports
 from app.bootstrap.storage import Disk, disk_of, index_only, ledger_store
 from app.domain.answer import Answer, AnswerEvent
-from app.domain.answering.refusal import RefusalPolicy
+from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.errors import ConfigError, ProviderError
 from app.domain.languages import FUNCTION_WORDS
 from app.services.analyse_question import AnalyseQuestion
 from app.services.answer_question import AnswerQuestion, whole_answer
-from app.services.answerability import AnswerabilityScorer
+from app.services.answerability_scorer import AnswerabilityScorer
 from app.services.book_text import DescribeBook
 from app.services.budget import Budget
 from app.services.chapter_requests import ConsultChapters

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
+from app.domain.answering.answerability import Reading
 from app.domain.answering.question_analysis import QuestionAnalysis, analyse, single_letters
-from app.domain.answering.refusal import Reading
 from app.domain.book_id import BookId
 from app.domain.errors import (
     EMPTY_QUESTION,

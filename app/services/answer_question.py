@@ -18,12 +18,12 @@ from app.domain.answer import (
     TextDelta,
     Usage,
 )
+from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.exercises import Solutions, read_first
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import paragraphs_to_read
 from app.domain.answering.intents import Intent, SmallTalk, intent_of
-from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest, Scope, recent, require_length
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Verifier, by_paragraph

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import Protocol
 
+from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.calibration import RefusalCurve, refusal_curve
-from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
 from app.domain.document import Span

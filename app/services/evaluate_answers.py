@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.answer import Answer, AnswerMode, Citation, Confidence
+from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.calibration import RefusalCurve, refusal_curve
-from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import ANSWER_CHUNKS
 from app.domain.book_id import BookId
 from app.domain.errors import InputError

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from app.domain.answering.answerability import share_of_bounds
 from app.domain.answering.definitions import has_defining_sentence, names_term
 from app.domain.answering.invisible import without_invisible
-from app.domain.answering.refusal import share_of_bounds
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.errors import RagError

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.calibration import (
     BELOW_TOLERATED,
     REFUSED_TOLERATED,
     RefusalCurve,
     refusal_curve,
 )
-from app.domain.answering.refusal import RefusalPolicy
 
 
 def curve(own: list[float], foreign: list[float], current: float = 0.4) -> RefusalCurve:
