@@ -16,13 +16,13 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.asking import answered, streamed
-from app.api.doors.conversation import ReadingContext, chat_request
-from app.api.doors.linked_text import CitationLink, LinkedText, Piece, linked, without_links
-from app.api.doors.openai_errors import errors, stream_error
 from app.api.events import data_frame
 from app.api.keys import BEARER, books_for
 from app.api.limits import answer_slot
 from app.api.problems import ErrorEvent
+from app.api.protocols.conversation import ReadingContext, chat_request
+from app.api.protocols.linked_text import CitationLink, LinkedText, Piece, linked, without_links
+from app.api.protocols.openai_errors import errors, stream_error
 from app.api.quotas import answer_charged
 from app.api.requests import ChatRequest
 from app.api.routes import Rag, Runs
@@ -231,7 +231,7 @@ def _identity(model: str) -> dict[str, Any]:
     return {"id": f"chatcmpl-{token_hex(12)}", "created": created, "model": model}
 
 
-router = APIRouter(tags=["doors"])
+router = APIRouter(tags=["protocols"])
 
 
 async def _asked(body: CompletionRequest, request: Request, rag: Rag) -> ChatRequest:

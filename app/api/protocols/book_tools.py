@@ -12,7 +12,7 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.api.doors.linked_text import linked
+from app.api.protocols.linked_text import linked
 from app.api.requests import BookName, Question
 from app.bootstrap.application import Application
 from app.domain.answer import AnswerMode, Confidence
