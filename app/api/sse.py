@@ -38,8 +38,8 @@ class EventStream(Response):
 
     media_type = MEDIA_TYPE
 
-    def __init__(self, run: AnswerRun, seen: int, heartbeat: float) -> None:
-        """`seen` is the number of events to skip; `heartbeat` is in seconds."""
+    def __init__(self, run: AnswerRun, seen: int) -> None:
+        """`seen` is the number of events to skip."""
         self.status_code = 200
         self.background = None
         # X-Accel-Buffering: nginx must not buffer the events.
@@ -51,7 +51,6 @@ class EventStream(Response):
         self.init_headers(headers)
         self._run = run
         self._seen = seen
-        self._heartbeat = heartbeat
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -69,7 +68,7 @@ class EventStream(Response):
                 "headers": self.raw_headers,
             }
         )
-        async for data in self._run.follow(self._seen, self._heartbeat):
+        async for data in self._run.follow(self._seen, HEARTBEAT_SECONDS):
             await send({"type": "http.response.body", "body": data, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -81,7 +80,6 @@ async def stream_answer(
     events: AsyncIterator[AnswerEvent],
     event_format: EventFormat,
     last_event_id: str = "",
-    heartbeat: float = HEARTBEAT_SECONDS,
 ) -> EventStream:
     """Start the answer, or resume it after the given event, and wait for the next event.
 
@@ -95,11 +93,11 @@ async def stream_answer(
         0,
     )
     try:
-        await unless_disconnected(request.receive, run.begin(heartbeat))
+        await unless_disconnected(request.receive, run.begin(HEARTBEAT_SECONDS))
     except BaseException:
         await run.leave()
         raise
-    return EventStream(run, seen, heartbeat)
+    return EventStream(run, seen)
 
 
 async def unless_disconnected(receive: Receive, work: Awaitable[T]) -> T:
