@@ -24,9 +24,9 @@ from starlette.routing import BaseRoute
 from app.api import admin_pages, admin_routes, feedback, metrics, problems, routes, security
 from app.api.answer_runs import AnswerRuns
 from app.api.docs import docs_routes
-from app.api.doors import mount
-from app.api.limits import Capacity, RateLimit, RequestCost, Shares, daily
+from app.api.limits import Capacity, FairSlots, RateLimit, RequestCost, daily
 from app.api.pages import BOOK_LIST_ROUTES
+from app.api.protocols import mount
 from app.api.quotas import quotas
 from app.api.readers import Pseudonyms
 from app.api.widget import widget_routes
@@ -46,7 +46,7 @@ book's site at the cited paragraph. Errors are RFC 9457 problems with a stable `
 _TAGS = [
     {"name": "answers", "description": "Ask and search."},
     {"name": "books", "description": "What is in the index."},
-    {"name": "doors", "description": "The same answers in the protocols of other APIs."},
+    {"name": "protocols", "description": "The same answers in the protocols of other APIs."},
     {"name": "admin", "description": "Bring books up to date, with a secret key."},
     {"name": "operation", "description": "For the operator's monitoring."},
 ]
@@ -84,7 +84,7 @@ def create_app(
     app.state.metrics = metrics.Metrics()
     security.install(app, settings, app.state.keys, app.state.metrics, traced)
     app.include_router(routes.router)
-    mount.doors(app, settings)
+    mount.protocols(app, settings)
     for router in (metrics.router, feedback.router, admin_pages.router, admin_routes.router):
         app.include_router(router)
     app.router.routes.extend([*docs_routes(), *widget_routes(), *site])
@@ -116,8 +116,8 @@ def _set_state(app: FastAPI, settings: Settings) -> None:
     app.state.pseudonyms = Pseudonyms()
     app.state.quotas = quotas(settings)
     app.state.capacity = Capacity(
-        Shares(settings.answers_at_once, most=settings.address_answers_at_once),
-        Shares(settings.searches_at_once, RequestCost()),
+        FairSlots(settings.answers_at_once, most=settings.address_answers_at_once),
+        FairSlots(settings.searches_at_once, RequestCost()),
     )
 
 

@@ -12,7 +12,7 @@ from dotenv import dotenv_values
 from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from app.domain.answering.refusal import ANSWER_THRESHOLD, REFUSAL_THRESHOLD
+from app.domain.answering.answerability import ANSWER_THRESHOLD, REFUSAL_THRESHOLD
 from app.domain.chunking import OverlapScope
 from app.domain.retrieval.fusion import DENSE_WEIGHT, Fusion
 

@@ -10,10 +10,10 @@ from app.adapters.bm25 import Bm25Encoder
 from app.adapters.local_embedder import inner_products
 from app.adapters.sentences import split_sentences
 from app.domain.answer import AnswerMode, Usage
+from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import ExtractiveAnswer, choose
 from app.domain.answering.question_analysis import QuestionAnalysis, QuestionFeatures, analyse
-from app.domain.answering.refusal import RefusalPolicy
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
@@ -22,7 +22,7 @@ from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, Search
 from app.domain.terms import words
 from app.services.analyse_question import AnalysedQuery
 from app.services.answer_question import AnswerQuestion
-from app.services.answerability import AnswerabilityScorer
+from app.services.answerability_scorer import AnswerabilityScorer
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
 from app.services.feature_reranker import FeatureReranker

@@ -9,7 +9,7 @@ from itertools import count
 
 from playwright.sync_api import Page, Route, expect
 
-from app.api.events import ChatWire
+from app.api.events import ChatEvents
 from app.api.problems import ErrorEvent
 from app.domain.answer import AnswerEvent
 
@@ -49,8 +49,8 @@ def fulfill(page: Page, *events: AnswerEvent | ErrorEvent) -> None:
 
 
 def stream(route: Route, *events: AnswerEvent | ErrorEvent) -> None:
-    wire, ids = ChatWire(), (f"run:{number}" for number in count(1))
-    body = b"".join(frame for event in events for frame in wire.frames(event, ids))
+    chat, ids = ChatEvents(), (f"run:{number}" for number in count(1))
+    body = b"".join(frame for event in events for frame in chat.frames(event, ids))
     route.fulfill(status=200, content_type="text/event-stream", body=body)
 
 

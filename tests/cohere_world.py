@@ -13,7 +13,7 @@ import httpx
 
 from app.adapters.cohere.client import Calls, open_client
 from app.adapters.cohere.embedder import CohereEmbedder
-from app.adapters.cohere.limiter import CallLedger, RateLimiter, RateLimits
+from app.adapters.cohere.limiter import RateLimiter, RateLimits
 from tests.cohere_double import CohereDouble
 from tests.virtual_clock import VirtualClock
 
@@ -44,8 +44,8 @@ def unlimited() -> Calls:
     return Calls(limiter, sleep=clock.sleep, rng=random.Random(1))
 
 
-def paced(clock: VirtualClock, limits: RateLimits, ledger: CallLedger | None = None) -> Calls:
-    limiter = RateLimiter(limits, ledger, clock=clock.now, sleep=clock.sleep)
+def paced(clock: VirtualClock, limits: RateLimits) -> Calls:
+    limiter = RateLimiter(limits, clock=clock.now, sleep=clock.sleep)
     return Calls(limiter, sleep=clock.sleep, rng=random.Random(1))
 
 

@@ -44,7 +44,7 @@ async def answers(index, *books):
     rows = [[hit.book, hit.chunk_id, round(hit.score, 5)] for hit in found.dense + found.sparse]
     chunks = [repr(chunk) for chunk in await index.matching(only)]
     for hit in found.dense:
-        (chunk,) = await index.fetch(hit.book, [hit.chunk_id])
+        (chunk,) = await index.fetch({hit.book: [hit.chunk_id]})
         assert repr(chunk) in chunks
     return [rows, chunks, await index.best_scores(sample.sparse.indices, only.books)]
 

@@ -16,7 +16,7 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import SparseVector, Vector
-from app.services.ports import BookManifest, IndexPoint, VectorIndex
+from app.services.ports import BookManifest, BookStore, IndexPoint
 
 DIMENSION = 8
 KINDS = ("paragraph", "code", "table")
@@ -122,7 +122,7 @@ def manifest(book: str, chunks: int, dimension: int = DIMENSION) -> BookManifest
     )
 
 
-async def publish(index: VectorIndex, book: str, made: Sequence[IndexPoint]) -> BookManifest:
+async def publish(index: BookStore, book: str, made: Sequence[IndexPoint]) -> BookManifest:
     dimension = len(made[0].dense)
     writer = await index.begin(BookId(book), dimension)
     for start in range(0, len(made), 100):

@@ -106,7 +106,7 @@ class Bench:
         return await self.use_case.run(request, Silent())
 
     async def chunks(self, book: BookId = BOOK) -> list[Chunk]:
-        return await self.app.index.fetch(book, list(await self.app.index.chunks(book)))
+        return await self.app.index.fetch({book: list(await self.app.index.chunks(book))})
 
     async def points(self, book: BookId = BOOK) -> list[IndexPoint]:
         return [point async for page in self.app.index.points(book) for point in page]

@@ -23,7 +23,6 @@ from app.services.ports import (
     BookManifest,
     Damage,
     Embedder,
-    GenerationWriter,
     Reranker,
     SparseEncoder,
     VectorIndex,
@@ -187,15 +186,10 @@ class FakeIndex:
             for term in terms
         ]
 
-    async def fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
-        by_id = {chunk.chunk_id: chunk for chunk in self.stored if chunk.book == book}
-        return [by_id[one] for one in chunk_ids if one in by_id and one not in self.gone]
-
-    async def fetch_many(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
-        return [one for book, ids in wanted.items() for one in await self.fetch(book, ids)]
-
-    async def begin(self, book: BookId, dimension: int) -> GenerationWriter:
-        raise NotImplementedError
+    async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
+        by_id = {(one.book, one.chunk_id): one for one in self.stored}
+        every = ((book, chunk_id) for book, ids in wanted.items() for chunk_id in ids)
+        return [by_id[one] for one in every if one in by_id and one[1] not in self.gone]
 
     async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
         return {one.chunk_id: one.paragraph_ids for one in self.stored if one.book == book}
@@ -226,12 +220,6 @@ class FakeIndex:
         pieces = [one for one in every if one.paragraph_id == paragraph_id]
         text = "\n".join(piece.text for piece in pieces)
         return replace(pieces[0], text=text, end=pieces[-1].end) if pieces else None
-
-    async def remove(self, book: BookId) -> None:
-        raise NotImplementedError
-
-    async def check(self) -> None:
-        return None
 
 
 def _dot(vector: Vector, chunk: Chunk) -> float:
@@ -281,7 +269,6 @@ def retrieving(
     *,
     similarity: SimilarityEncoder | None = None,
     feature_reranker: bool = False,
-    rerank_seconds: float = 3.0,
 ) -> Retrieve:
     """The use case as bootstrap makes it, over these parts."""
     lexical = LexicalEncoder(sparse)
@@ -291,5 +278,4 @@ def retrieving(
         reranker,
         count_tokens,
         FeatureReranker(lexical.ordered_terms) if feature_reranker else None,
-        rerank_seconds=rerank_seconds,
     )

@@ -76,6 +76,11 @@ _UNFOLDED = str.maketrans(
 )
 
 
+_K1 = 1.2
+_B = 0.75
+_AVERAGE_LENGTH = 200.0
+"""Usual number of terms in a chunk, stop words left out."""
+
 _CACHED_WORDS = 65_536
 """Stems in the cache: a new token is mostly a known word with other punctuation."""
 
@@ -252,25 +257,20 @@ class Bm25Encoder:
     its vector.
     """
 
-    def __init__(self, k1: float = 1.2, b: float = 0.75, average_length: float = 200.0) -> None:
-        """`average_length` is the usual number of terms in a chunk, stop words left out."""
-        self._k1 = k1
-        self._b = b
-        self._average_length = average_length
+    def __init__(self) -> None:
         self._languages: dict[str, _Terms] = {}
 
     @property
     def fingerprint(self) -> str:
         """A value that changes with the vectors; an index with another fingerprint is stale."""
-        return f"bm25-4/{self._k1}/{self._b}/{self._average_length}"
+        return f"bm25-4/{_K1}/{_B}/{_AVERAGE_LENGTH}"
 
     def encode_document(self, text: str, language: str) -> SparseVector:
         """Weights of all terms. `language` is an ISO 639-1 code; "pt-BR" counts as "pt"."""
         ids = self._terms(language).ids(text, query=False)
-        k1 = self._k1
-        damping = k1 * (1 - self._b + self._b * len(ids) / self._average_length)
+        damping = _K1 * (1 - _B + _B * len(ids) / _AVERAGE_LENGTH)
         counts = Counter(ids)
-        weights = {tf: tf * (k1 + 1) / (tf + damping) for tf in set(counts.values())}
+        weights = {tf: tf * (_K1 + 1) / (tf + damping) for tf in set(counts.values())}
         terms = sorted(counts)
         return SparseVector(tuple(terms), tuple([weights[counts[term]] for term in terms]))
 

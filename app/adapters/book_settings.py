@@ -20,7 +20,7 @@ from pathlib import Path
 from app.domain.chunking import ChunkingConfig, StrategyName, strategy_name
 from app.domain.errors import BookError, SettingError, UnknownStrategy
 from app.domain.reading_budget import read_toml
-from app.services.book_folder import file_inside
+from app.services.safe_paths import file_inside
 
 NAME = "rag.toml"
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from app.domain.book_id import BookId
 from app.domain.errors import BookError
-from app.services.book_folder import file_inside
+from app.services.safe_paths import file_inside
 
 _PROGRAM = Path(__file__).resolve().parent.parent
 

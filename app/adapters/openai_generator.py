@@ -37,7 +37,6 @@ from app.domain.prompting import (
     sources_message,
 )
 from app.domain.retrieval.query import ContextPassage, Turn
-from app.services.answer_stream import generated_end, read_stream, refused_call
 from app.services.generators import (
     GeneratedCitation,
     GeneratedEnd,
@@ -45,6 +44,7 @@ from app.services.generators import (
     GenerationRequest,
     GeneratorEvent,
 )
+from app.services.provider_stream import generated_end, read_stream, refused_call
 from app.services.server_speed import LESS_TO_READ, ServerSpeed
 
 logger = logging.getLogger(__name__)
@@ -148,15 +148,14 @@ class OpenAIGenerator:
             logger.warning("openai.model_not_listed", extra=fields)
 
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
-        """Return the standalone question. ProviderError if the call fails or is too slow."""
+        """Return the standalone question. ProviderError if the call fails.
+
+        `GuardedRewriter` limits the time of the whole call.
+        """
         body = self._request(rewrite_messages(question, history), MAX_QUESTION_TOKENS)
         seconds = self.timeout_seconds
-        with _server_errors(seconds):
-            async with (
-                asyncio.timeout(seconds),
-                aclosing(self._stream(body, _Answer((), self.clock), seconds)) as events,
-            ):
-                said = [one async for one in events]
+        async with aclosing(self._stream(body, _Answer((), self.clock), seconds)) as events:
+            said = [one async for one in events]
         for one in said:
             if isinstance(one, GeneratedEnd):
                 self.rewrites.add(Units(one.usage.input_tokens, one.usage.output_tokens))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -74,8 +75,9 @@ class SqlQuestionStore:
     def __init__(self, url: URL) -> None:
         """Does not connect yet: the first call creates the tables. ConfigError for a bad `url`."""
         self._url = url
+        self._sqlite = url.get_backend_name() == "sqlite"
         options: dict[str, Any] = {}
-        if url.get_backend_name() == "sqlite":
+        if self._sqlite:
             options["connect_args"] = {"timeout": 30.0}
         else:
             options["connect_args"] = {"connect_timeout": CONNECT_SECONDS}
@@ -89,10 +91,6 @@ class SqlQuestionStore:
             sql.event.listen(self._engine, "connect", _overwrite_deleted)
         self._ready = False
         self._lock = Lock()
-
-    @property
-    def _sqlite(self) -> bool:
-        return self._url.get_backend_name() == "sqlite"
 
     async def add(self, answers: Sequence[LoggedAnswer]) -> None:
         rows = [_row(answer) for answer in answers]
@@ -156,12 +154,8 @@ class SqlQuestionStore:
 
     def _empty_wal(self) -> None:
         """Remove deleted texts from the write-ahead log, unless another process uses it."""
-        try:
-            with self._engine.connect() as connection:
-                connection.exec_driver_sql("pragma wal_checkpoint(truncate)")
-        except SQLAlchemyError as error:
-            message = f"the question log at {_shown(self._url)} failed: {_cause(error)}"
-            raise StorageError(message) from error
+        with self._failures(), self._engine.connect() as connection:
+            connection.exec_driver_sql("pragma wal_checkpoint(truncate)")
 
     def close(self) -> None:
         self._engine.dispose()
@@ -170,10 +164,16 @@ class SqlQuestionStore:
         return await asyncio.to_thread(self._in_transaction, work)
 
     def _in_transaction(self, work: Callable[[sql.Connection], T]) -> T:
-        try:
+        with self._failures():
             self._create()
             with self._engine.begin() as connection:
                 return work(connection)
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Raise StorageError for an error of the database or of its content."""
+        try:
+            yield
         except (SQLAlchemyError, OSError, ValueError, KeyError, TypeError) as error:
             message = f"the question log at {_shown(self._url)} failed: {_cause(error)}"
             raise StorageError(message) from error
@@ -182,7 +182,7 @@ class SqlQuestionStore:
         with self._lock:
             if self._ready:
                 return
-            if self._url.get_backend_name() == "sqlite" and self._url.database:
+            if self._sqlite and self._url.database:
                 Path(self._url.database).parent.mkdir(parents=True, exist_ok=True)
                 with self._engine.connect() as connection:
                     connection.exec_driver_sql("pragma journal_mode = wal")

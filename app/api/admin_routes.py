@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import PlainTextResponse, StreamingResponse
 from pydantic import BaseModel, Field, JsonValue
 
@@ -26,7 +26,6 @@ from app.api.keys import BEARER
 from app.api.problems import ErrorEvent, problem_response, request_id, retry_after
 from app.api.requests import BookName
 from app.api.routes import Rag, problems
-from app.api.uploads import store_body
 from app.bootstrap.ingest_process import Order, ingest_in_process
 from app.domain.book_id import BookId
 from app.domain.document import Site
@@ -38,6 +37,8 @@ from app.settings import Settings
 
 _STALE_SECONDS = 86_400
 """Age at which an upload is deleted: no ingest can still be reading it."""
+_PART_SECONDS = 30.0
+"""Time limit for the next part of an upload's body."""
 
 router = APIRouter(prefix="/v1/admin/books/{book}", tags=["admin"], dependencies=[Depends(BEARER)])
 
@@ -145,7 +146,7 @@ async def ingest(
     scratch = await asyncio.to_thread(_scratch, settings.home / "uploads")
     remove = partial(shutil.rmtree, scratch, ignore_errors=True)
     try:
-        archive = await store_body(request, scratch / "archive", settings.upload_mb * 2**20)
+        archive = await _store_body(request, scratch / "archive", settings.upload_mb * 2**20)
         if archive is None and folder is None:
             message = f"no archive was sent, and RAG_BOOK_FOLDERS has no folder of book {book!r}"
             raise InputError(message)
@@ -226,6 +227,37 @@ def _scratch(uploads: Path) -> Path:
             if time.time() - left.stat().st_mtime > _STALE_SECONDS:
                 shutil.rmtree(left, ignore_errors=True)
     return Path(tempfile.mkdtemp(dir=uploads))
+
+
+async def _store_body(request: Request, path: Path, max_bytes: int) -> Path | None:
+    """Write the body to the file while it arrives; return None if the body is empty.
+
+    HTTPException 413 if it is too large, 408 if it is too slow; ClientDisconnect.
+    """
+    claimed = request.headers.get("content-length", "0")
+    left = max_bytes
+    if not claimed.isdecimal() or len(claimed) > 18 or int(claimed) > left:
+        raise _too_large(max_bytes)
+    parts = request.stream()
+    with path.open("wb") as file:
+        while True:
+            try:
+                part = await asyncio.wait_for(anext(parts, None), _PART_SECONDS)
+            except TimeoutError:
+                detail = f"no part of the body arrived within {_PART_SECONDS:g} s"
+                raise HTTPException(408, detail, {"Connection": "close"}) from None
+            if part is None:
+                break
+            left -= len(part)
+            if left < 0:
+                raise _too_large(max_bytes)
+            await asyncio.to_thread(file.write, part)
+    return path if left < max_bytes else None
+
+
+def _too_large(max_bytes: int) -> HTTPException:
+    detail = f"the archive is larger than {max_bytes:,} bytes (RAG_UPLOAD_MB)"
+    return HTTPException(413, detail, {"Connection": "close"})
 
 
 def _reply(request: Request, jobs: IngestJobs, found: JobState, status: int) -> Response:

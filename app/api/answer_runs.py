@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from cachetools import TTLCache
 
-from app.api.events import ChatWire, Wire
+from app.api.events import EventFormat
 from app.api.problems import ErrorEvent, error_event, report
 from app.domain.answer import AnswerEvent, TextDelta
 from app.domain.answering.request import AskRequest
@@ -43,19 +43,16 @@ class AnswerRun:
         ask: AskRequest,
         events: AsyncIterator[AnswerEvent],
         request_id: str,
-        wire: Wire | None = None,
+        event_format: EventFormat,
     ) -> None:
-        """Start the task, with one reader. `request_id` is the id of the question's request.
-
-        `wire` encodes the events; by default as `POST /v1/chat` does.
-        """
+        """Start the task, with one reader. `request_id` is the id of the question's request."""
         self.id = secrets.token_hex(8)
         self.ask = ask
         self.frames: list[bytes] = []
         """The events so far, encoded; their ids are `<id>:1`, `<id>:2`, ..."""
         self.ended = False
         """Whether no more frames will follow."""
-        self.wire = wire or ChatWire()
+        self.event_format = event_format
         self._ids = (f"{self.id}:{number}" for number in count(1))
         self._request_id = request_id
         self.task = asyncio.create_task(self._make(events))
@@ -162,7 +159,7 @@ class AnswerRun:
             self._failure = error
 
     def _add(self, event: AnswerEvent | ErrorEvent) -> None:
-        self.frames.extend(self.wire.frames(event, self._ids))
+        self.frames.extend(self.event_format.frames(event, self._ids))
         self._news.set()
 
 
@@ -187,10 +184,10 @@ class AnswerRuns:
         ask: AskRequest,
         events: AsyncIterator[AnswerEvent],
         request_id: str,
-        wire: Wire | None = None,
+        event_format: EventFormat,
     ) -> AnswerRun:
         """Start an answer, with one reader."""
-        run = AnswerRun(ask, events, request_id, wire)
+        run = AnswerRun(ask, events, request_id, event_format)
         self._running[run.id] = run
         run.task.add_done_callback(lambda _task: self._settle(run))
         return run

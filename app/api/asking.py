@@ -9,7 +9,7 @@ from fastapi import Request
 
 from app.api import sse
 from app.api.answer_runs import AnswerRuns
-from app.api.events import Wire
+from app.api.events import EventFormat
 from app.api.keys import books_for
 from app.api.limits import capacity_of, client_slot
 from app.api.readers import reader_of
@@ -53,10 +53,10 @@ async def streamed(
     request: Request,
     rag: Application,
     runs: AnswerRuns,
-    wire: Wire,
+    event_format: EventFormat,
     last_event_id: str = "",
 ) -> sse.EventStream:
-    """Wait for the first event and return the answer as a stream in the format of `wire`.
+    """Wait for the first event and return the answer as a stream in this format.
 
     Raises the errors of `answered` before that event; later errors become events.
     """
@@ -64,4 +64,4 @@ async def streamed(
     seconds = rag.settings.answer_timeout_seconds
     with client_slot(capacity_of(request).searches, request):
         events = stream_with_deadline(rag.asked_by_reader(ask), seconds, "the answer")
-        return await sse.stream_answer(request, runs, ask, events, last_event_id, wire=wire)
+        return await sse.stream_answer(request, runs, ask, events, event_format, last_event_id)

@@ -26,7 +26,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from app.api.answer_runs import AnswerRuns
-from app.api.limits import Shares, is_one_of, site, trusted_proxies
+from app.api.limits import FairSlots, is_one_of, site, trusted_proxies
 from app.api.problems import problem_response, title_of
 from app.api.security import MAX_HEAD_BYTES
 from app.settings import Settings
@@ -52,7 +52,7 @@ EXIT_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    connections: Shares
+    connections: FairSlots
     trusted: list[str]
     """Networks of trusted proxies; their connections belong to many clients."""
     head_seconds: float = HEAD_SECONDS
@@ -241,7 +241,7 @@ class StoppingServer(uvicorn.Server):
 def server(web: FastAPI, settings: Settings) -> StoppingServer:
     """Return the server for the application of `app.main`. Raises ConfigError."""
     descriptors = raised_descriptor_limit()
-    connections = Shares(max(2, min(settings.max_connections, descriptors // 2)))
+    connections = FairSlots(max(2, min(settings.max_connections, descriptors // 2)))
     limits = ConnectionLimits(connections, trusted_proxies(settings.trusted_proxies))
     config = uvicorn.Config(
         web,

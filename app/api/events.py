@@ -37,7 +37,7 @@ class DeltaEvent(Body):
 _LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
 
 
-class Wire(Protocol):
+class EventFormat(Protocol):
     """Encodes the events of one answer as server-sent events in the format of a protocol."""
 
     headers: ClassVar[Mapping[str, str]]
@@ -49,7 +49,7 @@ class Wire(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ChatWire:
+class ChatEvents:
     """The format of `POST /v1/chat`."""
 
     headers: ClassVar[Mapping[str, str]] = {}

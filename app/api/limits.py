@@ -290,7 +290,7 @@ class RequestCost:
 
 
 @dataclass(slots=True)
-class Shares:
+class FairSlots:
     """`total` slots, shared fairly by clients; fewer slots while requests are slow.
 
     A client gets another slot only if it holds fewer slots than are free. So one client gets at
@@ -335,9 +335,9 @@ class Shares:
 class Capacity:
     """Limits of the server on concurrent answers and searches."""
 
-    answers: Shares
+    answers: FairSlots
     """Answers until they are sent. While they wait for a model they use little CPU."""
-    searches: Shares
+    searches: FairSlots
     """Searches that run or wait for the CPU; a longer queue would delay all of them by seconds."""
 
 
@@ -347,7 +347,7 @@ def capacity_of(request: Request) -> Capacity:
 
 
 @contextmanager
-def client_slot(slots: Shares, request: Request) -> Iterator[None]:
+def client_slot(slots: FairSlots, request: Request) -> Iterator[None]:
     """Hold a slot for the request's client during the block. Overloaded if none is free."""
     client = site(client_of(request))
     if not slots.take(client):

@@ -33,6 +33,7 @@ from app.domain.errors import (
     ProviderRateLimited,
     ProviderUnavailable,
     RagError,
+    RetryLater,
     ShuttingDown,
     StorageError,
     TooManyRequests,
@@ -124,9 +125,7 @@ _STATUSES: dict[type[RagError], ErrorStatus] = {
 _WITH_RETRY = (
     ProviderRateLimited,
     ProviderUnavailable,
-    Overloaded,
-    TooManyRequests,
-    ShuttingDown,
+    RetryLater,
 )
 
 

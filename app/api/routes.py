@@ -12,7 +12,7 @@ from app.api import sse
 from app.api.answer_runs import AnswerRuns
 from app.api.asking import answered, streamed
 from app.api.book_list import BooksBody
-from app.api.events import ChatWire, DeltaEvent, SourcesEvent, StartEvent
+from app.api.events import ChatEvents, DeltaEvent, SourcesEvent, StartEvent
 from app.api.keys import BEARER, books_for
 from app.api.limits import answer_slot, capacity_of, client_slot
 from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
@@ -30,9 +30,9 @@ from app.api.responses import (
     answer_body,
 )
 from app.bootstrap.application import Application
+from app.domain.answering.request import require_length
 from app.domain.book_id import BookId
 from app.domain.edition import Edition
-from app.domain.errors import QuestionError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.domain.urls import encoded_url
 from app.services.book_scope import readers_editions
@@ -113,14 +113,6 @@ PageAddress = Annotated[
 router = APIRouter()
 
 
-def _checked_length(question: str, rag: Application) -> str:
-    limit = rag.settings.max_question_chars
-    if len(question) > limit:
-        message = f"the question has {len(question):,} characters; at most {limit:,} are allowed"
-        raise QuestionError(message)
-    return question
-
-
 @router.post(
     "/v1/chat",
     tags=["answers"],
@@ -143,7 +135,7 @@ async def chat(
     """Answer from the book. Each claim has a citation with a link to its paragraph."""
     public_url = rag.settings.public_url
     if body.stream or sse.MEDIA_TYPE in request.headers.get("accept", ""):
-        return await streamed(body, request, rag, runs, ChatWire(public_url), last_event_id)
+        return await streamed(body, request, rag, runs, ChatEvents(public_url), last_event_id)
     return answer_body(await answered(body, request, rag, runs), public_url)
 
 
@@ -157,8 +149,9 @@ async def chat(
 async def search(body: SearchRequest, request: Request, rag: Rag, runs: Runs) -> SearchBody:
     """Find the chunks of the book that are nearest to the question."""
     asked = books_for(request, body.book)
+    require_length(body.question, rag.settings.max_question_chars)
     query = SearchQuery(
-        question=_checked_length(body.question, rag),
+        question=body.question,
         k=body.k,
         mode=body.mode,
         filter=SearchFilter(books=await readers_editions(rag.index, asked, body.page_url)),

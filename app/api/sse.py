@@ -22,7 +22,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from app.api.answer_runs import AnswerRun, AnswerRuns
-from app.api.events import Wire
+from app.api.events import EventFormat
 from app.api.problems import request_id
 from app.domain.answer import AnswerEvent
 from app.domain.answering.request import AskRequest
@@ -38,16 +38,19 @@ class EventStream(Response):
 
     media_type = MEDIA_TYPE
 
-    def __init__(self, run: AnswerRun, seen: int, heartbeat: float) -> None:
-        """`seen` is the number of events to skip; `heartbeat` is in seconds."""
+    def __init__(self, run: AnswerRun, seen: int) -> None:
+        """`seen` is the number of events to skip."""
         self.status_code = 200
         self.background = None
         # X-Accel-Buffering: nginx must not buffer the events.
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", **run.wire.headers}
+        headers = {
+            "Cache-Control": "no-store",
+            "X-Accel-Buffering": "no",
+            **run.event_format.headers,
+        }
         self.init_headers(headers)
         self._run = run
         self._seen = seen
-        self._heartbeat = heartbeat
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -65,7 +68,7 @@ class EventStream(Response):
                 "headers": self.raw_headers,
             }
         )
-        async for data in self._run.follow(self._seen, self._heartbeat):
+        async for data in self._run.follow(self._seen, HEARTBEAT_SECONDS):
             await send({"type": "http.response.body", "body": data, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -75,28 +78,26 @@ async def stream_answer(
     runs: AnswerRuns,
     ask: AskRequest,
     events: AsyncIterator[AnswerEvent],
+    event_format: EventFormat,
     last_event_id: str = "",
-    heartbeat: float = HEARTBEAT_SECONDS,
-    wire: Wire | None = None,
 ) -> EventStream:
     """Start the answer, or resume it after the given event, and wait for the next event.
 
-    `events` generate the answer; they are not used if an answer is resumed. `wire` is the format,
-    by default that of `POST /v1/chat`.
+    `events` generate the answer; they are not used if an answer is resumed.
 
     An error before the first event (unknown book, too long question, index down) is raised here and
     becomes a problem response. ClientDisconnect if the client disconnects.
     """
     run, seen = runs.resume(last_event_id, ask) or (
-        runs.start(ask, events, request_id(request), wire),
+        runs.start(ask, events, request_id(request), event_format),
         0,
     )
     try:
-        await unless_disconnected(request.receive, run.begin(heartbeat))
+        await unless_disconnected(request.receive, run.begin(HEARTBEAT_SECONDS))
     except BaseException:
         await run.leave()
         raise
-    return EventStream(run, seen, heartbeat)
+    return EventStream(run, seen)
 
 
 async def unless_disconnected(receive: Receive, work: Awaitable[T]) -> T:

@@ -35,13 +35,13 @@ from app.bootstrap.providers import (
 from app.bootstrap.question_logging import question_log, question_reports
 from app.bootstrap.storage import Disk, disk_of, index_only, ledger_store
 from app.domain.answer import Answer, AnswerEvent
-from app.domain.answering.refusal import RefusalPolicy
+from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.errors import ConfigError, ProviderError
 from app.domain.languages import FUNCTION_WORDS
 from app.services.analyse_question import AnalyseQuestion
-from app.services.answer_question import AnswerQuestion
-from app.services.answerability import AnswerabilityScorer
+from app.services.answer_question import AnswerQuestion, whole_answer
+from app.services.answerability_scorer import AnswerabilityScorer
 from app.services.book_text import DescribeBook
 from app.services.budget import Budget
 from app.services.chapter_requests import ConsultChapters
@@ -60,7 +60,7 @@ from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.page_suggestions import SuggestForPage
 from app.services.ports import BookStore, Embedder, Reranker
-from app.services.question_log import QuestionLog, whole_answer
+from app.services.question_log import QuestionLog
 from app.services.quote_links import LinkQuotes
 from app.services.read_paragraph import ReadParagraph
 from app.services.report_questions import ReportQuestions
@@ -252,8 +252,6 @@ def _answering(parts: _Parts) -> tuple[Retrieve, AnswerQuestion]:
         feature_reranker=feature_reranker,
         fusion=settings.fusion,
         dense_weight=settings.dense_weight,
-        # Longer than the reranker's limit, so that its circuit breaker counts the failure.
-        rerank_seconds=settings.rerank_timeout_seconds + 1,
     )
     scorer = AnswerabilityScorer(similarity, feature_reranker.terms_of)
     answer = _answer(parts, retrieve, scorer, vocabulary)

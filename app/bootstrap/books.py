@@ -45,9 +45,9 @@ from app.settings import Settings
 def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
     """Read a book's folder, or one file. Paragraph ids are hashes: the ledger is not used.
 
-    `advance` is called with the number of documents.
+    `advance` is called with 1 after each page.
     """
-    book = read_book(
+    return read_book(
         request.folder,
         book_id=request.book,
         site=request.site,
@@ -55,9 +55,8 @@ def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
         include_orphans=request.include_orphans,
         skip_refused=request.skip_refused,
         edition=request.edition,
+        advance=advance,
     )
-    advance(len(book.documents))
-    return book
 
 
 def requests_by_edition(request: IngestRequest) -> list[IngestRequest]:

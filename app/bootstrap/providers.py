@@ -15,8 +15,8 @@ from app.adapters.cohere.client import Calls, open_client
 from app.adapters.cohere.embedder import CohereEmbedder
 from app.adapters.cohere.generator import CohereGenerator
 from app.adapters.cohere.limiter import (
+    CallLedger,
     Endpoint,
-    FileCallLedger,
     RateLimiter,
     RateLimits,
     default_limits,
@@ -99,7 +99,7 @@ async def open_cohere(settings: Settings, stack: AsyncExitStack) -> CohereParts 
             settings.cohere_timeout_seconds,
         )
     )
-    months = FileCallLedger(settings.home)
+    months = CallLedger(settings.home)
 
     def calls(endpoint: Endpoint) -> Calls:
         return Calls(RateLimiter(_limits(settings, endpoint), months))

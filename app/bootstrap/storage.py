@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from app.adapters.qdrant.backup_file import BackupFileReader, BackupFileWriter
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_copy import disk_fault
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
@@ -52,6 +53,15 @@ async def verifying(settings: Settings) -> AsyncIterator[VerifyBooks]:
             ledger_store(settings),
             SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
         )
+
+
+def backup_writer(path: Path) -> BackupFileWriter:
+    return BackupFileWriter(path)
+
+
+def backup_reader(path: Path, advance: Callable[[int], None]) -> BackupFileReader:
+    """Check and open a backup; `advance` is called with the number of bytes of each read."""
+    return BackupFileReader.open(path, advance)
 
 
 @asynccontextmanager

@@ -19,7 +19,7 @@ from app.bootstrap.logs import logging_to
 from app.cli.arguments import parser
 from app.domain.errors import ConfigError, InputError, RagError
 from app.domain.long_text import is_well_formed
-from app.services.book_folder import shown_name
+from app.services.safe_paths import shown_name
 from app.settings import Settings, unknown_variables, variable
 
 Command: TypeAlias = Callable[[argparse.Namespace, Settings], Coroutine[None, None, int | None]]

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from app.bootstrap.backups import BackupFileReader, BackupFileWriter
-from app.bootstrap.storage import backing_up, restoring
+from app.bootstrap.storage import backing_up, backup_reader, backup_writer, restoring
 from app.cli.output import TerminalProgress, duration, print_json, remark, remark_each
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, InputError
@@ -26,7 +25,7 @@ async def backup(arguments: argparse.Namespace, settings: Settings) -> int:
         message = f"{path}: exists already; choose another name, or add --force"
         raise InputError(message)
     started = time.perf_counter()
-    writer = BackupFileWriter(path)
+    writer = backup_writer(path)
     try:
         async with backing_up(settings) as use_case:
             with TerminalProgress(quiet=arguments.quiet) as progress:
@@ -57,7 +56,7 @@ async def restore(arguments: argparse.Namespace, settings: Settings) -> int:
     with TerminalProgress(quiet=arguments.quiet) as progress:
         phases = Phases(progress, time.perf_counter)
         with phases.phase("check", _size(arguments.file), "bytes") as advance:
-            reader = BackupFileReader.open(arguments.file, advance)
+            reader = backup_reader(arguments.file, advance)
     try:
         chosen = _chosen(reader.contents.books, arguments.books, arguments.file)
         state = () if arguments.books else reader.contents.state

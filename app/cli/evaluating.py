@@ -27,8 +27,8 @@ from app.cli.output import (
     require_folder,
     write_text,
 )
+from app.domain.answering.calibration import RefusalCurve, refusal_curve
 from app.domain.answering.request import ANSWER_CHUNKS
-from app.domain.answering.thresholds import RefusalCurve, refusal_curve
 from app.domain.errors import ConfigError, InputError
 from app.domain.evaluation.gold_question import Question, fingerprint
 from app.domain.evaluation.paired_bootstrap import CONFIDENCE, Difference, compare_runs

@@ -29,7 +29,7 @@ from app.domain.ledger import from_lines, to_lines
 from app.services.book_text import DescribeBook
 from app.services.ingest import IngestReport
 from app.services.phases import Phases
-from app.services.ports import VectorIndex
+from app.services.ports import BookCatalogue, BookStore
 from app.services.verify import Verified
 from app.settings import Settings
 
@@ -55,7 +55,7 @@ async def ingest(arguments: argparse.Namespace, settings: Settings) -> None:
             await _remove_other_editions(app.index, kept)
 
 
-async def _remove_other_editions(index: VectorIndex, kept: Sequence[BookId]) -> None:
+async def _remove_other_editions(index: BookStore, kept: Sequence[BookId]) -> None:
     """Remove the editions of the book that the ingested folder no longer has.
 
     A folder with one edition removes nothing. With one version in several locales, editions of
@@ -138,7 +138,7 @@ def _price(usd: float | None) -> str:
 
 
 @asynccontextmanager
-async def naming_the_books(index: VectorIndex, book: BookId) -> AsyncIterator[None]:
+async def naming_the_books(index: BookCatalogue, book: BookId) -> AsyncIterator[None]:
     """Add the ids of the indexed books to the message of a BookNotFound from this block."""
     try:
         yield
@@ -166,7 +166,7 @@ async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
         remark(NO_BOOKS)
 
 
-async def _with_editions(index: VectorIndex, book: BookId) -> list[BookId]:
+async def _with_editions(index: BookCatalogue, book: BookId) -> list[BookId]:
     """Return the book and its other editions; for the id of an edition, only that id."""
     others = [one for one in await index.books() if one.name == book != one]
     return [book, *others]

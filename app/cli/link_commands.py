@@ -16,6 +16,7 @@ from app.domain.book_id import BookId
 from app.domain.document import Book
 from app.domain.edition import site_root
 from app.domain.links import page_links
+from app.domain.retrieval.query import SearchFilter
 from app.services.check_links import DeepLink, Miss, check_links
 from app.services.ingest import IngestRequest
 from app.services.ports import VectorIndex
@@ -76,7 +77,7 @@ def _links_of_source(book: Book) -> Iterator[DeepLink]:
 
 async def _links_of_index(index: VectorIndex, book: BookId) -> list[DeepLink]:
     """Return the links of all paragraphs; a paragraph that is in several chunks appears once."""
-    chunks = await index.fetch(book, list(await index.chunks(book)))
+    chunks = await index.matching(SearchFilter(books=(book,)))
     chunks.sort(key=lambda chunk: (chunk.position, chunk.file, chunk.chunk_index))
     found = {
         passage.paragraph_id: DeepLink(

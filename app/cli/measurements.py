@@ -16,7 +16,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TypeAlias
 
-from app.domain.answering.thresholds import RefusalCurve, RefusalPoint
+from app.domain.answering.calibration import RefusalCurve, RefusalPoint
 from app.domain.errors import InputError
 from app.domain.evaluation.paired_bootstrap import EvalRun, Share
 from app.services.evaluate import PARAGRAPHS, Evaluation, QuestionResult

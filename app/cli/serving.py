@@ -64,7 +64,7 @@ async def mcp(_: argparse.Namespace, settings: Settings) -> None:
     if find_spec("mcp") is None:
         message = "mcp needs an extra: pip install 'textbook-rag[mcp]'"
         raise ConfigError(message)
-    from app.api.doors.mcp import serve_stdio  # noqa: PLC0415
+    from app.api.protocols.mcp import serve_stdio  # noqa: PLC0415
 
     async with application(settings) as rag:
         await serve_stdio(rag)

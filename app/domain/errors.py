@@ -13,9 +13,10 @@ RagError                    the message is for users and never contains a secret
 ├── ConfigError             settings are missing or contradictory  CLI exit 2, HTTP 500
 ├── IndexMismatch           index made by another model            CLI exit 2, HTTP 409
 ├── IndexBusy               another ingest of the book is running  CLI exit 2, HTTP 409
-├── Overloaded              too many requests at once              HTTP 503, retry_after
-├── TooManyRequests         a key or book is over its limit        HTTP 429, retry_after
-├── ShuttingDown            the server stopped before the answer   HTTP 503, retry_after
+├── RetryLater              the server refuses for a while         retry_after
+│   ├── Overloaded          too many requests at once              HTTP 503
+│   ├── TooManyRequests     a key or book is over its limit        HTTP 429
+│   └── ShuttingDown        the server stopped before the answer   HTTP 503
 ├── StorageError            disk or index store failed             CLI exit 1, HTTP 503
 │   └── IndexUnreadable     damaged or of another version          the next ingest replaces it
 └── ProviderError           a remote service failed                CLI exit 1, HTTP 502
@@ -90,6 +91,10 @@ class BookNotFound(RagError):
     exit_code = 2
 
     @classmethod
+    def of(cls, book: str) -> Self:
+        return cls(f"no book {book!r} in the index")
+
+    @classmethod
     def among(cls, book: str, indexed: Collection[str]) -> Self:
         """The error for a book that is not one of the indexed books."""
         if not indexed:
@@ -121,34 +126,24 @@ class IndexBusy(RagError):
     exit_code = 2
 
 
-class Overloaded(RagError):
-    """`retry_after` in seconds."""
+class RetryLater(RagError):
+    """Base of the server's own refusals; `retry_after` in seconds."""
 
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class Overloaded(RetryLater):
     code = "overloaded"
 
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
 
-
-class TooManyRequests(RagError):
-    """`retry_after` in seconds."""
-
+class TooManyRequests(RetryLater):
     code = "too_many_requests"
 
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
 
-
-class ShuttingDown(RagError):
-    """`retry_after` in seconds."""
-
+class ShuttingDown(RetryLater):
     code = "shutting_down"
-
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
 
 
 class StorageError(RagError):

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from math import ceil
 from typing import TypeVar
 
 from app.domain.answer import AnswerMode, Confidence
 from app.domain.logged_answer import LoggedAnswer, LoggedParagraph, MarkKind, Rating
+from app.domain.percentile import percentile
 
 T = TypeVar("T")
 
@@ -151,15 +151,6 @@ def is_question(answer: LoggedAnswer) -> bool:
     return answer.mode not in _NO_QUESTION
 
 
-def quantile(values: Sequence[float], share: float) -> float:
-    """The smallest value that is not exceeded by at least this share of the values.
-
-    `share` is 0 to 1. 0 if there are no values.
-    """
-    ordered = sorted(values)
-    return ordered[max(0, ceil(share * len(ordered)) - 1)] if ordered else 0.0
-
-
 def _top(items: Iterable[T], key: Callable[[T], float]) -> tuple[T, ...]:
     return tuple(sorted(items, key=lambda one: -key(one))[:LISTED])
 
@@ -278,8 +269,8 @@ def _day(day: date, answers: Sequence[LoggedAnswer]) -> DayUse:
         day,
         questions=len(asked),
         not_answered=sum(one.confidence is not Confidence.ANSWERED for one in asked),
-        median_ms=quantile(times, 0.5),
-        p95_ms=quantile(times, 0.95),
+        median_ms=percentile(times, 0.5),
+        p95_ms=percentile(times, 0.95),
         usd=sum(one.usd for one in answers),
         tokens=sum(one.input_tokens + one.output_tokens for one in answers),
     )
@@ -290,4 +281,4 @@ def _stages(answers: Sequence[LoggedAnswer]) -> Mapping[str, float]:
     for answer in answers:
         for stage, milliseconds in answer.stages.items():
             times.setdefault(stage, []).append(milliseconds)
-    return {stage: quantile(values, 0.5) for stage, values in times.items()}
+    return {stage: percentile(values, 0.5) for stage, values in times.items()}

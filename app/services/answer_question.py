@@ -18,17 +18,18 @@ from app.domain.answer import (
     TextDelta,
     Usage,
 )
+from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.exercises import Solutions, read_first
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import paragraphs_to_read
-from app.domain.answering.intents import Intent, SmallTalk
-from app.domain.answering.refusal import RefusalPolicy
-from app.domain.answering.request import AskRequest, Scope, recent
+from app.domain.answering.intents import Intent, SmallTalk, intent_of
+from app.domain.answering.request import AskRequest, Scope, recent, require_length
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Verifier, by_paragraph
 from app.domain.errors import EMPTY_QUESTION, ProviderUnavailable, QuestionError
 from app.domain.terms import words
+from app.services.book_scope import readers_editions
 from app.services.chapter_requests import Clarification, ConsultChapters
 from app.services.consultation import Consultation, ConsultBook
 from app.services.follow_ups import SuggestFollowUps
@@ -83,12 +84,7 @@ class AnswerQuestion:
 
     async def answer(self, request: AskRequest) -> Answer:
         """Return the whole answer. Raises as `stream` does."""
-        async with aclosing(self.stream(request)) as events:
-            async for event in events:
-                if isinstance(event, Finished):
-                    return event.answer
-        message = "the answer's stream ended without a Finished event"
-        raise RuntimeError(message)
+        return await whole_answer(self.stream(request))
 
     async def stream(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
         """Yield Started, then TextDelta and CitationFound interleaved, then Finished.
@@ -125,7 +121,7 @@ class AnswerQuestion:
 
     async def _stream(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
         self._check(request.question)
-        intent = self.consult.intent(request.question)
+        intent = intent_of(tuple(words(request.question)))
         if isinstance(intent, SmallTalk):
             for event in _reply(intent.reply, AnswerMode.SMALL_TALK):
                 yield event
@@ -155,7 +151,8 @@ class AnswerQuestion:
 
         If the reader's edition does not answer the question, the default edition is consulted.
         """
-        books = await self.consult.places.editions_at(request.page_url, request.filter.books)
+        index = self.consult.places.index
+        books = await readers_editions(index, request.filter.books, request.page_url)
         own = replace(request, filter=replace(request.filter, books=books))
         found = await self._consult_books(own, intent)
         default = tuple(dict.fromkeys(book.name for book in own.filter.books))
@@ -190,12 +187,7 @@ class AnswerQuestion:
     def _check(self, question: str) -> None:
         if not question.strip():
             raise QuestionError(EMPTY_QUESTION)
-        if len(question) > self.max_question_chars:
-            message = (
-                f"the question has {len(question):,} characters; "
-                f"at most {self.max_question_chars:,} are allowed"
-            )
-            raise QuestionError(message)
+        require_length(question, self.max_question_chars)
 
     async def _answered(self, read: Consultation) -> AsyncGenerator[AnswerEvent, None]:
         solutions = read.request.solutions
@@ -319,3 +311,13 @@ def _reply(text: str, mode: AnswerMode, sources: tuple[Source, ...] = ()) -> Ite
     yield Started(mode, sources)
     yield TextDelta(text)
     yield Finished(Answer(answer=text, mode=mode, sources=sources))
+
+
+async def whole_answer(events: AsyncGenerator[AnswerEvent, None]) -> Answer:
+    """Return the answer that the events end with."""
+    async with aclosing(events):
+        async for event in events:
+            if isinstance(event, Finished):
+                return event.answer
+    message = "the answer's stream ended without a Finished event"
+    raise RuntimeError(message)

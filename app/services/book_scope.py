@@ -7,13 +7,11 @@ from collections.abc import Collection, Sequence
 from app.domain.book_id import BookId
 from app.domain.edition import edition_at
 from app.domain.errors import BookNotFound, StorageError
-from app.services.ports import BookManifest, BookSource, VectorIndex
+from app.services.ports import BookCatalogue, BookManifest
 from app.services.recording import failed_step
 
 
-async def books_asked(
-    index: VectorIndex | BookSource, books: Sequence[BookId] = ()
-) -> list[BookManifest]:
+async def books_asked(index: BookCatalogue, books: Sequence[BookId] = ()) -> list[BookManifest]:
     """Return these books, or the default editions of all, without those that cannot be read.
 
     BookNotFound if one of them is not indexed; StorageError if none of them can be read.
@@ -31,7 +29,7 @@ async def books_asked(
 
 
 async def readers_editions(
-    index: VectorIndex, books: Sequence[BookId], page_url: str
+    index: BookCatalogue, books: Sequence[BookId], page_url: str
 ) -> tuple[BookId, ...]:
     """Return for each of these books, or for all, the edition of the reader's page.
 
@@ -54,16 +52,14 @@ def _require_indexed(books: Sequence[BookId], indexed: Collection[BookId]) -> No
             raise BookNotFound.among(book, indexed)
 
 
-async def require_all(index: VectorIndex | BookSource, books: Sequence[BookId] = ()) -> None:
+async def require_all(index: BookCatalogue, books: Sequence[BookId] = ()) -> None:
     """StorageError if one of these books, or any, cannot be read."""
     for book, damage in (await index.damaged()).items():
         if not damage.answers and (not books or book in books):
             raise StorageError(damage.reason)
 
 
-async def degraded_books(
-    index: VectorIndex | BookSource, books: Sequence[BookId] = ()
-) -> tuple[str, ...]:
+async def degraded_books(index: BookCatalogue, books: Sequence[BookId] = ()) -> tuple[str, ...]:
     """Entries of `degraded` for these books, or for all.
 
     "book:x" could not be read; "generation:x" was answered from the previous generation.

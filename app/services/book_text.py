@@ -60,6 +60,5 @@ class DescribeBook:
     async def _manifest(self, book: BookId) -> BookManifest:
         manifest = (await self.index.books()).get(book)
         if manifest is None:
-            message = f"no book {book!r} in the index"
-            raise BookNotFound(message)
+            raise BookNotFound.of(book)
         return manifest

@@ -8,11 +8,10 @@ from typing import Protocol
 
 from app.domain.abbreviations import short_words, written_out
 from app.domain.answer import Confidence
+from app.domain.answering.answerability import RefusalPolicy, answerability
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining, for_solving
 from app.domain.answering.extractive import ExtractiveAnswer, whole
-from app.domain.answering.intents import Intent, SmallTalk
 from app.domain.answering.question_analysis import QuestionAnalysis
-from app.domain.answering.refusal import RefusalPolicy, answerability
 from app.domain.answering.request import (
     NEEDS_PAGE,
     AskRequest,
@@ -26,7 +25,7 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchQuery
 from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
-from app.services.answerability import SCORED_HITS, AnswerabilityScorer
+from app.services.answerability_scorer import SCORED_HITS, AnswerabilityScorer
 from app.services.generators import GenerationRequest
 from app.services.page_locator import PageLocator
 from app.services.recording import stage
@@ -105,10 +104,6 @@ class ConsultBook:
     vocabulary: BookVocabulary
     context_tokens: int = 3_000
     """Token budget of the context."""
-
-    def intent(self, question: str) -> Intent | SmallTalk | None:
-        """Return the intent of a question that may need no search; None for an ordinary one."""
-        return self.analysis.intent(question)
 
     async def read(self, request: AskRequest) -> Consultation:
         """Return the context for a question. Raises QuestionError and the errors of retrieval.

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import Protocol
 
-from app.domain.answering.refusal import RefusalPolicy
+from app.domain.answering.answerability import RefusalPolicy
+from app.domain.answering.calibration import RefusalCurve, refusal_curve
 from app.domain.answering.request import AskRequest
-from app.domain.answering.thresholds import RefusalCurve, refusal_curve
 from app.domain.book_id import BookId
 from app.domain.document import Span
 from app.domain.evaluation.gold_question import Question
@@ -17,10 +17,10 @@ from app.domain.evaluation.retrieval_metrics import (
     NDCG_DEPTH,
     RankingScores,
     Retrieved,
-    percentile,
     recall,
     score_ranking,
 )
+from app.domain.percentile import percentile
 from app.domain.retrieval.query import ContextPassage, SearchFilter, SearchMode, SearchQuery
 from app.services.retrieve import RetrievalResult, Retrieve
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.answer import Answer, AnswerMode, Citation, Confidence
-from app.domain.answering.refusal import RefusalPolicy
+from app.domain.answering.answerability import RefusalPolicy
+from app.domain.answering.calibration import RefusalCurve, refusal_curve
 from app.domain.answering.request import ANSWER_CHUNKS
-from app.domain.answering.thresholds import RefusalCurve, refusal_curve
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import Question

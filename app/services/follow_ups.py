@@ -10,16 +10,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Protocol
 
+from app.domain.answering.answerability import share_of_bounds
 from app.domain.answering.definitions import has_defining_sentence, names_term
 from app.domain.answering.invisible import without_invisible
-from app.domain.answering.refusal import share_of_bounds
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.errors import RagError
 from app.domain.retrieval.query import Hit, SearchFilter
 from app.domain.terms import Terms
+from app.services.consultation import Retriever
 from app.services.term_upper_bounds import TermUpperBounds
 
 _LONGEST = 80  # characters of a term or heading
@@ -157,15 +157,11 @@ answerable ones."""
 _log = logging.getLogger(__name__)
 
 
-class Searcher(Protocol):
-    async def best_by_words(self, question: str, filter: SearchFilter) -> float: ...
-
-
 @dataclass(frozen=True, slots=True)
 class SuggestFollowUps:
     """The use case. Suggestions are checked by BM25 alone, without a call to a provider."""
 
-    retrieve: Searcher
+    retrieve: Retriever
     bounds: TermUpperBounds
 
     async def after(

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 from app.domain.answer import AnswerMode, AnswerPassage, Usage
+from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
 from app.domain.answering.extractive import ExtractiveAnswer, choose
 from app.domain.answering.question_analysis import QuestionAnalysis
-from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.units import SplitSentences
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
 from app.domain.prompting import NO_ANSWER

@@ -59,11 +59,15 @@ class LexicalEncoder:
 
     def question_vector(self, question: str, language: str) -> SparseVector:
         """Return the BM25 vector of a question, with its definition terms."""
-        return question_vector(question, language, self.sparse)
+        words = self.query_vector(question, language)
+        return _with_definitions(words, self.definition_targets(question, language))
 
     def definition_targets(self, question: str, language: str) -> frozenset[tuple[int, ...]]:
-        """Return the terms whose definition the question may ask for."""
-        return question_targets(question, language, self.sparse)
+        """Return the terms whose definition the question, or one of its sentences, may ask for."""
+        frame_words = self.ordered_terms(QUESTION_FRAME_WORDS.get(language, ""), language)
+        sentences = (question, *_SENTENCE_END.split(question))
+        terms = (self.ordered_terms(one, language) for one in sentences)
+        return frozenset().union(*(definition_targets(one, frame_words) for one in terms))
 
     def _encoded(self, text: str, language: str) -> frozenset[int]:
         return frozenset(self.sparse.encode_query(text, language).indices)
@@ -74,21 +78,6 @@ def chunk_vector(chunk: Chunk, sparse: SparseEncoder) -> SparseVector:
     forms = {form for one in chunk.passages for term in one.terms for form in term_forms(term)}
     defined = {tuple(sparse.terms(form, chunk.language)) for form in forms}
     return _with_definitions(words, defined | heading_targets(chunk, sparse.terms))
-
-
-def question_vector(question: str, language: str, sparse: SparseEncoder) -> SparseVector:
-    words = sparse.encode_query(question, language)
-    return _with_definitions(words, question_targets(question, language, sparse))
-
-
-def question_targets(
-    question: str, language: str, sparse: SparseEncoder
-) -> frozenset[tuple[int, ...]]:
-    """Return the terms whose definition the question, or one of its sentences, may ask for."""
-    frame_words = sparse.terms(QUESTION_FRAME_WORDS.get(language, ""), language)
-    sentences = (question, *_SENTENCE_END.split(question))
-    targets = (definition_targets(sparse.terms(one, language), frame_words) for one in sentences)
-    return frozenset().union(*targets)
 
 
 def _with_definitions(words: SparseVector, defined: Collection[tuple[int, ...]]) -> SparseVector:

@@ -13,7 +13,6 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
-from app.services.book_scope import readers_editions
 from app.services.ports import VectorIndex
 
 
@@ -22,10 +21,6 @@ class PageLocator:
     """Looks up pages, paragraphs and files in the index. All methods raise StorageError."""
 
     index: VectorIndex
-
-    async def editions_at(self, page_url: str, books: Sequence[BookId]) -> tuple[BookId, ...]:
-        """Return for each of these books the edition of the reader's page."""
-        return await readers_editions(self.index, books, page_url)
 
     async def page(self, url: str, books: Sequence[BookId] = ()) -> PageLocation | None:
         """Return the location of a page, given by URL or path, in these books or in all.

@@ -1,4 +1,4 @@
-"""Protocols of everything outside the process, implemented by the adapters.
+"""Protocols of the index, the models and the stores of an ingest, implemented by the adapters.
 
 Every method raises only errors of `app.domain.errors`.
 """
@@ -255,8 +255,8 @@ class GenerationWriter(Protocol):
         ...
 
 
-class BookSource(Protocol):
-    """An index whose books are copied to another one."""
+class BookCatalogue(Protocol):
+    """The readable and the damaged books of an index."""
 
     async def books(self) -> BookList:
         """Return the readable books: the same object until one of them changes."""
@@ -265,6 +265,10 @@ class BookSource(Protocol):
     async def damaged(self) -> Mapping[BookId, Damage]:
         """Return the damaged books known so far."""
         ...
+
+
+class BookSource(BookCatalogue, Protocol):
+    """An index whose books are copied to another one."""
 
     def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
         """Yield all points of the current generation in pages, ascending by chunk id.
@@ -274,24 +278,12 @@ class BookSource(Protocol):
         ...
 
 
-class VectorIndex(Protocol):
+class VectorIndex(BookCatalogue, Protocol):
     """Chunks with a dense and a sparse vector each, in published generations of books.
 
     Operations on several books leave out those that cannot be read, which `damaged` then names.
     They raise StorageError if none of the books can be read.
     """
-
-    async def books(self) -> BookList:
-        """Return the readable books: the same object until one of them changes."""
-        ...
-
-    async def damaged(self) -> Mapping[BookId, Damage]:
-        """Return the damaged books known so far."""
-        ...
-
-    async def begin(self, book: BookId, dimension: int) -> GenerationWriter:
-        """Start a generation. IndexBusy if another process is writing this book."""
-        ...
 
     async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
         """Return chunk id to paragraph ids for the current generation. BookNotFound if there is
@@ -316,16 +308,13 @@ class VectorIndex(Protocol):
         """
         ...
 
-    async def fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
-        """Return chunks in the order of `chunk_ids`; unknown ids are left out.
+    async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
+        """Return chunks of several books by their ids, in the order asked; unknown ids are left
+        out.
 
         Chunks of the previous generation are found too, for questions that searched before a
         switch.
         """
-        ...
-
-    async def fetch_many(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
-        """Return chunks of several books by their ids, as `fetch` does; book by book."""
         ...
 
     async def matching(self, filter: SearchFilter) -> list[Chunk]:
@@ -343,14 +332,6 @@ class VectorIndex(Protocol):
         """Return the passage with this id, in this book or in any."""
         ...
 
-    async def remove(self, book: BookId) -> None:
-        """Remove all generations of the book. BookNotFound if there is none."""
-        ...
-
-    async def check(self) -> None:
-        """Check every book and record the damage. StorageError if the index is unavailable."""
-        ...
-
 
 class BookStore(VectorIndex, BookSource, Protocol):
     """The index for the operator's commands and for ingests."""
@@ -360,6 +341,14 @@ class BookStore(VectorIndex, BookSource, Protocol):
 
         Its number is `number`, or one more than the highest number of the book if that is higher.
         """
+        ...
+
+    async def remove(self, book: BookId) -> None:
+        """Remove all generations of the book. BookNotFound if there is none."""
+        ...
+
+    async def check(self) -> None:
+        """Check every book and record the damage. StorageError if the index is unavailable."""
         ...
 
     async def snapshot(self, book: BookId) -> Snapshot:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -192,13 +191,3 @@ def _book_of(request: AskRequest, answer: Answer, books: BookList) -> str:
     url = answer.sources[0].url if answer.sources else request.page_url
     nearest = [one for one in books.named() if one.base_url and url.startswith(one.base_url)]
     return max(nearest, key=lambda one: len(one.base_url)).book if nearest else ""
-
-
-async def whole_answer(events: AsyncGenerator[AnswerEvent, None]) -> Answer:
-    """Return the answer that the events end with."""
-    async with aclosing(events):
-        async for event in events:
-            if isinstance(event, Finished):
-                return event.answer
-    message = "the answer's stream ended without a Finished event"
-    raise RuntimeError(message)

@@ -30,6 +30,9 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
+CACHED_QUESTIONS = 1_000
+"""Vectors of questions in the cache: about 6 MB at 1,536 dimensions."""
+
 BREAKER_STATES = ("closed", "half_open", "open")
 
 
@@ -163,12 +166,9 @@ class GuardedEmbedder:
     embedder: Embedder
     breaker: CircuitBreaker
     seconds: float
-    remembered: int = 1_000
-    """Questions in the cache: 1,000 take about 6 MB at 1,536 dimensions."""
-    _vectors: LRUCache[str, Vector] = field(init=False, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self._vectors = LRUCache(self.remembered)
+    _vectors: LRUCache[str, Vector] = field(
+        default_factory=lambda: LRUCache(CACHED_QUESTIONS), init=False, compare=False, repr=False
+    )
 
     @property
     def model(self) -> str:

@@ -33,7 +33,6 @@ from app.services.ports import (
 )
 from app.services.provider_failures import degraded_by
 from app.services.recording import stage
-from app.services.resilience import in_time
 
 CANDIDATES = 50
 """Number of chunks taken from each list, and passed to the reranker."""
@@ -61,17 +60,15 @@ class RetrievalResult:
 
 @dataclass(frozen=True, slots=True)
 class Retrieve:
-    """The use case. `rerank_seconds` is the reranker's time budget."""
-
     analysis: AnalyseQuestion
     index: VectorIndex
     reranker: Reranker | None
+    """Limits its own time, as `GuardedReranker` does."""
     count_tokens: Callable[[str], int]
     feature_reranker: FeatureReranker | None = None
     """None: the fused order is kept. Only a hybrid search has a second stage."""
     fusion: Fusion = Fusion.WEIGHTED
     dense_weight: float = DENSE_WEIGHT
-    rerank_seconds: float = 3.0
     _best: LRUCache[Hashable, float] = field(
         default_factory=lambda: LRUCache(_CACHED_SCORES), init=False, compare=False, repr=False
     )
@@ -161,7 +158,7 @@ class Retrieve:
         by_book: dict[BookId, list[str]] = {}
         for one in fused:
             by_book.setdefault(one.book, []).append(one.chunk_id)
-        found = await self.index.fetch_many(by_book)
+        found = await self.index.fetch(by_book)
         chunks = {(chunk.book, chunk.chunk_id): chunk for chunk in found}
         # A chunk may be gone: a new generation can be published between search and fetch.
         return tuple(
@@ -178,8 +175,7 @@ class Retrieve:
         texts = [hit.chunk.embedding_text for hit in hits]
         try:
             with stage("rerank"):
-                work = reranker.rerank(question, texts, min(k, len(texts)))
-                ranked = await in_time(work, self.rerank_seconds, "the reranker")
+                ranked = await reranker.rerank(question, texts, min(k, len(texts)))
         except ProviderError as error:
             return hits, (degraded_by(_log, "retrieve.rerank_failed", "rerank", error),)
         return tuple(replace(hits[position], score=score) for position, score in ranked), ()

@@ -122,7 +122,7 @@ class BookVocabulary:
         counts: Counter[str] = Counter()
         ids = list(await self.index.chunks(book))
         for at in range(0, len(ids), _BATCH):
-            chunks = await self.index.fetch(book, ids[at : at + _BATCH])
+            chunks = await self.index.fetch({book: ids[at : at + _BATCH]})
             texts = [" ".join((*one.heading_path, one.text_content)) for one in chunks]
             counts.update(await asyncio.to_thread(_count, texts))
         return counts

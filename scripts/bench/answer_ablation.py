@@ -23,9 +23,9 @@ from dev_sets import DEV_SETS
 
 from app.adapters.sentences import split_sentences
 from app.bootstrap.application import Application
+from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
 from app.domain.answering.extractive import ExtractiveAnswer, choose
-from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.answering.units import NEVER_QUOTED, Unit
 from app.domain.book_id import BookId

@@ -97,7 +97,7 @@ async def search_loop(
                 SearchFilter(books=(BookId(book),)),
             )
             ids = [hit.chunk_id for hit in found.dense]
-            chunks = await index.fetch(BookId(book), ids)
+            chunks = await index.fetch({BookId(book): ids})
         except RagError as error:
             figures.failed += 1
             figures.note(f"search: {error}")

@@ -27,8 +27,8 @@ from dev_sets import DEV_SETS, Silent, dev_sets_parser, indexed
 
 from app.bootstrap.books import sample_request
 from app.domain.answer import Answer, Citation
+from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extraction_input import ALL_RULES, Rule
-from app.domain.answering.refusal import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.evaluation.gold_question import GoldSpan
 from app.domain.retrieval.query import SearchFilter

@@ -4,8 +4,9 @@
 
 Prints, one line per book, how well the answerability score separates answerable from out-of-domain
 questions with weights fitted on the other books (AUROC). Then prints the weights fitted on all
-books, and the three answers of `ask` with the values in `app.domain.answering.refusal`: per book,
-by threshold, and for near misses, that is questions whose page is in the book, but not the answer.
+books, and the three answers of `ask` with the values in
+`app.domain.answering.answerability`: per book, by threshold, and for near misses, that is questions
+whose page is in the book, but not the answer.
 Students' questions are those of the development half; their books are complete, those of the other
 sets lack the exercises that their questions were made from. Definitions ("organelle that makes
 ATP") are left out: they are no questions.
@@ -31,7 +32,7 @@ from refusal_thresholds import Scored, thresholds
 from app.adapters.question_file import read_questions
 from app.bootstrap.application import Application
 from app.domain.answer import Confidence
-from app.domain.answering.refusal import (
+from app.domain.answering.answerability import (
     BIAS,
     DEFINED,
     PARAGRAPH,
@@ -45,7 +46,7 @@ from app.domain.answering.refusal import (
 from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
 from app.domain.retrieval.query import SearchFilter, Turn
-from app.services.answerability import SCORED_HITS
+from app.services.answerability_scorer import SCORED_HITS
 
 Floats: TypeAlias = NDArray[np.float64]
 OURS = np.array([TITLE, PARAGRAPH, SENTENCE, SHARE, DEFINED, BIAS])

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from dev_sets import DevSet, dev_sets_parser, indexed, single_questions
 
-from app.domain.answering.refusal import ANSWER_THRESHOLD, REFUSAL_THRESHOLD
+from app.domain.answering.answerability import ANSWER_THRESHOLD, REFUSAL_THRESHOLD
 from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
 from app.domain.retrieval.query import SearchFilter

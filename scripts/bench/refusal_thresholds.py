@@ -1,4 +1,4 @@
-"""Both answerability thresholds, fitted on questions in readers' words; see `refusal.py`.
+"""Both answerability thresholds, fitted on questions in readers' words; see `answerability.py`.
 
 The refusal threshold refuses at most `REFUSED` of the answerable questions. The answer threshold is
 where both targets have the same slack: near-topic unanswerable questions marked as answered
@@ -14,7 +14,7 @@ from math import sqrt
 
 import numpy as np
 
-from app.domain.answering.refusal import ANSWER_THRESHOLD, REFUSAL_THRESHOLD
+from app.domain.answering.answerability import ANSWER_THRESHOLD, REFUSAL_THRESHOLD
 
 REFUSED, BELOW, ANSWERED = 0.02, 0.15, 0.25
 """Maximum shares: answerable refused, answerable not answered, near-topic answered."""

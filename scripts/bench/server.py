@@ -44,7 +44,6 @@ from app.adapters.qdrant.server_client import server_client
 from app.bootstrap.application import Application, application
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import SearchFilter, SearchQuery, SparseVector, Vector
-from app.services.lexical import question_vector
 from app.services.ports import BookStore
 from app.settings import Settings
 
@@ -157,9 +156,9 @@ def sentences_of(options: argparse.Namespace) -> Sentences:
 
 
 async def asked_of(app: Application, options: argparse.Namespace) -> list[Question]:
-    sparse = app.retrieve.analysis.lexical.sparse
+    lexical = app.retrieve.analysis.lexical
     return [
-        Question(text, await app.embedder.embed_query(text), question_vector(text, "en", sparse))
+        Question(text, await app.embedder.embed_query(text), lexical.question_vector(text, "en"))
         for text in questions(options.data, options.questions)
     ]
 

@@ -31,7 +31,6 @@ from app.bootstrap.application import Application, application
 from app.domain.book_id import BookId
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
 from app.services.ingest_plan import IngestRequest
-from app.services.lexical import question_vector
 from app.settings import Settings
 
 LIMIT = 50
@@ -83,9 +82,9 @@ async def questions(app: Application, data: Path, one: DevSet, most: int) -> lis
     texts = list(dict.fromkeys(texts))
     if len(texts) > most:
         texts = random.Random(7).sample(texts, most)
-    sparse = app.retrieve.analysis.lexical.sparse
+    lexical = app.retrieve.analysis.lexical
     return [
-        (await app.embedder.embed_query(text), question_vector(text, "en", sparse))
+        (await app.embedder.embed_query(text), lexical.question_vector(text, "en"))
         for text in texts
     ]
 

@@ -22,8 +22,8 @@ from dev_sets import ROOT
 
 from app.adapters.question_file import read_questions
 from app.bootstrap.application import Application, application
-from app.domain.answering.passages import MAX_PASSAGES, MAX_WORDS
-from app.domain.answering.refusal import RefusalPolicy
+from app.domain.answering.answerability import RefusalPolicy
+from app.domain.answering.passages import MAX_ANSWER_WORDS, MAX_PASSAGES
 from app.domain.answering.units import is_quotable
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.helpfulness import finds_gold, has_facts
@@ -67,16 +67,16 @@ def _is_gold(question: Question, one: ContextPassage) -> bool:
 
 
 def reachable(question: Question, found: Sequence[ContextPassage], passages: int) -> bool:
-    """Whether some of these paragraphs, within the number and `MAX_WORDS`, have all key facts."""
+    """Whether some of these paragraphs have all key facts, within the number and words allowed."""
     facts = question.key_facts
     best: dict[frozenset[int], int] = {}
     for text in (one.passage.text for one in found if is_quotable(one.passage)):
         held = frozenset(at for at, fact in enumerate(facts) if has_facts(text, [fact]))
-        best[held] = min(len(text.split()), best.get(held, MAX_WORDS))
+        best[held] = min(len(text.split()), best.get(held, MAX_ANSWER_WORDS))
     best.pop(frozenset(), None)
     return any(
         frozenset().union(*chosen) == frozenset(range(len(facts)))
-        and (number == 1 or sum(best[one] for one in chosen) <= MAX_WORDS)
+        and (number == 1 or sum(best[one] for one in chosen) <= MAX_ANSWER_WORDS)
         for number in range(1, passages + 1)
         for chosen in combinations(best, number)
     )

@@ -308,6 +308,7 @@ _STATUS = {
     errors.ConfigError: 500,
     errors.IndexMismatch: 409,
     errors.IndexBusy: 409,
+    errors.RetryLater: 500,  # only its subclasses are raised
     errors.Overloaded: 503,
     errors.BookNotAllowed: 403,
     errors.AnswerNotFound: 404,

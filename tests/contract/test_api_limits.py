@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import Message, Receive, Scope, Send
 
-from app.api.limits import MAX_BUCKETS, SUBSCRIBERS_A_SITE, Charge, RateLimit, Shares, subscriber
+from app.api.limits import MAX_BUCKETS, SUBSCRIBERS_A_SITE, Charge, FairSlots, RateLimit, subscriber
 from app.api.security import BodyLimit
 from tests.owl_server import QUESTION, assert_problem, events_of
 from tests.serving import ScriptedGenerator, offline_settings, serving
@@ -95,7 +95,7 @@ def test_a_client_is_an_address_or_an_ipv6_subscriber(one: str, other: str, same
 
 
 def test_no_client_takes_more_than_are_left_and_a_newcomer_finds_a_place() -> None:
-    places = Shares(12)
+    places = FairSlots(12)
     assert [places.take("a") for _ in range(7)] == [True] * 6 + [False]
     assert [places.take("b") for _ in range(4)] == [True] * 3 + [False]
     assert places.take("c")
@@ -108,7 +108,7 @@ def test_no_client_takes_more_than_are_left_and_a_newcomer_finds_a_place() -> No
 def test_places_are_never_more_than_there_are_and_all_come_back(
     steps: list[tuple[bool, str]],
 ) -> None:
-    places, held = Shares(9), list[str]()
+    places, held = FairSlots(9), list[str]()
     for taking, client in steps:
         if taking:
             held += [client] * places.take(client)
@@ -118,7 +118,7 @@ def test_places_are_never_more_than_there_are_and_all_come_back(
         assert places.free == 9 - len(held) >= 1
     for client in held:
         places.release(client)
-    assert places == Shares(9)
+    assert places == FairSlots(9)
 
 
 def test_a_body_that_does_not_come_is_not_waited_for() -> None:
@@ -201,7 +201,7 @@ def test_an_answer_takes_so_long_and_no_longer_and_a_client_gets_so_many(
 
 
 def test_one_client_has_no_more_slots_than_the_setting_gives_it() -> None:
-    places = Shares(12, most=2)
+    places = FairSlots(12, most=2)
     assert [places.take("a") for _ in range(3)] == [True, True, False]
     assert places.take("b")
     assert places.take("a", shared=False)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from app.adapters.cohere.reranker import CohereReranker
 from app.domain.errors import ProviderError, ProviderRateLimited, ProviderUnavailable
+from app.services.resilience import CircuitBreaker, GuardedReranker
 from tests.cohere_double import CohereDouble, Fault
 from tests.cohere_world import World, unlimited, with_world
 
@@ -51,12 +53,24 @@ def test_more_wanted_than_there_is_gives_what_there_is(double: CohereDouble) -> 
     with_world(double, use)
 
 
-def test_the_time_budget_holds_over_all_attempts(double: CohereDouble) -> None:
+def test_a_silent_provider_is_an_error(double: CohereDouble) -> None:
     double.random_faults = lambda request: Fault(kind="stall")
 
     async def use(world: World) -> None:
         with pytest.raises(ProviderUnavailable, match="no answer in time"):
             await reranker(world, timeout_seconds=0.2).rerank("light", TEXTS, 3)
+
+    with_world(double, use)
+
+
+def test_the_time_budget_of_the_guard_holds_over_all_attempts(double: CohereDouble) -> None:
+    double.random_faults = lambda request: Fault(kind="stall")
+    breaker = CircuitBreaker("rerank", failures=3, open_seconds=30.0, clock=time.monotonic)
+
+    async def use(world: World) -> None:
+        guarded = GuardedReranker(reranker(world), breaker, seconds=0.2)
+        with pytest.raises(ProviderUnavailable, match=r"took longer than 0\.2 s"):
+            await guarded.rerank("light", TEXTS, 3)
 
     with_world(double, use)
 

@@ -140,7 +140,7 @@ def test_an_empty_index_has_no_books_and_finds_nothing(run: Run) -> None:
         assert await index.manifest(BookId("book")) is None
         with pytest.raises(BookNotFound):
             await anext(aiter(index.points(BookId("book"))))
-        await fails(BookNotFound, index.fetch(BookId("book"), []), "'book'")
+        await fails(BookNotFound, index.fetch({BookId("book"): []}), "'book'")
         await fails(BookNotFound, index.chunks(BookId("book")), "'book'")
         await fails(BookNotFound, index.remove(BookId("book")), "'book'")
         await fails(BookNotFound, index.rollback(BookId("book")), "'book'")
@@ -160,9 +160,9 @@ def test_chunks_of_several_books_are_fetched_together(run: Run) -> None:
             BookId("b"): [chunk_id("b", 3), chunk_id("a", 1), chunk_id("b", 21)],
         }
         expected = [("c", 8), ("c", 1), ("b", 3), ("b", 21)]
-        found = await index.fetch_many(wanted)
+        found = await index.fetch(wanted)
         assert [(one.book, one.chunk_index) for one in found] == expected
-        assert await index.fetch_many({}) == []
+        assert await index.fetch({}) == []
 
     run(scenario)
 
@@ -180,7 +180,7 @@ def test_a_published_book_is_listed_and_gives_its_chunks_back_exactly(run: Run) 
         }
         chunks = [point.chunk for point in made]
         asked = [chunks[7].chunk_id, chunk_id("other", 1), chunks[3].chunk_id]
-        assert await index.fetch(BookId("book"), asked) == [chunks[7], chunks[3]]
+        assert await index.fetch({BookId("book"): asked}) == [chunks[7], chunks[3]]
         await index.check()
 
     run(scenario)
@@ -235,7 +235,7 @@ def test_a_question_that_began_before_a_switch_gets_its_chunks_after_it(run: Run
         before = await index.search(vector(*[1.0] * DIMENSION), None, 4, ALL)
         await publish(index, "book", points("book", range(2, 9), version="v2"))
         ids = [hit.chunk_id for hit in before.dense]
-        chunks = await index.fetch(BookId("book"), ids)
+        chunks = await index.fetch({BookId("book"): ids})
         assert [one.chunk_id for one in chunks] == ids
         versions = {one.chunk_index: one.book_version for one in chunks}
         assert versions == {0: "v1", 1: "v1", 2: "v2", 3: "v2"}
@@ -266,7 +266,7 @@ def test_only_the_current_generation_and_the_one_before_are_kept(run: Run) -> No
         for number in range(4):
             await publish(index, "book", points("book", [number]))
         ids = [chunk_id("book", number) for number in range(4)]
-        assert [one.chunk_index for one in await index.fetch(BookId("book"), ids)] == [2, 3]
+        assert [one.chunk_index for one in await index.fetch({BookId("book"): ids})] == [2, 3]
 
     run(scenario)
 
@@ -342,7 +342,7 @@ def test_a_book_id_that_cannot_name_a_folder_or_collection_is_refused(run: Run, 
 
     async def scenario(index: BookStore) -> None:
         await fails(InputError, index.begin(unchecked, DIMENSION), "book id")
-        await fails(InputError, index.fetch(unchecked, []), "book id")
+        await fails(InputError, index.fetch({unchecked: []}), "book id")
         await fails(InputError, index.remove(unchecked), "book id")
         if book:
             named = SearchFilter(books=(unchecked,))
@@ -540,7 +540,7 @@ def test_a_chunk_without_terms_or_with_a_zero_vector_is_stored(run: Run) -> None
     async def scenario(index: BookStore) -> None:
         empty = IndexPoint(chunk("book", 1), vector(*[0.0] * DIMENSION), SparseVector((), ()))
         await publish(index, "book", [empty, *points("book", [2])])
-        assert await index.fetch(BookId("book"), [chunk_id("book", 1)]) == [empty.chunk]
+        assert await index.fetch({BookId("book"): [chunk_id("book", 1)]}) == [empty.chunk]
         assert len(await found(index)) == 2
 
     run(scenario)
@@ -722,7 +722,7 @@ def test_a_chunk_survives_the_way_through_either_store(made: list[Chunk]) -> Non
         async with opener() as index:
             sparse = SparseVector((1,), (1.0,))
             await publish(index, "book", [IndexPoint(one, vector(1, 2), sparse) for one in made])
-            return await index.fetch(BookId("book"), [one.chunk_id for one in made])
+            return await index.fetch({BookId("book"): [one.chunk_id for one in made]})
 
     assert asyncio.run(through(embedded)) == made
     assert asyncio.run(through(server)) == made

@@ -152,7 +152,7 @@ def test_a_search_sees_one_generation_whole_while_others_are_published(home: Pat
             while not done.is_set():
                 clock.now += 0.3
                 hits = {hit.chunk_id for hit in (await reader.search(QUERY, None, 9, ALL)).dense}
-                chunks = await reader.fetch(BookId("book"), sorted(hits))
+                chunks = await reader.fetch({BookId("book"): sorted(hits)})
                 assert {one.chunk_id for one in chunks} == hits
                 seen.append(hits)
 
@@ -417,7 +417,7 @@ def test_a_damaged_book_leaves_the_others_alone(home: Path) -> None:
             reader.search(QUERY, None, 9, only),
             reader.matching(only),
             reader.best_scores([1], [book]),
-            reader.fetch(book, [chunk_id("book", 1)]),
+            reader.fetch({book: [chunk_id("book", 1)]}),
             reader.find_paragraph("p-book-1", book),
         ):
             with pytest.raises(StorageError, match="versions"):

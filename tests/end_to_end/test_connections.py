@@ -24,7 +24,7 @@ from uvicorn.server import ServerState
 
 import app.domain.errors as errors
 from app.api.connections import BoundedConnection, ConnectionLimits
-from app.api.limits import Shares, trusted_proxies
+from app.api.limits import FairSlots, trusted_proxies
 from app.bootstrap.logs import OncePerSecond, formatter
 from tests.openai_double import OpenAIDouble, event
 from tests.owl_server import QUESTION, assert_problem
@@ -182,7 +182,7 @@ def test_who_does_not_send_or_take_in_time_loses_the_connection(sent: bytes, sta
         config = uvicorn.Config(flood, ws="none", lifespan="off", log_config=None)
         config.load()
         state = ServerState()
-        places = Shares(4)
+        places = FairSlots(4)
         limits = ConnectionLimits(places, [], head_seconds=0.05, read_seconds=0.05)
 
         lost = asyncio.Event()

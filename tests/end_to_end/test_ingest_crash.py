@@ -153,7 +153,7 @@ class Reader:
 
 async def ask(index: EdgeIndex) -> frozenset[str]:
     found = await index.search(None, QUERY, 1_000, SearchFilter(books=(BookId(BOOK),)))
-    chunks = await index.fetch(BookId(BOOK), [hit.chunk_id for hit in found.sparse])
+    chunks = await index.fetch({BookId(BOOK): [hit.chunk_id for hit in found.sparse]})
     return frozenset(one.embedding_text for one in chunks)
 
 

@@ -46,7 +46,11 @@ def test_it_ingests_and_answers_outside_the_checkout(installed: Path, tmp_path: 
     run("demo", "--no-serve")
     answer = json.loads(run("ask", "What is an inverted index?", "--json"))
     assert answer["citations"]
-    for name in ("app/widget/bundle/widget.js", "app/widget/books.html", "app/api/doors/mcp.py"):
+    for name in (
+        "app/widget/bundle/widget.js",
+        "app/widget/books.html",
+        "app/api/protocols/mcp.py",
+    ):
         assert (installed / name).is_file()
     assert not (installed / "tests").exists()
     assert not list(installed.glob("app/widget/**/node_modules"))

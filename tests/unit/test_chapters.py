@@ -16,7 +16,7 @@ from app.domain.answering.chapters import (
     outline,
     summary_sections,
 )
-from app.domain.answering.excerpts import MAX_WORDS, first_sentences, leading, quoted
+from app.domain.answering.excerpts import MAX_EXCERPT_WORDS, first_sentences, leading, quoted
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
@@ -135,8 +135,8 @@ def test_long_summaries_share_the_words() -> None:
     taken, excerpts = leading(sections, split_sentences, "en")
     sizes = [len(one.text.split()) for one in quoted(excerpts, taken).passages]
     assert len(sizes) == len(sections)
-    assert all(size > MAX_WORDS / 4 for size in sizes)
-    assert sum(sizes) <= MAX_WORDS
+    assert all(size > MAX_EXCERPT_WORDS / 4 for size in sizes)
+    assert sum(sizes) <= MAX_EXCERPT_WORDS
 
 
 def test_a_lead_in_is_not_the_last_that_is_shown() -> None:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from app.domain.answer import Answer, AnswerMode, Confidence
-from app.domain.answering.refusal import RefusalPolicy
+from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.errors import ProviderUnavailable
 from app.domain.prompting import NO_ANSWER

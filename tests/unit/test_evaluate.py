@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.question_file import read_questions
-from app.domain.answering.refusal import RefusalPolicy
+from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import GoldSpan, Question, fingerprint

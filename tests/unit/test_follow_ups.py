@@ -12,8 +12,9 @@ from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import Hit, SearchFilter
-from app.services.follow_ups import Searcher, SuggestFollowUps, suggestions
-from tests.answer_fakes import World, analysed, chunk, passage, terms
+from app.services.consultation import Retriever
+from app.services.follow_ups import SuggestFollowUps, suggestions
+from tests.answer_fakes import SpyRetriever, World, analysed, chunk, passage, terms
 
 LIGHT = passage(
     "Photosynthesis turns light energy into chemical energy. "
@@ -137,8 +138,8 @@ def after(world: World, hits: list[Hit]) -> tuple[str, ...]:
     return suggested_by(world.retriever, world, hits)
 
 
-def suggested_by(searcher: Searcher, world: World, hits: list[Hit]) -> tuple[str, ...]:
-    suggest = SuggestFollowUps(searcher, world.answering().consult.analysis.bounds)
+def suggested_by(retriever: Retriever, world: World, hits: list[Hit]) -> tuple[str, ...]:
+    suggest = SuggestFollowUps(retriever, world.answering().consult.analysis.bounds)
     asked, terms = RAIN.own_terms, RAIN.features.terms
     return asyncio.run(suggest.after(asked, hits, SearchFilter(), terms, "en"))
 
@@ -161,8 +162,10 @@ def test_there_are_at_most_three_and_no_provider_is_asked() -> None:
 
 
 def test_an_index_that_fails_costs_only_the_suggestions() -> None:
-    class Failing:
+    class Failing(SpyRetriever):
         async def best_by_words(self, question: str, filter: SearchFilter) -> float:
             raise StorageError(question)
 
-    assert suggested_by(Failing(), World((LIGHT,)), [Hit(chunk([LIGHT]), 1.0)]) == ()
+    world = World((LIGHT,))
+    failing = Failing(world.retriever.retrieve)
+    assert suggested_by(failing, world, [Hit(chunk([LIGHT]), 1.0)]) == ()

@@ -9,7 +9,7 @@ import pytest
 from app.adapters.bm25 import Bm25Encoder
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
-from app.services.lexical import chunk_vector, question_vector
+from app.services.lexical import LexicalEncoder, chunk_vector
 from tests.retrieval_fakes import make_chunk
 
 SPARSE = Bm25Encoder()
@@ -21,7 +21,7 @@ def defining(text: str, *terms: str) -> Chunk:
 
 
 def shared(question: str, chunk: Chunk) -> int:
-    asked = question_vector(question, "en", SPARSE).indices
+    asked = LexicalEncoder(SPARSE).question_vector(question, "en").indices
     return len(set(asked) & set(chunk_vector(chunk, SPARSE).indices))
 
 
@@ -86,7 +86,7 @@ def test_a_term_is_met_by_each_of_its_names() -> None:
 
 @pytest.mark.parametrize("text", ["", "  ", "What is it?"])
 def test_a_question_without_words_of_its_own_has_no_terms(text: str) -> None:
-    assert question_vector(text, "en", SPARSE).indices == ()
+    assert LexicalEncoder(SPARSE).question_vector(text, "en").indices == ()
 
 
 def test_terms_ascend_without_repeats() -> None:

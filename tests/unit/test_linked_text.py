@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.api.doors.linked_text import LinkedText, linked, without_links
+from app.api.protocols.linked_text import LinkedText, linked, without_links
 from app.domain.answer import Answer, AnswerMode, Citation
 from app.domain.book_id import BookId
 

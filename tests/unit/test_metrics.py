@@ -13,10 +13,10 @@ from app.domain.evaluation.retrieval_metrics import (
     MIN_OVERLAP,
     Retrieved,
     merge,
-    percentile,
     recall,
     score_ranking,
 )
+from app.domain.percentile import percentile
 
 
 def question(*spans: tuple[int, int], kind: str = "factual", gold_file: str = "") -> Question:

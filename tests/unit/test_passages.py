@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.api.responses import AnswerBody
 from app.domain.answer import AnswerPassage
-from app.domain.answering.passages import MAX_PASSAGES, MAX_WORDS
+from app.domain.answering.passages import MAX_ANSWER_WORDS, MAX_PASSAGES
 from app.domain.answering.request import AskRequest
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
@@ -121,7 +121,7 @@ def test_passages_are_few_short_and_marked_where_the_answer_is(
     assert 1 <= len(found.passages) <= MAX_PASSAGES
     assert found.passages[0].marks
     words = [len(one.text.split()) for one in found.passages]
-    assert sum(words) <= MAX_WORDS + 2 * len(listed) or len(found.passages) == 1
+    assert sum(words) <= MAX_ANSWER_WORDS + 2 * len(listed) or len(found.passages) == 1
     marks = [text for one in found.passages for text in marked(one)]
     assert {unit.text for _, unit in found.claims} <= set(marks)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.api.limits import LEAST_SLOTS, LONGEST_WAIT, RequestCost, Shares
+from app.api.limits import LEAST_SLOTS, LONGEST_WAIT, FairSlots, RequestCost
 
 
 @dataclass
@@ -19,14 +19,14 @@ class Cpu:
         return self.seconds
 
 
-def served(shares: Shares, cpu: Cpu, seconds: float, count: int = 200) -> None:
+def served(shares: FairSlots, cpu: Cpu, seconds: float, count: int = 200) -> None:
     for _ in range(count):
         assert shares.take("a")
         cpu.seconds += seconds
         shares.release("a")
 
 
-def slots(shares: Shares) -> int:
+def slots(shares: FairSlots) -> int:
     clients = 0
     while shares.take(f"client {clients}"):
         clients += 1
@@ -37,7 +37,7 @@ def slots(shares: Shares) -> int:
 
 def test_slow_requests_get_as_many_slots_as_fit_into_the_longest_wait() -> None:
     cpu = Cpu()
-    shares = Shares(64, RequestCost(cpu, cpu))
+    shares = FairSlots(64, RequestCost(cpu, cpu))
     assert slots(shares) == 64
     served(shares, cpu, 0.005)
     assert slots(shares) == 64
@@ -51,7 +51,7 @@ def test_slow_requests_get_as_many_slots_as_fit_into_the_longest_wait() -> None:
 
 def test_cpu_time_between_requests_is_nobodys() -> None:
     cpu = Cpu()
-    shares = Shares(64, RequestCost(cpu, cpu))
+    shares = FairSlots(64, RequestCost(cpu, cpu))
     for _ in range(200):
         cpu.seconds += 5
         served(shares, cpu, 0.001, 1)
@@ -61,7 +61,7 @@ def test_cpu_time_between_requests_is_nobodys() -> None:
 
 def test_requests_that_run_at_once_share_what_was_used() -> None:
     cpu = Cpu()
-    shares = Shares(64, RequestCost(cpu, cpu))
+    shares = FairSlots(64, RequestCost(cpu, cpu))
     for _ in range(50):
         for client in "abcd":
             assert shares.take(client)
@@ -74,7 +74,7 @@ def test_requests_that_run_at_once_share_what_was_used() -> None:
 
 def test_the_first_request_which_loads_models_does_not_count() -> None:
     cpu = Cpu()
-    shares = Shares(64, RequestCost(cpu, cpu))
+    shares = FairSlots(64, RequestCost(cpu, cpu))
     served(shares, cpu, 0.5, 1)
     assert shares.free == 64
     served(shares, cpu, 0.02, 5)
@@ -83,7 +83,7 @@ def test_the_first_request_which_loads_models_does_not_count() -> None:
 
 def test_the_cpu_clock_is_read_for_some_requests_only() -> None:
     cpu = Cpu()
-    shares = Shares(64, RequestCost(cpu, lambda: cpu.seconds))
+    shares = FairSlots(64, RequestCost(cpu, lambda: cpu.seconds))
     served(shares, cpu, 0.003)
     assert shares.cost is not None
     assert 0.0028 < shares.cost.each < 0.0032
@@ -92,7 +92,7 @@ def test_the_cpu_clock_is_read_for_some_requests_only() -> None:
 
 def test_the_cpu_clock_is_read_seldom_while_requests_overlap() -> None:
     cpu = Cpu()
-    shares = Shares(64, RequestCost(cpu, lambda: cpu.seconds))
+    shares = FairSlots(64, RequestCost(cpu, lambda: cpu.seconds))
     assert shares.take("a")
     for _ in range(200):
         assert shares.take("b")

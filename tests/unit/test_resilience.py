@@ -16,6 +16,7 @@ from app.domain.retrieval.query import SearchQuery, Turn, Vector
 from app.services.generators import GeneratedEnd, GeneratedText, GenerationRequest, GeneratorEvent
 from app.services.ports import Embedder
 from app.services.resilience import (
+    CACHED_QUESTIONS,
     CircuitBreaker,
     GuardedEmbedder,
     GuardedGenerator,
@@ -245,11 +246,16 @@ class CountingEmbedder(FakeEmbedder):
 
 def test_of_the_latest_questions_none_is_embedded_twice(breaker: CircuitBreaker) -> None:
     embedder = CountingEmbedder()
-    guarded = GuardedEmbedder(embedder, breaker, LONG, remembered=2)
-    for text in ("owl", "bat", "owl", "cat", "owl", "bat"):  # "cat" makes it forget "bat"
-        fresh = asyncio.run(FakeEmbedder().embed_query(text))
-        assert asyncio.run(guarded.embed_query(text)) == fresh
-    assert embedder.asked == ["owl", "bat", "cat", "bat"]
+    guarded = GuardedEmbedder(embedder, breaker, LONG)
+    others = [f"cat {number}" for number in range(CACHED_QUESTIONS - 1)]  # they evict "bat"
+
+    async def ask() -> None:
+        for text in ("owl", "bat", "owl", *others, "owl", "bat"):
+            fresh = await FakeEmbedder().embed_query(text)
+            assert await guarded.embed_query(text) == fresh
+
+    asyncio.run(ask())
+    assert embedder.asked == ["owl", "bat", *others, "bat"]
 
 
 def test_a_vector_that_cannot_be_searched_with_is_not_remembered(breaker: CircuitBreaker) -> None:

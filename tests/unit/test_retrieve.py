@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -29,7 +30,8 @@ from app.domain.retrieval.query import (
 )
 from app.services.analyse_question import MOST_TERMS
 from app.services.feature_reranker import DEPTH
-from app.services.ports import QuestionRewriter
+from app.services.ports import QuestionRewriter, Reranker
+from app.services.resilience import CircuitBreaker, GuardedReranker
 from app.services.retrieve import RetrievalResult, Retrieve
 from tests.retrieval_fakes import (
     FakeEmbedder,
@@ -62,8 +64,7 @@ def retrieve(
     embedder: FakeEmbedder | None = None,
     sparse: FakeSparse | None = None,
     index: FakeIndex | None = None,
-    reranker: FakeReranker | None = None,
-    rerank_seconds: float = 3.0,
+    reranker: Reranker | None = None,
     feature_reranker: bool = False,
 ) -> Retrieve:
     index, sparse = index or FakeIndex(CHUNKS), sparse or FakeSparse()
@@ -73,7 +74,6 @@ def retrieve(
         index,
         reranker,
         feature_reranker=feature_reranker,
-        rerank_seconds=rerank_seconds,
     )
 
 
@@ -247,7 +247,8 @@ def test_no_rerank_when_the_query_says_so() -> None:
 def test_a_reranker_that_fails_leaves_the_fused_order_and_is_named(
     reranker: FakeReranker, seconds: float
 ) -> None:
-    use_case = retrieve(reranker=reranker, rerank_seconds=seconds)
+    breaker = CircuitBreaker("rerank", failures=3, open_seconds=30.0, clock=time.monotonic)
+    use_case = retrieve(reranker=GuardedReranker(reranker, breaker, seconds))
     result = search(use_case, SearchQuery("queues", k=2))
     assert ids(result)[0] == "book-a.md-1"
     assert len(result.hits) == 2

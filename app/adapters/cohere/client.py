@@ -27,7 +27,7 @@ from app.domain.errors import (
     ProviderRejected,
     ProviderUnavailable,
 )
-from app.services.answer_stream import refused_call
+from app.services.provider_stream import refused_call
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2

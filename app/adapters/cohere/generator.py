@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from app.adapters.cohere.client import READER, Calls, provider_errors, request_options
 from app.adapters.cohere.limiter import Slot
@@ -23,13 +23,12 @@ from app.domain.prompting import (
     rewritten,
 )
 from app.domain.retrieval.query import Turn
-from app.services.answer_stream import read_stream
 from app.services.generators import GenerationRequest, GeneratorEvent
+from app.services.provider_stream import read_stream
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2, ChatMessageV2, V2ChatStreamResponse
 
-CitationMode: TypeAlias = Literal["FAST", "ACCURATE", "OFF"]
 _Events: TypeAlias = "AsyncGenerator[V2ChatStreamResponse, None]"
 
 
@@ -45,8 +44,6 @@ class CohereGenerator:
     calls: Calls
     model: str
     timeout_seconds: float = 30.0
-    citation_mode: CitationMode = "FAST"
-    """command-a-03-2025 supports FAST and OFF only."""
     max_tokens: int = 1_000
     rewrites: Bill = field(default_factory=Bill, compare=False)
     """Usage of `rewrite`; the usage of an answer is in its end event."""
@@ -86,7 +83,8 @@ class CohereGenerator:
                 model=self.model,
                 messages=chat_messages(messages),
                 documents=documents.documents(),
-                citation_options=CitationOptions(mode=self.citation_mode),
+                # command-a-03-2025 supports FAST and OFF only.
+                citation_options=CitationOptions(mode="FAST"),
                 temperature=0.0,  # the most literal reading of the documents
                 max_tokens=self.max_tokens,
                 request_options=request_options(self.timeout_seconds),
@@ -102,11 +100,12 @@ class CohereGenerator:
         return _until_end(first, events)
 
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
-        """Return the standalone question. ProviderError if the call fails or is too slow."""
+        """Return the standalone question. ProviderError if the call fails.
+
+        `GuardedRewriter` limits the time of the whole call.
+        """
         messages = chat_messages(rewrite_messages(question, history))
-        with provider_errors("rewrite the question"):
-            async with asyncio.timeout(self.timeout_seconds):
-                return await self.calls.run(lambda _slot: self._ask(messages), READER)
+        return await self.calls.run(lambda _slot: self._ask(messages), READER)
 
     async def _ask(self, messages: list[ChatMessageV2]) -> str:
         with provider_errors("rewrite the question"):

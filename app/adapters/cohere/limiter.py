@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 from app.domain.errors import ProviderRateLimited, StorageError
 
@@ -51,16 +51,11 @@ def default_limits(tier: Tier, endpoint: Endpoint) -> RateLimits:
     return _LIMITS[tier, endpoint]
 
 
-class CallLedger(Protocol):
-    """Counts this month's calls, of all endpoints and processes."""
+class CallLedger:
+    """Counts this month's calls, of all endpoints and processes.
 
-    def used(self) -> int: ...
-
-    def add(self) -> None: ...
-
-
-class FileCallLedger:
-    """One file per month that grows by a byte per call; atomic between processes, crash-safe."""
+    One file per month grows by a byte per call: atomic between processes, crash-safe.
+    """
 
     def __init__(
         self, folder: Path, today: Callable[[], date] = lambda: datetime.now(UTC).date()

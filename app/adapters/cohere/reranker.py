@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CohereReranker:
-    """Implements the `Reranker` port. `timeout_seconds` is for the whole call with its retries."""
+    """Implements the `Reranker` port. `timeout_seconds` is for each attempt."""
 
     client: AsyncClientV2
     calls: Calls
@@ -47,9 +46,7 @@ class CohereReranker:
                     request_options=request_options(self.timeout_seconds),
                 )
 
-        with provider_errors("rerank"):
-            async with asyncio.timeout(self.timeout_seconds):
-                response = await self.calls.run(send, READER)
+        response = await self.calls.run(send, READER)
         self.bill.add(_billed(response))
         return _ranking(response, len(texts))[:top_n]
 

@@ -11,8 +11,8 @@ from app.domain.answer import Usage
 from app.domain.errors import ProviderError, ProviderUnavailable
 from app.domain.prompting import NoAnswerDetector, visible
 from app.domain.retrieval.query import ContextPassage
-from app.services.answer_stream import generated_end
 from app.services.generators import GeneratedCitation, GeneratedText, GeneratorEvent
+from app.services.provider_stream import generated_end
 
 if TYPE_CHECKING:
     from cohere import (
@@ -68,7 +68,7 @@ class _ReceivedCitation:
 
 
 class ChatReader:
-    """Converts events to the port's events. Implements the `StreamReader` of `answer_stream`.
+    """Converts events to the port's events. Implements the `StreamReader` of `provider_stream`.
 
     A citation is held back until its text has arrived: the model and the citation mode determine
     which of the two comes first.

@@ -28,8 +28,8 @@ from app.domain.errors import BookError, FileRefused
 from app.domain.identity import assign_ids
 from app.domain.languages import language_of_text
 from app.domain.long_text import is_well_formed, well_formed
-from app.services.book_folder import shown_name
 from app.services.gc_control import paused_gc
+from app.services.safe_paths import shown_name
 
 _GENERATORS: Mapping[Site, SiteGenerator] = {
     module.GENERATOR.site: module.GENERATOR for module in (docusaurus, mdbook, mkdocs, myst, plain)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from app.domain.document import SourceWarning
 from app.domain.errors import BookError, FileRefused
 from app.domain.reading_budget import BUDGET, check_size
-from app.services.book_folder import OUTSIDE, file_inside, shown_name
+from app.services.safe_paths import OUTSIDE, file_inside, shown_name
 
 MAX_DEPTH = 10
 """mdBook's own limit on nested includes."""

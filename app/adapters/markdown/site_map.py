@@ -17,7 +17,7 @@ from app.domain.document import Site, SourceWarning
 from app.domain.edition import ONLY, Edition
 from app.domain.errors import BookError, InputError
 from app.domain.urls import checked_base_url, encoded_path, encoded_url
-from app.services.book_folder import IRREGULAR, shown_name
+from app.services.safe_paths import IRREGULAR, shown_name
 
 MARKDOWN_SUFFIXES = (".md", ".mdx", ".markdown", ".mdown")
 PAGE_SUFFIXES = (".md", ".mdx", ".markdown")

@@ -92,14 +92,11 @@ class EdgeIndex:
     async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
         return await asyncio.to_thread(self._best_scores, terms, books)
 
-    async def fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
+    async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
         """Return chunks of the current generation, or else of the one that it replaced.
 
         So a question that searched before a switch still gets its chunks after it.
         """
-        return await self.fetch_many({book: chunk_ids})
-
-    async def fetch_many(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
         found: list[Chunk] = []
         for book, chunk_ids in wanted.items():
             cached = self._books.cached(book, chunk_ids)
@@ -368,8 +365,7 @@ def _locked(folder: BookFolder) -> Iterator[BookLock]:
     """Hold the lock of a published book. BookNotFound if it is not published, IndexBusy."""
     with storage_errors(folder.path):
         if folder.stamp() is None:
-            message = f"no book {folder.book!r} in the index"
-            raise BookNotFound(message)
+            raise BookNotFound.of(folder.book)
         lock = BookLock.take(folder.path, folder.book)
         try:
             yield lock

@@ -81,8 +81,7 @@ class Generation:
 def published(folder: BookFolder) -> Current:
     current = folder.current()
     if current is None:
-        message = f"no book {folder.book!r} in the index"
-        raise BookNotFound(message)
+        raise BookNotFound.of(folder.book)
     return current
 
 

@@ -166,15 +166,12 @@ class ServerIndex:
                 best[term] = max(best[term], score)
         return [best[term] for term in terms]
 
-    async def fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
+    async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
         """Return chunks of the current generation, or else of the one that it replaced.
 
-        So a question that searched before a switch still gets its chunks after it.
+        So a question that searched before a switch still gets its chunks after it. One request for
+        each dimension, and one more if a book was switched meanwhile.
         """
-        return await self.fetch_many({book: chunk_ids})
-
-    async def fetch_many(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
-        """One request for each dimension, and one more if a book was switched meanwhile."""
         served = await self._catalogue.served(list(wanted)) if wanted else []
         books = {one.manifest.book: one for one in served}
         found = await self._retrieve([(one.current, wanted[book]) for book, one in books.items()])
@@ -315,8 +312,7 @@ class ServerIndex:
         self._catalogue.look_again()
         record = await self._records.read(BookId(book))
         if record.current is None:
-            message = f"no book {book!r} in the index"
-            raise BookNotFound(message)
+            raise BookNotFound.of(book)
         return record
 
     async def _swap(self, book: BookId) -> None:

@@ -217,8 +217,7 @@ class Catalogue:
     def _found(self, book: BookId) -> ServedBook:
         seen = self._seen.get(book)
         if seen is None or seen.record.current is None:
-            message = f"no book {book!r} in the index"
-            raise BookNotFound(message)
+            raise BookNotFound.of(book)
         if seen.served is None:
             raise IndexUnreadable(seen.reason)
         return seen.served

@@ -17,6 +17,9 @@ from app.domain.retrieval.query import Vector
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID"
 
+_INPUT_TYPE = "search_document"
+"""Only vectors of documents are cached here, not those of questions."""
+
 _BATCH = 500
 """Keys in one query; old builds of SQLite allow at most 999 parameters."""
 
@@ -28,10 +31,9 @@ class SqliteEmbeddingCache:
     values in the machine's byte order.
     """
 
-    def __init__(self, path: Path, input_type: str = "search_document") -> None:
+    def __init__(self, path: Path) -> None:
         """Nothing is opened yet; the first `put` creates the file."""
         self._path = path
-        self._input_type = input_type
 
     async def get(self, model: str, dimension: int, texts: Sequence[str]) -> list[Vector | None]:
         return await asyncio.to_thread(self._get, model, dimension, texts)
@@ -107,7 +109,7 @@ class SqliteEmbeddingCache:
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
 
     def _keys(self, model: str, dimension: int, texts: Sequence[str]) -> list[bytes]:
-        space = hashlib.sha256(f"{model}|{dimension}|{self._input_type}|".encode())
+        space = hashlib.sha256(f"{model}|{dimension}|{_INPUT_TYPE}|".encode())
         keys = []
         for text in texts:
             key = space.copy()

@@ -13,7 +13,7 @@ from app.domain.answering.units import COLONS, SplitSentences, Unit, units
 from app.domain.document import BlockKind, Span
 from app.domain.retrieval.query import ContextPassage
 
-MAX_WORDS = 250
+MAX_EXCERPT_WORDS = 250
 """Limit on the words of all excerpts of a chapter, unless the first unit of each has more."""
 
 
@@ -27,13 +27,13 @@ class Excerpt:
 def leading(
     sections: Sequence[Sequence[ContextPassage]], split_sentences: SplitSentences, language: str
 ) -> tuple[list[ContextPassage], list[Excerpt]]:
-    """Return the context and the beginning of each section, at most `MAX_WORDS` words together.
+    """Return the context and the beginning of each section, together `MAX_EXCERPT_WORDS` at most.
 
     Each section has an equal share of the words. It is filled with whole blocks, then with the
     first sentences or items of the next block.
     """
     context = [one for section in sections for one in section]
-    left, first = MAX_WORDS, 0
+    left, first = MAX_EXCERPT_WORDS, 0
     excerpts: list[Excerpt] = []
     for at, section in enumerate(sections):
         share = left // (len(sections) - at)
@@ -48,12 +48,12 @@ def leading(
 def first_sentences(
     sections: Sequence[Sequence[ContextPassage]], split_sentences: SplitSentences, language: str
 ) -> tuple[list[ContextPassage], list[Excerpt]]:
-    """Return the first sentence of each section, at most `MAX_WORDS` words together.
+    """Return the first sentence of each section, at most `MAX_EXCERPT_WORDS` words together.
 
     A sentence that introduces a formula or list is skipped: alone it is incomplete.
     """
     context = [one for section in sections for one in section]
-    left, first = MAX_WORDS, 0
+    left, first = MAX_EXCERPT_WORDS, 0
     excerpts: list[Excerpt] = []
     for section in sections:
         found = units(section, split_sentences, language)

@@ -18,7 +18,7 @@ from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import words
 
 MAX_PASSAGES = 3
-MAX_WORDS = 270
+MAX_ANSWER_WORDS = 270
 """Limit for all passages together; one block with its lead-in may exceed it. The mean is 250."""
 SHORT_WORDS = 60
 """A passage with fewer words is extended by the next paragraph of its section."""
@@ -71,7 +71,7 @@ class PassageSelector:
         first = min([begin, *(one for one, _ in beside)])
         last = max([end, *(other for _, other in beside)])
         rest = [one for one in self._ranges if one not in beside]
-        fits = self._size([*rest, (first, last)]) <= MAX_WORDS
+        fits = self._size([*rest, (first, last)]) <= MAX_ANSWER_WORDS
         if self._ranges and (not fits or len(rest) >= MAX_PASSAGES):
             return False
         if self._repeats(begin, end):
@@ -138,7 +138,7 @@ class PassageSelector:
             whole = not self._announces(further)
             if taken or not (answers and whole):
                 break
-            if self._size([*rest, (first, further)]) > MAX_WORDS:
+            if self._size([*rest, (first, further)]) > MAX_ANSWER_WORDS:
                 break
             last = further
         return last

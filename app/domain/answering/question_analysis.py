@@ -7,8 +7,8 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from app.domain.answering.answerability import Reading
 from app.domain.answering.definitions import POINTS_AT, Name
-from app.domain.answering.refusal import Reading
 from app.domain.languages import COMMON_WORDS, language_of_words, without_words
 from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
 from app.domain.retrieval.query import Vector

@@ -10,6 +10,7 @@ from app.domain.answering.exercises import Solutions
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
+from app.domain.errors import QuestionError
 from app.domain.retrieval.query import Hit, SearchFilter, Turn
 from app.domain.terms import words
 
@@ -162,3 +163,10 @@ def recent(
         kept.append(turn)
         left -= tokens
     return tuple(reversed(kept))
+
+
+def require_length(question: str, limit: int) -> None:
+    """Raise QuestionError if the question is longer than `limit` characters."""
+    if len(question) > limit:
+        message = f"the question has {len(question):,} characters; at most {limit:,} are allowed"
+        raise QuestionError(message)

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from app.domain.errors import InputError
-from app.domain.evaluation.retrieval_metrics import percentile
+from app.domain.percentile import percentile
 
 RESAMPLES = 2_000
 CONFIDENCE = 0.95

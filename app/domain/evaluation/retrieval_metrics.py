@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil, fsum, log2
+from math import fsum, log2
 
 from app.domain.document import Span
 from app.domain.evaluation.gold_question import GoldSpan, Question
@@ -196,10 +196,3 @@ def _ndcg_parts(found: Sequence[frozenset[int]], golds: int) -> float:
 
 def _dcg(ranks: Iterable[int]) -> float:
     return fsum(1 / log2(1 + rank) for rank in ranks)
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    """Return the nearest-rank percentile; `share` is 0 to 1. 0 for no values."""
-    if not values:
-        return 0.0
-    return sorted(values)[max(0, ceil(share * len(values)) - 1)]

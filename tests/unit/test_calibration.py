@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.answering.refusal import RefusalPolicy
-from app.domain.answering.thresholds import (
+from app.domain.answering.answerability import RefusalPolicy
+from app.domain.answering.calibration import (
     BELOW_TOLERATED,
     REFUSED_TOLERATED,
     RefusalCurve,

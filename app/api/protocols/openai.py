@@ -16,13 +16,13 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.asking import answered, streamed
-from app.api.doors.conversation import ReadingContext, chat_request
-from app.api.doors.linked_text import CitationLink, LinkedText, Piece, linked, without_links
-from app.api.doors.openai_errors import errors, stream_error
 from app.api.events import data_frame
 from app.api.keys import BEARER, books_for
 from app.api.limits import answer_slot
 from app.api.problems import ErrorEvent
+from app.api.protocols.conversation import ReadingContext, chat_request
+from app.api.protocols.linked_text import CitationLink, LinkedText, Piece, linked, without_links
+from app.api.protocols.openai_errors import errors, stream_error
 from app.api.quotas import answer_charged
 from app.api.requests import ChatRequest
 from app.api.routes import Rag, Runs
@@ -177,7 +177,7 @@ def _annotations(links: Sequence[CitationLink]) -> list[Annotation]:
     ]
 
 
-class CompletionWire:
+class CompletionEvents:
     """Encodes an answer as `chat.completion.chunk` objects.
 
     The annotations are in the chunk with the text of their links.
@@ -231,7 +231,7 @@ def _identity(model: str) -> dict[str, Any]:
     return {"id": f"chatcmpl-{token_hex(12)}", "created": created, "model": model}
 
 
-router = APIRouter(tags=["doors"])
+router = APIRouter(tags=["protocols"])
 
 
 async def _asked(body: CompletionRequest, request: Request, rag: Rag) -> ChatRequest:
@@ -290,8 +290,8 @@ async def completions(
     """Answer the last message from the book; each citation is a link and an annotation."""
     if body.stream:
         with_usage = bool(body.stream_options and body.stream_options.include_usage)
-        wire = CompletionWire(body.model, with_usage=with_usage)
-        return await streamed(asked, request, rag, runs, wire)
+        events = CompletionEvents(body.model, with_usage=with_usage)
+        return await streamed(asked, request, rag, runs, events)
     answer = await answered(asked, request, rag, runs)
     written = linked(answer)
     message = AssistantMessage(content=written.text, annotations=_annotations(written.links))

@@ -23,10 +23,10 @@ from pydantic import ValidationError
 from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
-from app.api.doors.book_tools import INSTRUCTIONS, TOOLS, Admission
 from app.api.keys import books_for, is_page_of_this_machine, key_of
 from app.api.limits import CHARGES, Charge, admit, capacity_of, client_slot
 from app.api.problems import error_event, invalid_fields, problem_response, report, request_id
+from app.api.protocols.book_tools import INSTRUCTIONS, TOOLS, Admission
 from app.api.quotas import answer_charged, charge_search
 from app.api.readers import reader_of
 from app.api.security import allowed_origins

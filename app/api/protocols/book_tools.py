@@ -12,14 +12,14 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.api.doors.linked_text import linked
+from app.api.protocols.linked_text import linked
 from app.api.requests import BookName, Question
 from app.bootstrap.application import Application
 from app.domain.answer import AnswerMode, Confidence
 from app.domain.answering.exercises import Solutions
-from app.domain.answering.request import AskRequest
+from app.domain.answering.request import AskRequest, require_length
 from app.domain.book_id import BookId
-from app.domain.errors import InputError, QuestionError
+from app.domain.errors import InputError
 from app.domain.llms_text import short_text
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.services.resilience import in_time
@@ -146,7 +146,7 @@ class Tool:
 
 
 async def _search(rag: Application, admission: Admission, given: SearchArguments) -> ToolResult:
-    _check_length(given.question, rag)
+    require_length(given.question, rag.settings.max_question_chars)
     query = SearchQuery(
         question=given.question,
         k=given.count,
@@ -251,13 +251,6 @@ async def _only(rag: Application, books: Sequence[BookId]) -> BookId:
 
 def _path(headings: Sequence[str]) -> str:
     return " > ".join(headings)
-
-
-def _check_length(question: str, rag: Application) -> None:
-    limit = rag.settings.max_question_chars
-    if len(question) > limit:
-        message = f"the question has {len(question):,} characters; at most {limit:,} are allowed"
-        raise QuestionError(message)
 
 
 TOOLS: Mapping[str, Tool] = {

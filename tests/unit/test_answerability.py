@@ -9,9 +9,7 @@ from math import log
 
 import pytest
 
-from app.domain.answering.notices import other_language, refusal_text
-from app.domain.answering.question_analysis import bare_question
-from app.domain.answering.refusal import (
+from app.domain.answering.answerability import (
     ANSWER_THRESHOLD,
     REFUSAL_THRESHOLD,
     Evidence,
@@ -22,6 +20,8 @@ from app.domain.answering.refusal import (
     phrases,
     share_of_bounds,
 )
+from app.domain.answering.notices import other_language, refusal_text
+from app.domain.answering.question_analysis import bare_question
 from app.domain.answering.request import AskRequest, recent
 from app.domain.book_id import BookId
 from app.domain.languages import guess_language

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from app.domain.answering.refusal import RefusalPolicy
+from app.domain.answering.answerability import RefusalPolicy
 
 REFUSED_TOLERATED = 0.02
 """Maximum share of answerable questions below a suggested refusal threshold."""

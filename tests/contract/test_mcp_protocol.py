@@ -1,4 +1,4 @@
-"""The door for the Model Context Protocol, through the protocol's own client."""
+"""The Model Context Protocol, through the protocol's own client."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def told(server: Any, name: str, *, mode: str = "auto", **arguments: Any) -> dic
 
 
 @pytest.fixture
-def door(client: httpx.Client) -> str:
+def endpoint(client: httpx.Client) -> str:
     return str(client.base_url).rstrip("/") + PATH
 
 
@@ -83,8 +83,8 @@ def process(owl_home: Path) -> StdioServerParameters:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_the_tools_are_described(door: str, mode: str) -> None:
-    listed = with_client(door, lambda client: client.list_tools(), mode)
+def test_the_tools_are_described(endpoint: str, mode: str) -> None:
+    listed = with_client(endpoint, lambda client: client.list_tools(), mode)
     assert {one.name for one in listed.tools} == TOOLS
     for one in listed.tools:
         assert one.description
@@ -94,8 +94,8 @@ def test_the_tools_are_described(door: str, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_a_question_is_answered_as_anywhere(door: str, client: httpx.Client, mode: str) -> None:
-    found = told(door, "ask_book", mode=mode, question=QUESTION, book="owls")
+def test_a_question_is_answered_as_anywhere(endpoint: str, client: httpx.Client, mode: str) -> None:
+    found = told(endpoint, "ask_book", mode=mode, question=QUESTION, book="owls")
     native = AnswerBody(**client.post("/v1/chat", json={"question": QUESTION}).json())
     assert [one["quote"] for one in found["citations"]] == [one.quote for one in native.citations]
     links = re.findall(r"\[1\]\(([^()\s]*)\)", found["answer"])
@@ -103,26 +103,28 @@ def test_a_question_is_answered_as_anywhere(door: str, client: httpx.Client, mod
     assert found["confidence"] == "answered"
 
 
-def test_what_search_finds_can_be_read_and_asked_for(door: str) -> None:
-    passages = told(door, "search_book", question="silent flight", count=2)["passages"]
+def test_what_search_finds_can_be_read_and_asked_for(endpoint: str) -> None:
+    passages = told(endpoint, "search_book", question="silent flight", count=2)["passages"]
     (paragraph,) = [
-        told(door, "read_paragraph", paragraph_id=name)
+        told(endpoint, "read_paragraph", paragraph_id=name)
         for name in passages[0]["paragraph_ids"]
-        if "soft fringe" in told(door, "read_paragraph", paragraph_id=name)["text"]
+        if "soft fringe" in told(endpoint, "read_paragraph", paragraph_id=name)["text"]
     ]
     assert paragraph["text"].startswith("The feathers of an owl end in a soft fringe")
     assert paragraph["heading_path"] == ["Owls", "Silent flight"]
     assert paragraph["url"].startswith(ORIGIN)
 
 
-def test_the_chapters_have_their_pages(door: str) -> None:
-    found = told(door, "list_chapters")
+def test_the_chapters_have_their_pages(endpoint: str) -> None:
+    found = told(endpoint, "list_chapters")
     (page,) = [page for chapter in found["chapters"] for page in chapter["pages"]]
     assert (found["book"], page["title"]) == ("owls", "Owls")
     assert page["url"].startswith(ORIGIN)
 
 
-def test_the_command_answers_on_stdin_and_stdout(process: StdioServerParameters, door: str) -> None:
+def test_the_command_answers_on_stdin_and_stdout(
+    process: StdioServerParameters, endpoint: str
+) -> None:
     async def work(client: Client) -> list[dict[str, Any] | None]:
         calls = [
             ("ask_book", {"question": QUESTION}),
@@ -131,7 +133,7 @@ def test_the_command_answers_on_stdin_and_stdout(process: StdioServerParameters,
         ]
         return [(await client.call_tool(*one)).structured_content for one in calls]
 
-    assert with_client(stdio_client(process), work) == with_client(door, work)
+    assert with_client(stdio_client(process), work) == with_client(endpoint, work)
 
 
 WRONG = [
@@ -149,45 +151,45 @@ WRONG = [
 
 @pytest.mark.parametrize(("name", "arguments", "message"), WRONG)
 def test_a_wrong_call_is_a_result_that_says_so(
-    door: str, name: str, arguments: dict[str, object], message: str
+    endpoint: str, name: str, arguments: dict[str, object], message: str
 ) -> None:
-    assert message in failure(door, name, **arguments)
+    assert message in failure(endpoint, name, **arguments)
 
 
 def test_a_failure_tells_nothing_of_the_server(
     generating: httpx.Client, generator: ScriptedGenerator
 ) -> None:
     generator.play("The flight makes ", errors.ProviderUnavailable("cohere at 10.0.0.7"))
-    door = str(generating.base_url).rstrip("/") + PATH
-    told_of = failure(door, "ask_book", question=QUESTION)
+    endpoint = str(generating.base_url).rstrip("/") + PATH
+    told_of = failure(endpoint, "ask_book", question=QUESTION)
     assert "(provider_unavailable)" in told_of
     assert "10.0.0.7" not in told_of
 
 
-def keyed(door: str, key: str, origin: str = "") -> Any:
+def keyed(endpoint: str, key: str, origin: str = "") -> Any:
     headers = {"Authorization": f"Bearer {key}", **({"Origin": origin} if origin else {})}
-    return streamable_http_client(door, http_client=AsyncClient(headers=headers))
+    return streamable_http_client(endpoint, http_client=AsyncClient(headers=headers))
 
 
 def test_a_key_asks_its_own_books_only(run: Run, two_books: Path) -> None:
     with serving(offline_settings(two_books)) as address:
-        door = address + PATH
-        assert "name one of bats, owls" in failure(door, "list_chapters")
+        endpoint = address + PATH
+        assert "name one of bats, owls" in failure(endpoint, "list_chapters")
         owls = added(run, "--secret", "--book", "owls")
-        assert told(keyed(door, owls), "list_chapters")["book"] == "owls"
-        assert told(keyed(door, owls), "ask_book", question=QUESTION)["citations"]
-        found = told(keyed(door, owls), "search_book", question="bat", count=20)["passages"]
+        assert told(keyed(endpoint, owls), "list_chapters")["book"] == "owls"
+        assert told(keyed(endpoint, owls), "ask_book", question=QUESTION)["citations"]
+        found = told(keyed(endpoint, owls), "search_book", question="bat", count=20)["passages"]
         assert {one["book"] for one in found} == {"owls"}
         (of_bats, *_) = told(
-            keyed(door, added(run, "--secret")), "search_book", question="bat", book="bats"
+            keyed(endpoint, added(run, "--secret")), "search_book", question="bat", book="bats"
         )["passages"]
         for name, arguments in (
             ("ask_book", {"question": QUESTION, "book": "bats"}),
             ("list_chapters", {"book": "bats"}),
             ("read_paragraph", {"paragraph_id": of_bats["paragraph_ids"][-1], "book": "bats"}),
         ):
-            assert "(book_not_allowed)" in failure(keyed(door, owls), name, **arguments)
-        unasked = httpx.post(door, json={})
+            assert "(book_not_allowed)" in failure(keyed(endpoint, owls), name, **arguments)
+        unasked = httpx.post(endpoint, json={})
         assert_problem(unasked, 401, "key_required")
 
 

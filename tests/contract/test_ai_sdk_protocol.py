@@ -1,4 +1,4 @@
-"""The door for Vercel's AI SDK: the parts on the wire, and what the package `ai` makes of them."""
+"""The protocol of Vercel's AI SDK: the parts sent, and what the package `ai` makes of them."""
 
 from __future__ import annotations
 

@@ -15,11 +15,11 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.asking import streamed
-from app.api.doors.conversation import ReadingContext, chat_request
 from app.api.events import data_frame
 from app.api.keys import BEARER
 from app.api.limits import answer_slot
 from app.api.problems import ErrorEvent
+from app.api.protocols.conversation import ReadingContext, chat_request
 from app.api.quotas import answer_charged
 from app.api.requests import BookName, ChatRequest
 from app.api.responses import CitationBody, answer_json
@@ -78,7 +78,7 @@ class UiRequest(ReadingContext):
     )
 
 
-class UiMessageWire:
+class UiMessageEvents:
     """Encodes an answer as the parts of one message.
 
     The parts are the text, a `source-url` for each cited paragraph, a `data-citation` for each
@@ -132,7 +132,7 @@ def _encoded(part: dict[str, Any]) -> bytes:
     return data_frame(json.dumps(part, ensure_ascii=False))
 
 
-router = APIRouter(tags=["doors"])
+router = APIRouter(tags=["protocols"])
 
 
 async def _asked(body: UiRequest) -> ChatRequest:
@@ -161,4 +161,4 @@ async def _charged(asked: Asked, request: Request) -> AsyncIterator[None]:
 )
 async def ui_messages(asked: Asked, request: Request, rag: Rag, runs: Runs) -> EventStream:
     """Answer the last message; for `new DefaultChatTransport({ api: ".../v1/ai-sdk" })`."""
-    return await streamed(asked, request, rag, runs, UiMessageWire(rag.settings.public_url))
+    return await streamed(asked, request, rag, runs, UiMessageEvents(rag.settings.public_url))

@@ -1,4 +1,4 @@
-"""The door for OpenAI's protocol, through the vendor's own package."""
+"""OpenAI's protocol, through the vendor's own package."""
 
 from __future__ import annotations
 

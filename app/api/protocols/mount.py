@@ -9,14 +9,14 @@ from fastapi import FastAPI
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.api.doors import ai_sdk, llms_routes, openai
-from app.api.doors.openai_errors import OpenAIErrors
+from app.api.protocols import ai_sdk, llms_routes, openai
+from app.api.protocols.openai_errors import OpenAIErrors
 from app.settings import Settings
 
 MCP_PATH = "/v1/mcp"
 
 
-def doors(app: FastAPI, settings: Settings) -> None:
+def protocols(app: FastAPI, settings: Settings) -> None:
     """Add the routes of all protocols; called after `security.install`.
 
     The Model Context Protocol is added if its package is installed.
@@ -43,6 +43,6 @@ class _McpWhenAsked:
         await self._endpoint(scope, receive, send)
 
     def _load(self) -> ASGIApp:
-        from app.api.doors.mcp import McpEndpoint  # noqa: PLC0415
+        from app.api.protocols.mcp import McpEndpoint  # noqa: PLC0415
 
         return McpEndpoint(self._origins)

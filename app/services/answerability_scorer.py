@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 
-from app.domain.answering.refusal import (
+from app.domain.answering.answerability import (
     Evidence,
     Reading,
     Support,

@@ -12,7 +12,7 @@ from app.api.requests import BookName
 from app.api.routes import Rag, problems
 
 router = APIRouter(
-    tags=["doors"],
+    tags=["protocols"],
     default_response_class=PlainTextResponse,
     responses=problems(401, 403, 404, 422, 503),
     dependencies=[Depends(BEARER)],

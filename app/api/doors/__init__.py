@@ -1,1 +1,0 @@
-"""The API in other protocols: each module ("door") translates requests and answers."""

@@ -1,0 +1,1 @@
+"""The API in other protocols: each module translates requests and answers."""
