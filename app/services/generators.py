@@ -186,8 +186,7 @@ class ExtractiveGenerator:
             headed = [(" > ".join(one.passage.heading_path), one.passage.text) for one in context]
             paragraphs = await model.scores(analysis.compared, headed)
         else:
-            titled = [f"{one.section} {one.passage.text}" for one in context]
-            paragraphs = await self._similarities(request, titled)
+            paragraphs = await self._similarities(request, [one.titled_text for one in context])
         chosen = choose(given, paragraphs, self.rules, read=request.selected)
         sentences = [chosen.units[at].text for at in chosen.to_compare]
         if model and translated:

@@ -122,7 +122,7 @@ async def _asked(app: Application, request: AskRequest, record: Record, folder: 
     terms = cache(analysis.features.terms)
     given = ExtractionInput(replace(analysis.features, terms=terms), read.context, split_sentences)
     found = given.units()
-    texts = [*(unit.text for unit in found), *(one.passage.text for one in read.context)]
+    texts = [*(unit.text for unit in found), *(one.titled_text for one in read.context)]
     similarities = await consult.scorer.vectors.similarities(
         analysis.vector, texts, analysis.features.language
     )
@@ -167,7 +167,7 @@ def _marked(rules: Set[Rule]) -> System:
 
 def _answer(asked: Asked, rules: Set[Rule]) -> ExtractiveAnswer:
     given, known = asked.given, asked.similarities
-    chosen = choose(given, [known[one.passage.text] for one in given.context], rules)
+    chosen = choose(given, [known[one.titled_text] for one in given.context], rules)
     return chosen.answer([known[chosen.units[at].text] for at in chosen.to_compare])
 
 
