@@ -180,19 +180,31 @@ class ExtractiveGenerator:
         model = self.paragraphs
         if model and not model.reads(analysis.asked_in, language):
             model = None
-        translated = model is not None and analysis.asked_in != language
-        given = ExtractionInput(analysis.features, context, self.split_sentences, translated)
-        if model:
-            headed = [(" > ".join(one.passage.heading_path), one.passage.text) for one in context]
-            paragraphs = await model.scores(analysis.compared, headed)
-        else:
-            paragraphs = await self._similarities(request, [one.titled_text for one in context])
+        translator = model if analysis.asked_in != language else None
+        given = ExtractionInput(
+            analysis.features, context, self.split_sentences, translated=translator is not None
+        )
+        paragraphs = await self._paragraph_scores(request, model)
         chosen = choose(given, paragraphs, self.rules, read=request.selected)
         sentences = [chosen.units[at].text for at in chosen.to_compare]
-        if model and translated:
-            alone = [("", sentence) for sentence in sentences]
-            return chosen.answer(await model.scores(analysis.compared, alone))
-        return chosen.answer(await self._similarities(request, sentences))
+        return chosen.answer(await self._sentence_scores(request, translator, sentences))
+
+    async def _paragraph_scores(
+        self, request: GenerationRequest, model: ParagraphScorer | None
+    ) -> list[float]:
+        if model is None:
+            texts = [one.titled_text for one in request.context]
+            return await self._similarities(request, texts)
+        passages = [one.passage for one in request.context]
+        headed = [(" > ".join(one.heading_path), one.text) for one in passages]
+        return await model.scores(request.analysis.compared, headed)
+
+    async def _sentence_scores(
+        self, request: GenerationRequest, model: ParagraphScorer | None, sentences: Sequence[str]
+    ) -> list[float]:
+        if model is None:
+            return await self._similarities(request, sentences)
+        return await model.scores(request.analysis.compared, [("", one) for one in sentences])
 
     async def _similarities(self, request: GenerationRequest, texts: Sequence[str]) -> list[float]:
         analysis = request.analysis

@@ -36,7 +36,7 @@ class LinkQuotes:
     """
 
     index: VectorIndex
-    _pages: LRUCache[tuple[str, int, str], _Page] = field(
+    _pages: LRUCache[tuple[str, int, str], _CitedPage] = field(
         default_factory=lambda: LRUCache(_CACHED_PAGES), init=False, compare=False, repr=False
     )
 
@@ -64,12 +64,12 @@ class LinkQuotes:
         )
         return replace(citation, url=page.text.link(citation.url, citation.quote, following))
 
-    async def _page(self, book: BookId, file: str) -> _Page:
+    async def _page(self, book: BookId, file: str) -> _CitedPage:
         (manifest,) = await books_asked(self.index, [book])
         key = (book, manifest.generation, file)
         page = self._pages.get(key)
         if page is None:
-            page = self._pages[key] = _Page.of(await self._blocks(manifest, file))
+            page = self._pages[key] = _CitedPage.of(await self._blocks(manifest, file))
         return page
 
     async def _blocks(self, manifest: BookManifest, file: str) -> Sequence[_Block]:
@@ -100,14 +100,14 @@ class _Block(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class _CitedPage:
     text: PageText
     """Words must be unique in it."""
     following: Mapping[str, str]
     """Paragraph id -> how the next block begins."""
 
     @classmethod
-    def of(cls, blocks: Sequence[_Block]) -> _Page:
+    def of(cls, blocks: Sequence[_Block]) -> _CitedPage:
         following = {
             block.paragraph_id: _whole_words(after.text[:_BEGINNING], _BEGINNING)
             for block, after in pairwise(blocks)

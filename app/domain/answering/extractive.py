@@ -95,16 +95,13 @@ def choose(
     paragraphs = relevance.paragraphs(similarities)
     selector = PassageSelector(given.context, paragraphs, grows=Rule.ANNOUNCEMENT in rules)
     ranked = _ranked(paragraphs)
-    if read:
-        texts = [one.passage.text for one in given.context]
-        ranked = _unread(ranked, [texts[at] for at in ranked], read)
+    ranked = _unread(ranked, [given.context[at].passage.text for at in ranked], read)
     for at in ranked:
         if paragraphs[at].score >= LEAST_SHARE * paragraphs[ranked[0]].score:
             selector.take(at)
     shown = sorted(at for first, last in selector.ranges for at in range(first, last + 1))
     units = given.units(shown)
-    if read:
-        units = _unread(units, [unit.text for unit in units], read)
+    units = _unread(units, [unit.text for unit in units], read)
     announced: Sequence[Sequence[int] | None] = [[]] * len(units)
     if Rule.ANNOUNCEMENT in rules:
         announced = announced_units(units, given.context)
@@ -128,6 +125,8 @@ def _ranked(paragraphs: Sequence[ScoredParagraph]) -> list[int]:
 
 def _unread(items: Sequence[T], texts: Sequence[str], read: str) -> list[T]:
     """Return the items whose text is not part of `read`; all items if there are none."""
+    if not read:
+        return list(items)
     known = _same(read)
     pairs = zip(items, texts, strict=True)
     return [item for item, text in pairs if _same(text) not in known] or list(items)

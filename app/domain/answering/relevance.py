@@ -178,14 +178,18 @@ class Relevance:
             return [0.0] * len(units)
         marked = {at: self._marks(at) for at in {unit.passage for unit in units}}
         found = [self._definition(unit, marked=marked[unit.passage]) for unit in units]
+        scores = self._entry_scores(units, found)
+        best = max(scores.values(), default=0)
+        return [0.0 if scores.get(at, best) < best else value for at, value in enumerate(found)]
+
+    def _entry_scores(self, units: Sequence[Unit], found: Sequence[float]) -> dict[int, int]:
+        """Return the term match score of each unit that is a defining glossary entry."""
         name = self.given.question.definition_name
-        entries = {
+        return {
             at: _best_match(self._passage(unit), name)
             for at, unit in enumerate(units)
             if found[at] and unit.kind is BlockKind.GLOSSARY_ENTRY
         }
-        best = max(entries.values(), default=0)
-        return [0.0 if entries.get(at, best) < best else value for at, value in enumerate(found)]
 
     def _passage(self, unit: Unit) -> Passage:
         return self.given.context[unit.passage].passage

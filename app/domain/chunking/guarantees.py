@@ -319,12 +319,7 @@ def shared_spans(before: Chunk, after: Chunk) -> list[Span]:
 
 def _check_headings(given: CheckInput) -> Iterator[str]:
     """Yield chunks that end with a heading, unless its section is empty."""
-    empty = {
-        (heading.file, heading.start)
-        for heading, block in zip(given.blocks, [*given.blocks[1:], None], strict=False)
-        if heading.kind is BlockKind.HEADING
-        and (block is None or (block.kind is BlockKind.HEADING and block.level <= heading.level))
-    }
+    empty = _empty_sections(given)
     for chunk in given.chunks:
         blocks = given.inside(chunk.file, chunk.char_end - 1, chunk.char_end)
         if not blocks or blocks[-1].kind is not BlockKind.HEADING:
@@ -333,6 +328,16 @@ def _check_headings(given: CheckInput) -> Iterator[str]:
             continue
         if (chunk.file, blocks[-1].start) not in empty:
             yield at_chunk(chunk, "ends with a heading")
+
+
+def _empty_sections(given: CheckInput) -> set[tuple[str, int]]:
+    """Return file and offset of each heading without a block below it."""
+    return {
+        (heading.file, heading.start)
+        for heading, block in zip(given.blocks, [*given.blocks[1:], None], strict=False)
+        if heading.kind is BlockKind.HEADING
+        and (block is None or (block.kind is BlockKind.HEADING and block.level <= heading.level))
+    }
 
 
 def _check_lead_ins(given: CheckInput) -> Iterator[str]:
