@@ -23,7 +23,7 @@ from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.exercises import Solutions, read_first
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import paragraphs_to_read
-from app.domain.answering.intents import Intent, SmallTalk, intent_of
+from app.domain.answering.intents import Intent, SmallTalk
 from app.domain.answering.request import AskRequest, Scope, recent, require_length
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Verifier, by_paragraph
@@ -121,7 +121,7 @@ class AnswerQuestion:
 
     async def _stream(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
         self._check(request.question)
-        intent = intent_of(tuple(words(request.question)))
+        intent = self.consult.intent(request.question)
         if isinstance(intent, SmallTalk):
             for event in _reply(intent.reply, AnswerMode.SMALL_TALK):
                 yield event
