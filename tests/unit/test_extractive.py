@@ -252,6 +252,8 @@ def test_code_that_is_asked_for_is_whole_and_fenced_with_its_language(
         ("state, reward =", "python", True),
         ("print(____)", "python", True),
         ("def f():\n    # YOUR CODE HERE", "python", True),
+        ('fn owl() -> u8 {\n    todo!("Implement this")\n}', "rust", True),
+        ("let todo = hunt(mouse);", "rust", False),
         ("let x =\n    compute();", "rust", False),
         ("type A =\n  | 'b'", "ts", False),
         ("CFLAGS =\nall:", "makefile", False),

@@ -49,7 +49,9 @@ _UNASSIGNED = re.compile(
     r"[ \t]*[A-Za-z_][\w.]*(?:\[[^\]\n]*\])?(?:, [A-Za-z_]\w*)*[ \t]=[ \t]*(?:#.*)?"
 )
 _GAP_TO_FILL = re.compile(
-    r"(?<![\w\"'`/.-])_{3,20}(?![\w\"'`])|\byour (?:code|answer|solution) here\b", re.I
+    r"(?<![\w\"'`/.-])_{3,20}(?![\w\"'`])|\byour (?:code|answer|solution) here\b"
+    r"|\b(?:todo|unimplemented)!\(",
+    re.IGNORECASE,
 )
 _EMPTY_ASSIGNMENT_LANGUAGES = frozenset(
     "ini toml cfg conf properties env dotenv yaml make makefile sh bash shell zsh console "
