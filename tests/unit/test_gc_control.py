@@ -33,12 +33,17 @@ def test_reading_a_book_makes_no_garbage_that_only_the_collector_would_find(
     page = "# Title\n\nText with **bold** and [a link](b.md).\n\n- one\n- two\n\n> quote\n\n"
     for number in range(20):
         (tmp_path / f"page-{number}.md").write_text(page * 20)
-    read_book(tmp_path)
+    assert len(read_book(tmp_path).documents) == 20
+    # Threads that other tests left may make garbage meanwhile, but not each time.
+    assert 0 in [_garbage_of_reading(tmp_path) for _ in range(5)]
+
+
+def _garbage_of_reading(folder: Path) -> int:
+    """Return the number of unreachable objects after a book was read."""
     gc.collect()
     with paused_gc():
-        book = read_book(tmp_path)
-        assert gc.collect() == 0
-    assert len(book.documents) == 20
+        read_book(folder)
+        return gc.collect()
 
 
 def test_what_was_set_aside_is_collected_again_afterwards() -> None:
