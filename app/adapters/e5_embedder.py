@@ -47,7 +47,7 @@ class Engine(Protocol):
 
 
 class E5Embedder:
-    """Implements the `Embedder` port; a few chunks a second on one core.
+    """Implements the `Embedder` port; one to two chunks a second on one core.
 
     Texts longer than 512 tokens are read in windows.
     """
@@ -105,7 +105,7 @@ class E5Embedder:
 
 
 def _c_string(text: str) -> str:
-    """Remove NUL, at which the engine would stop to read."""
+    """Replace NUL, the end of a string in C, by a blank."""
     return text.replace("\0", " ")
 
 
@@ -123,9 +123,10 @@ class CrossLingualScorer:
         return asked_in != language
 
     async def scores(self, question: str, paragraphs: Sequence[tuple[str, str]]) -> list[float]:
-        missing = [one for one in dict.fromkeys(paragraphs) if one not in self._known]
-        found = await self._embedder.embed_documents(["\n".join(one) for one in missing])
+        # Before the first await: other questions may evict what is cached now.
         known = {one: self._known[one] for one in paragraphs if one in self._known}
+        missing = [one for one in dict.fromkeys(paragraphs) if one not in known]
+        found = await self._embedder.embed_documents(["\n".join(one) for one in missing])
         known.update(zip(missing, found, strict=True))
         self._known.update(known)
         asked = np.frombuffer(await self._embedder.embed_query(question), np.float32)

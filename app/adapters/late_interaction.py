@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 Matrix: TypeAlias = NDArray[np.float32]
 
 MODEL_LANGUAGE = "en"
-"""Language of the books that the model reads, as an ISO 639-1 code."""
+"""Language of the questions and books that the model reads, as an ISO 639-1 code."""
 
 _CACHED_PARAGRAPHS = 400
 """Paragraphs whose token vectors are cached, about 60 MB."""
@@ -58,8 +58,8 @@ class LateInteractionScorer:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
     """Questions are scored in several threads."""
 
-    def reads(self, asked_in: str, language: str) -> bool:  # noqa: ARG002 - of the port
-        return language == MODEL_LANGUAGE
+    def reads(self, asked_in: str, language: str) -> bool:
+        return asked_in == language == MODEL_LANGUAGE
 
     async def scores(self, question: str, paragraphs: Sequence[tuple[str, str]]) -> list[float]:
         return await asyncio.to_thread(self._scores, question, paragraphs)

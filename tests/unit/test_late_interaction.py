@@ -44,3 +44,13 @@ def test_scores_are_the_same_when_the_paragraph_is_known() -> None:
     scorer = LateInteractionScorer(tiny_embedder(WORDS))
     first = asyncio.run(scorer.scores("owl prey", [("night", "owl vole")]))
     assert asyncio.run(scorer.scores("owl prey", [("night", "owl vole")])) == first
+
+
+@pytest.mark.parametrize(
+    ("asked_in", "language", "read"), [("en", "en", True), ("es", "en", False), ("es", "es", False)]
+)
+def test_the_english_model_reads_english_questions_about_english_books(
+    asked_in: str, language: str, *, read: bool
+) -> None:
+    scorer = LateInteractionScorer(tiny_embedder(WORDS))
+    assert scorer.reads(asked_in, language) is read
