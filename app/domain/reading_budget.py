@@ -27,7 +27,8 @@ class ReadingBudget:
     """Nesting of lists, list items, quotes and containers: 50 nested lists."""
     blocks: int = 1_000_000
     steps: int = 200_000
-    """Parser steps, independent of the length: tokens made and inline rules tried."""
+    """Parser steps, independent of the length: tokens made, inline rules tried, and characters of
+    MyST's substitutions."""
     steps_a_character: int = 5
     """Additional parser steps for each character."""
     settings: int = 1_000_000

@@ -10,6 +10,7 @@ from markdown_it.rules_inline import StateInline
 
 from app.adapters.markdown.parser.dialect import InlineRule
 from app.adapters.markdown.parser.inline import render
+from app.adapters.markdown.parser.speed.inline_dispatch import spend
 from app.adapters.markdown.parser.tags import TagScanner
 from app.adapters.markdown.site_map import table
 
@@ -71,6 +72,7 @@ def _push(state: StateInline, key: str, value: str) -> None:
     if key in outer_keys or len(outer_keys) == _MAX_DEPTH or _DIRECTIVE.match(value):
         state.push("boundary", "", 0)
         return
+    spend(state, len(value))  # a page may name a long text thousands of times
     outer = env["inline_scanner"], env["inline_closers"]
     env["inline_scanner"], env["inline_closers"] = TagScanner(value), {}
     env["substituted"] = outer_keys | {key}
