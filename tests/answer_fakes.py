@@ -18,7 +18,7 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.languages import STOP_WORDS
-from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchQuery, Turn
+from app.domain.retrieval.query import ContextPassage, Hit, SearchQuery, Turn
 from app.domain.terms import words
 from app.services.analyse_question import AnalysedQuery
 from app.services.answer_question import AnswerQuestion
@@ -26,7 +26,6 @@ from app.services.answerability_scorer import AnswerabilityScorer
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
 from app.services.feature_reranker import FeatureReranker
-from app.services.follow_ups import SuggestFollowUps
 from app.services.generators import (
     ExtractiveGenerator,
     GeneratedCitation,
@@ -148,9 +147,6 @@ class SpyRetriever:
     async def context(self, hits: Sequence[Hit], token_budget: int) -> Sequence[ContextPassage]:
         return await self.retrieve.context(hits, token_budget)
 
-    async def best_by_words(self, question: str, filter: SearchFilter) -> float:
-        return await self.retrieve.best_by_words(question, filter)
-
 
 @dataclass
 class World:
@@ -221,7 +217,6 @@ def answering_over(
         extractive=extractive,
         split_sentences=split_sentences,
         links=LinkQuotes(index),
-        suggest=SuggestFollowUps(retriever, bounds),
         count_tokens=lambda text: len(text.split()),
         max_question_chars=max_question_chars,
     )

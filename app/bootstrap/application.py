@@ -50,7 +50,6 @@ from app.services.cognates import FindCognates
 from app.services.consultation import ConsultBook
 from app.services.evaluate import Evaluate
 from app.services.feature_reranker import FeatureReranker
-from app.services.follow_ups import SuggestFollowUps
 from app.services.gc_control import frozen_heap
 from app.services.generators import ExtractiveGenerator, Generator, ParagraphScorer
 from app.services.ingest import IngestBook
@@ -282,7 +281,6 @@ def _answer(
         extractive=extractive,
         split_sentences=sentences,
         links=LinkQuotes(index),
-        suggest=SuggestFollowUps(retrieve, analysis.bounds),
         count_tokens=parts.count_tokens,
         history_tokens=settings.history_tokens,
         max_question_chars=settings.max_question_chars,

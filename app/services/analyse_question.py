@@ -124,16 +124,6 @@ class AnalyseQuestion:
             return found
         return await self.in_languages(found, found.books)
 
-    async def of_words(self, question: str, filter: SearchFilter) -> AnalysedQuery:
-        """Return the BM25 terms only; no provider is called.
-
-        Raises BookNotFound, IndexMismatch, StorageError.
-        """
-        query = SearchQuery(question, mode=SearchMode.SPARSE, filter=filter)
-        books = _by_language(await self._in_scope(filter))
-        asked = AnalysedQuery(query, question, _unchanged(question), books=books)
-        return self._with_sparse(asked)
-
     async def of_answer(
         self, question: str, asked: AnalysedQuery, language: str, *, selected: bool = False
     ) -> QuestionAnalysis:

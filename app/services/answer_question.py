@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from app.domain.answer import (
     Answer,
@@ -23,6 +24,7 @@ from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.exercises import Solutions, read_first
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import paragraphs_to_read
+from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
 from app.domain.answering.intents import Intent, SmallTalk
 from app.domain.answering.request import AskRequest, Scope, recent, require_length
 from app.domain.answering.units import SplitSentences
@@ -32,7 +34,6 @@ from app.domain.terms import words
 from app.services.book_scope import readers_editions
 from app.services.chapter_requests import Clarification, ConsultChapters
 from app.services.consultation import Consultation, ConsultBook
-from app.services.follow_ups import SuggestFollowUps
 from app.services.generators import FallbackGenerator, GeneratedEnd, Generator
 from app.services.quote_links import LinkQuotes
 from app.services.recording import Recording, current, stage
@@ -62,7 +63,6 @@ class AnswerQuestion:
     """Writes hints for exercises, which a model must not solve."""
     split_sentences: SplitSentences
     links: LinkQuotes
-    suggest: SuggestFollowUps
     count_tokens: Callable[[str], int]
     history_tokens: int = 1_000
     """Token budget of the conversation; the latest turns are kept."""
@@ -142,7 +142,7 @@ class AnswerQuestion:
             async for event in events:
                 with stage("links"):
                     linked = await self.links.event(event)
-                yield await self._completed(linked, read)
+                yield _completed(linked, read)
 
     async def _consult(
         self, request: AskRequest, intent: Intent | None
@@ -252,23 +252,6 @@ class AnswerQuestion:
             )
         )
 
-    async def _completed(self, event: AnswerEvent, read: Consultation) -> AnswerEvent:
-        """Add the corrected question to the last event, and follow-up questions to an answer."""
-        if not isinstance(event, Finished):
-            return event
-        event = Finished(replace(event.answer, searched_for=read.searched_for))
-        if event.answer.refused:
-            return event
-        asked = read.analysis
-        cited = {(one.book, one.file) for one in event.answer.citations}
-        near = sorted(read.hits, key=lambda hit: (hit.chunk.book, hit.chunk.file) not in cited)
-        with stage("follow_ups"):
-            async with self._turns:
-                questions = await self.suggest.after(
-                    asked.own_terms, near, read.scope, asked.features.terms, asked.asked_in
-                )
-        return Finished(replace(event.answer, follow_ups=questions))
-
     def _verifier(self, read: Consultation) -> Verifier:
         analysis, language = read.analysis, read.analysis.features.language
         selection = read.request.selection
@@ -305,6 +288,21 @@ async def _events(
                 return
     message = "the generator stopped before the end of its answer"
     raise ProviderUnavailable(message)
+
+
+def _completed(event: AnswerEvent, read: Consultation) -> AnswerEvent:
+    """Add the corrected question to the last event, and follow-up questions to an answer."""
+    if not isinstance(event, Finished):
+        return event
+    event = Finished(replace(event.answer, searched_for=read.searched_for))
+    if event.answer.refused:
+        return event
+    asked = read.analysis
+    cited = {(one.book, one.file) for one in event.answer.citations}
+    near = sorted(read.hits, key=lambda hit: (hit.chunk.book, hit.chunk.file) not in cited)
+    with stage("follow_ups"):
+        found = suggestions(asked.own_terms, near, asked.features.terms, asked.asked_in)
+        return Finished(replace(event.answer, follow_ups=tuple(islice(found, MAX_SUGGESTIONS))))
 
 
 def _reply(text: str, mode: AnswerMode, sources: tuple[Source, ...] = ()) -> Iterator[AnswerEvent]:

@@ -41,8 +41,6 @@ class Retriever(Protocol):
 
     async def context(self, hits: Sequence[Hit], token_budget: int) -> Sequence[ContextPassage]: ...
 
-    async def best_by_words(self, question: str, filter: SearchFilter) -> float: ...
-
 
 @dataclass(frozen=True, slots=True)
 class Consultation:

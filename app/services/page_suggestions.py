@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from app.domain.answering.invisible import without_invisible
+from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
@@ -15,17 +15,14 @@ from app.domain.links import page_key
 from app.domain.retrieval.query import Hit, SearchFilter
 from app.domain.terms import Terms
 from app.services.book_scope import books_asked, readers_editions, require_all
-from app.services.follow_ups import suggestions
 from app.services.ports import VectorIndex
-
-QUESTIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class PageSuggestions:
     book: BookId
     questions: tuple[str, ...]
-    """At most `QUESTIONS`, of different sections, in reading order."""
+    """At most `MAX_SUGGESTIONS`, of different sections, in reading order."""
     exercises: tuple[Passage, ...]
     """All exercises of the page, in reading order."""
 
@@ -61,7 +58,7 @@ class SuggestForPage:
         ordered = sorted(chunks, key=lambda chunk: chunk.chunk_index)
         return PageSuggestions(
             book,
-            tuple(islice(self._questions(ordered), QUESTIONS)),
+            tuple(islice(self._questions(ordered), MAX_SUGGESTIONS)),
             tuple(_exercises(ordered)),
         )
 
@@ -75,9 +72,9 @@ class SuggestForPage:
                     continue
                 alone = replace(chunk, passages=(passage,), heading_path=passage.heading_path)
                 found = suggestions(frozenset(), [Hit(alone, 0.0)], terms, chunk.language)
-                for suggested in islice(found, 1):
+                for question in islice(found, 1):
                     asked.add(passage.heading_path)
-                    yield without_invisible(suggested.question)
+                    yield question
 
 
 def _in_language(terms: Callable[[str, str], frozenset[int]], language: str) -> Terms:

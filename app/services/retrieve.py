@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
-
-from cachetools import LRUCache
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from app.domain.book_id import BookId
-from app.domain.errors import (
-    ProviderError,
-)
+from app.domain.errors import ProviderError
 from app.domain.retrieval.context_assembly import assemble, edge_passages
 from app.domain.retrieval.fusion import DENSE_WEIGHT, Fused, Fusion, fuse
 from app.domain.retrieval.query import (
@@ -20,7 +16,6 @@ from app.domain.retrieval.query import (
     ContextPassage,
     Hit,
     ScoredId,
-    SearchFilter,
     SearchMode,
     SearchQuery,
 )
@@ -39,9 +34,6 @@ CANDIDATES = 50
 
 COMPLETED_HITS = 3
 """Number of best hits whose incomplete lists, tables and similar blocks are completed."""
-
-_CACHED_SCORES = 10_000
-"""Scores in the cache: follow-up questions repeat, since they are about terms and headings."""
 
 _log = logging.getLogger(__name__)
 
@@ -69,10 +61,6 @@ class Retrieve:
     """None: the fused order is kept. Only a hybrid search has a second stage."""
     fusion: Fusion = Fusion.WEIGHTED
     dense_weight: float = DENSE_WEIGHT
-    _best: LRUCache[Hashable, float] = field(
-        default_factory=lambda: LRUCache(_CACHED_SCORES), init=False, compare=False, repr=False
-    )
-    """Scores of `best_by_words`, by question, filter and generations."""
 
     async def search(self, query: SearchQuery) -> RetrievalResult:
         """Return up to `query.k` hits, best first. Raises as `AnalyseQuestion.of_query` does."""
@@ -92,20 +80,6 @@ class Retrieve:
             degraded += failed
         # A spent budget may stop several steps, but is listed once.
         return RetrievalResult(hits[: query.k], asked.question, tuple(dict.fromkeys(degraded)))
-
-    async def best_by_words(self, question: str, filter: SearchFilter) -> float:
-        """Return the best BM25 score of a chunk; 0 if none has a term of the question.
-
-        It calls no provider and reads no chunk; scores are cached. Raises BookNotFound,
-        IndexMismatch, StorageError.
-        """
-        key = (question, filter, (await self.index.books()).generations(filter.books))
-        score: float | None = self._best.get(key)
-        if score is None:
-            asked = await self.analysis.of_words(question, filter)
-            found = await self._candidates(asked, limit=1)
-            score = self._best[key] = found.sparse[0].score if found.sparse else 0.0
-        return score
 
     async def context(self, hits: Sequence[Hit], token_budget: int) -> tuple[ContextPassage, ...]:
         """Return the hits' paragraphs, each once, within the budget. Raises StorageError.

@@ -194,21 +194,6 @@ def test_a_question_without_a_known_word_finds_nothing_by_bm25() -> None:
     assert ids(search(retrieve(), SearchQuery("xyzzy", mode=SearchMode.SPARSE))) == []
 
 
-@pytest.mark.parametrize(
-    ("question", "files"), [("first out", ()), ("a root", ()), ("root", ("a.md",)), ("xyzzy", ())]
-)
-def test_the_best_score_by_words_is_that_of_the_first_hit(
-    question: str, files: tuple[str, ...]
-) -> None:
-    """0 when there is none; no provider is asked."""
-    scope = SearchFilter(files=files)
-    hits = search(retrieve(), SearchQuery(question, mode=SearchMode.SPARSE, filter=scope)).hits
-    best = asyncio.run(
-        retrieve(embedder=FakeEmbedder(error=AssertionError())).best_by_words(question, scope)
-    )
-    assert best == max((hit.sparse_score or 0.0 for hit in hits), default=0.0)
-
-
 def test_each_language_among_the_books_is_searched_with_its_own_terms() -> None:
     chunks = [make_chunk("Colas son", book="libro"), make_chunk("Queues are", book="book")]
     index = FakeIndex(chunks, [make_manifest("book"), make_manifest("libro", language="es")])

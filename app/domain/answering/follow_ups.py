@@ -1,26 +1,18 @@
-"""Suggests follow-up questions about terms and sections near the hits.
-
-A question is suggested only if a search shows that the book answers it.
-"""
+"""Suggests follow-up questions about terms and sections near the hits."""
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
 
-from app.domain.answering.answerability import share_of_bounds
 from app.domain.answering.definitions import has_defining_sentence, names_term
 from app.domain.answering.invisible import without_invisible
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.errors import RagError
-from app.domain.retrieval.query import Hit, SearchFilter
+from app.domain.retrieval.query import Hit
 from app.domain.terms import Terms
-from app.services.consultation import Retriever
-from app.services.term_upper_bounds import TermUpperBounds
+
+MAX_SUGGESTIONS = 3
 
 _LONGEST = 80  # characters of a term or heading
 _SAME = 0.6
@@ -72,17 +64,10 @@ _NUMBER = re.compile(r"^(?:[^\W\d]+\s+)?\d+(?:(?:\.\d+)+[.:)]?|[.:)])\s+")
 _NOT_SUGGESTED = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION})
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    question: str
-    about: str
-    """The part of the question in the book's words: a term or a heading."""
-
-
 def suggestions(
     asked: frozenset[int], hits: Sequence[Hit], terms: Terms, language: str
-) -> Iterator[Suggestion]:
-    """Return distinct questions about terms defined in the hits and about their sections.
+) -> Iterator[str]:
+    """Yield distinct questions about terms defined in the hits and about their sections.
 
     Those of the best hits come first. Subjects of the reader's question, whose terms are `asked`,
     are left out. The questions are worded in `language`, with the book's terms.
@@ -98,7 +83,8 @@ def suggestions(
                 continue
             seen.append(about)
             asks = subject.endswith("?")
-            yield Suggestion(subject if asks else template[spoken].format(subject), subject)
+            question = subject if asks else template[spoken].format(subject)
+            yield without_invisible(question)
 
 
 def _is_covered(about: frozenset[int], seen: Iterable[frozenset[int]]) -> bool:
@@ -144,52 +130,3 @@ def _is_label(term: str, passage: Passage, language: str) -> bool:
     at = passage.text.find(term)
     match = _AFTER_LABEL.match(passage.text, at + len(term)) if at >= 0 else None
     return bool(match and match[1][0].isupper() and match[1].lower() not in _BEGIN_DEFINITIONS)
-
-
-FOLLOW_UPS = 3
-TRIED = 6
-"""Limit on the questions checked: each costs a search."""
-LEAST_SHARE = 0.43
-"""Threshold on the best chunk's BM25 score, as a share of the upper bound of the question's terms.
-At this share BM25 alone refuses 91 % of the out-of-domain questions of the dev sets and 5 % of the
-answerable ones."""
-
-_log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class SuggestFollowUps:
-    """The use case. Suggestions are checked by BM25 alone, without a call to a provider."""
-
-    retrieve: Retriever
-    bounds: TermUpperBounds
-
-    async def after(
-        self,
-        asked: frozenset[int],
-        hits: Sequence[Hit],
-        scope: SearchFilter,
-        terms: Terms,
-        language: str,
-    ) -> tuple[str, ...]:
-        """Return up to `FOLLOW_UPS` questions in this language.
-
-        `asked` are the terms of the reader's question. If the index fails, there are none; the
-        answer itself is complete by then.
-        """
-        found: list[str] = []
-        try:
-            for suggested in islice(suggestions(asked, hits, terms, language), TRIED):
-                if await self._answerable(suggested.about, scope, terms):
-                    found.append(without_invisible(suggested.question))
-                if len(found) == FOLLOW_UPS:
-                    break
-        except RagError as error:
-            _log.warning("answer.follow_ups_failed", extra={"error": error.code})
-            return ()
-        return tuple(found)
-
-    async def _answerable(self, about: str, scope: SearchFilter, terms: Terms) -> bool:
-        best = await self.retrieve.best_by_words(about, scope)
-        bounds = await self.bounds.of(terms(about), scope.books)
-        return share_of_bounds(best, bounds) >= LEAST_SHARE
