@@ -12,7 +12,7 @@ from app.adapters.sentences import split_sentences
 from app.domain.answer import AnswerMode, Usage
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extraction_input import ExtractionInput
-from app.domain.answering.extractive import ExtractiveAnswer, choose
+from app.domain.answering.extractive import ExtractiveAnswer, extract
 from app.domain.answering.question_analysis import QuestionAnalysis, QuestionFeatures, analyse
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
@@ -276,14 +276,11 @@ def analysed(question: str, bounds: Mapping[int, float]) -> QuestionAnalysis:
 
 
 def extracted(
-    question: str, *passages: Passage, similarities: Sequence[float] | None = None
+    question: str, *passages: Passage, similarities: Sequence[float] = ()
 ) -> ExtractiveAnswer:
-    """The extractive answer with equal term weights; `similarities` of all units, else 0."""
+    """The extractive answer with equal term weights; `similarities` of the paragraphs, else 0."""
     context = context_of(*in_order(*passages))
     bounds = dict.fromkeys(terms(question), 1.0)
     analysis = analysed(question, bounds)
     given = ExtractionInput(analysis.features, context, split_sentences)
-    chosen = choose(given)
-    units = given.units()
-    known = dict(zip(units, similarities or [0.0] * len(units), strict=True))
-    return chosen.answer([known[chosen.units[at]] for at in chosen.to_compare])
+    return extract(given, similarities)

@@ -185,14 +185,14 @@ class ConsultBook:
         if not found.hits:
             return read
         with stage("answerability"):
-            evidence = [
-                await self.scorer.evidence(reading, found.hits) for reading in analysis.readings
+            support = [
+                await self.scorer.support(reading, found.hits) for reading in analysis.readings
             ]
         return replace(
             read,
             exercise=request.exercise
             or asked_exercise(analysis.own_terms, found.hits, analysis.features.terms),
-            score=max(map(answerability, evidence)),
+            score=max(map(answerability, support)),
         )
 
     async def _with_expanded_abbreviations(self, read: Consultation) -> Consultation:

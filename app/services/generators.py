@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias
 from app.domain.answer import AnswerMode, AnswerPassage, Usage
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
-from app.domain.answering.extractive import ExtractiveAnswer, choose
+from app.domain.answering.extractive import ExtractiveAnswer, extract
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.units import SplitSentences
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
@@ -180,37 +180,25 @@ class ExtractiveGenerator:
         model = self.paragraphs
         if model and not model.reads(analysis.asked_in, language):
             model = None
-        translator = model if analysis.asked_in != language else None
+        translated = model is not None and analysis.asked_in != language
         given = ExtractionInput(
-            analysis.features, context, self.split_sentences, translated=translator is not None
+            analysis.features, context, self.split_sentences, translated=translated
         )
         paragraphs = await self._paragraph_scores(request, model)
-        chosen = choose(given, paragraphs, self.rules, read=request.selected)
-        sentences = [chosen.units[at].text for at in chosen.to_compare]
-        return chosen.answer(await self._sentence_scores(request, translator, sentences))
+        return extract(given, paragraphs, self.rules, read=request.selected)
 
     async def _paragraph_scores(
         self, request: GenerationRequest, model: ParagraphScorer | None
     ) -> list[float]:
+        analysis = request.analysis
         if model is None:
             texts = [one.titled_text for one in request.context]
-            return await self._similarities(request, texts)
+            language = analysis.features.language
+            cosines = await self.similarity.similarities(analysis.vector, texts, language)
+            return [cosines[text] for text in texts]
         passages = [one.passage for one in request.context]
         headed = [(" > ".join(one.heading_path), one.text) for one in passages]
-        return await model.scores(request.analysis.compared, headed)
-
-    async def _sentence_scores(
-        self, request: GenerationRequest, model: ParagraphScorer | None, sentences: Sequence[str]
-    ) -> list[float]:
-        if model is None:
-            return await self._similarities(request, sentences)
-        return await model.scores(request.analysis.compared, [("", one) for one in sentences])
-
-    async def _similarities(self, request: GenerationRequest, texts: Sequence[str]) -> list[float]:
-        analysis = request.analysis
-        language = analysis.features.language
-        cosines = await self.similarity.similarities(analysis.vector, texts, language)
-        return [cosines[text] for text in texts]
+        return await model.scores(analysis.compared, headed)
 
 
 _log = logging.getLogger(__name__)

@@ -25,9 +25,9 @@ from app.adapters.sentences import split_sentences
 from app.bootstrap.application import Application
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
-from app.domain.answering.extractive import ExtractiveAnswer, choose
+from app.domain.answering.extractive import ExtractiveAnswer, extract
 from app.domain.answering.request import AskRequest
-from app.domain.answering.units import NEVER_QUOTED, Unit
+from app.domain.answering.units import NEVER_QUOTED
 from app.domain.book_id import BookId
 from app.domain.evaluation.helpfulness import has_facts
 from app.domain.evaluation.paired_bootstrap import paired_bootstrap
@@ -53,9 +53,8 @@ class Asked:
     """A question, its hits, and the measure of how much of its answer a text shows."""
 
     given: ExtractionInput
-    units: Sequence[Unit]
-    similarities: Mapping[str, float]
-    """Cosine of the question and each text of a paragraph or unit."""
+    similarities: Sequence[float]
+    """Cosine of the question and each paragraph."""
     chunks: Sequence[Shown]
     score: Callable[[Shown], float]
 
@@ -121,16 +120,15 @@ async def _asked(app: Application, request: AskRequest, record: Record, folder: 
     analysis = read.analysis
     terms = cache(analysis.features.terms)
     given = ExtractionInput(replace(analysis.features, terms=terms), read.context, split_sentences)
-    found = given.units()
-    texts = [*(unit.text for unit in found), *(one.titled_text for one in read.context)]
-    similarities = await consult.scorer.vectors.similarities(
+    texts = [one.titled_text for one in read.context]
+    cosines = await consult.scorer.vectors.similarities(
         analysis.vector, texts, analysis.features.language
     )
     chunks = [
         [one.text for one in hit.chunk.passages if one.kind not in NEVER_QUOTED]
         for hit in read.found.hits[:3]
     ]
-    return Asked(given, found, similarities, chunks, _score(record, folder, terms))
+    return Asked(given, [cosines[text] for text in texts], chunks, _score(record, folder, terms))
 
 
 def _score(record: Record, folder: Path, terms: Terms) -> Callable[[Shown], float]:
@@ -166,9 +164,7 @@ def _marked(rules: Set[Rule]) -> System:
 
 
 def _answer(asked: Asked, rules: Set[Rule]) -> ExtractiveAnswer:
-    given, known = asked.given, asked.similarities
-    chosen = choose(given, [known[one.titled_text] for one in given.context], rules)
-    return chosen.answer([known[chosen.units[at].text] for at in chosen.to_compare])
+    return extract(asked.given, asked.similarities, rules)
 
 
 def _windows(asked: Asked) -> Shown:

@@ -37,10 +37,7 @@ from app.domain.answering.answerability import (
     DEFINED,
     PARAGRAPH,
     PHRASES,
-    SENTENCE,
     SHARE,
-    TITLE,
-    Evidence,
     Support,
 )
 from app.domain.answering.request import AskRequest
@@ -49,7 +46,7 @@ from app.domain.retrieval.query import SearchFilter, Turn
 from app.services.answerability_scorer import SCORED_HITS
 
 Floats: TypeAlias = NDArray[np.float64]
-OURS = np.array([TITLE, PARAGRAPH, SENTENCE, SHARE, DEFINED, BIAS])
+OURS = np.array([PARAGRAPH, SHARE, DEFINED, BIAS])
 ROUNDS = 8
 """Rounds of choosing each question's best hit by the weights, and fitting the weights to it."""
 
@@ -79,7 +76,7 @@ class Judged:
     source: str
     """"sets" or "students"."""
     asked: Asked
-    readings: tuple[Evidence, ...]
+    readings: tuple[Sequence[Support], ...]
     """Scores of the question as asked; the best counts."""
     score: float
     """Scores in use: with abbreviations and misspellings resolved, as in `ask`."""
@@ -160,7 +157,7 @@ async def _judge(app: Application, book: str, source: str, asked: Asked) -> Judg
     consult = app.answer.consult
     read = await consult.read(request)
     readings = [
-        await consult.scorer.evidence(reading, read.hits) for reading in read.analysis.readings
+        await consult.scorer.support(reading, read.hits) for reading in read.analysis.readings
     ]
     return Judged(book, source, asked, tuple(readings), read.score, read.confidence)
 
@@ -171,11 +168,10 @@ def features(sample: Sequence[Judged]) -> tuple[Floats, Floats]:
     seen = np.zeros((len(sample), slots, len(OURS)))
     held = np.zeros((len(sample), slots))
     for at, one in enumerate(sample):
-        hits = [(each.title, hit) for each in one.readings for hit in each.hits]
-        hits = hits or [(0.0, Support(0.0, 0.0, 0.0, 0.0, 0.0))]
+        hits = [hit for each in one.readings for hit in each] or [Support(0.0, 0.0, 0.0, 0.0)]
         for slot in range(slots):
-            title, hit = hits[min(slot, len(hits) - 1)]
-            seen[at, slot] = title, hit.paragraph, hit.sentence, hit.share, hit.defined, 1.0
+            hit = hits[min(slot, len(hits) - 1)]
+            seen[at, slot] = hit.paragraph, hit.share, hit.defined, 1.0
             held[at, slot] = PHRASES * hit.phrases
     return seen, held
 

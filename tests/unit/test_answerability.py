@@ -12,7 +12,6 @@ import pytest
 from app.domain.answering.answerability import (
     ANSWER_THRESHOLD,
     REFUSAL_THRESHOLD,
-    Evidence,
     Support,
     answerability,
     counted_score,
@@ -36,56 +35,36 @@ CHUNK = chunk([passage("Owls hunt at night. They sleep by day.")])
 SPARSE = FakeSparse()
 
 
-def evidence(
-    title: float,
-    paragraph: float,
-    sentence: float,
-    share: float,
-    more: float = 0.0,
-    defined: float = 0.0,
-) -> Evidence:
-    return Evidence(title, [Support(paragraph, sentence, share, more, defined)])
-
-
 @pytest.mark.parametrize(
-    ("found", "low", "high"),
+    ("hits", "low", "high"),
     [
-        (evidence(0.6, 0.7, 0.8, 0.9, 2.0), 0.9, 1.0),
-        (evidence(0.4, 0.5, 0.55, 0.5, 0.5), ANSWER_THRESHOLD, 1.0),
-        (evidence(0.3, 0.35, 0.4, 0.3), REFUSAL_THRESHOLD, ANSWER_THRESHOLD),
-        (evidence(0.1, 0.2, 0.25, 0.2), 0.0, REFUSAL_THRESHOLD),
-        (evidence(0.0, 0.0, 0.0, 0.0), 0.0, 0.01),
-        (Evidence(0.0, []), 0.0, 0.01),
+        ([Support(0.7, 0.9, 2.0, 0.0)], 0.9, 1.0),
+        ([Support(0.5, 0.5, 0.5, 0.0)], ANSWER_THRESHOLD, 1.0),
+        ([Support(0.4, 0.4, 0.0, 0.0)], REFUSAL_THRESHOLD, ANSWER_THRESHOLD),
+        ([Support(0.2, 0.2, 0.0, 0.0)], 0.0, REFUSAL_THRESHOLD),
+        ([Support(0.0, 0.0, 0.0, 0.0)], 0.0, 0.01),
+        ([], 0.0, 0.01),
     ],
 )
 def test_score_parts_what_the_book_answers_from_what_it_does_not(
-    found: Evidence, low: float, high: float
+    hits: list[Support], low: float, high: float
 ) -> None:
-    assert low <= answerability(found) <= high
+    assert low <= answerability(hits) <= high
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        evidence(0.5, 0.4, 0.4, 0.4, 0.5),
-        evidence(0.4, 0.5, 0.4, 0.4, 0.5),
-        evidence(0.4, 0.4, 0.5, 0.4, 0.5),
-        evidence(0.4, 0.4, 0.4, 0.5, 0.5),
-        evidence(0.4, 0.4, 0.4, 0.4, 0.6),
-        evidence(0.4, 0.4, 0.4, 0.4, 0.5, defined=0.1),
-    ],
-    ids=["title", "paragraph", "sentence", "share", "phrases", "defined"],
-)
-def test_score_rises_with_each_piece_of_evidence(more: Evidence) -> None:
-    assert answerability(more) > answerability(evidence(0.4, 0.4, 0.4, 0.4, 0.5))
+@pytest.mark.parametrize("feature", ["paragraph", "share", "phrases", "defined"])
+def test_score_rises_with_each_feature(feature: str) -> None:
+    hit = Support(0.4, 0.4, 0.5, 0.0)
+    more = replace(hit, **{feature: getattr(hit, feature) + 0.1})
+    assert answerability([more]) > answerability([hit])
 
 
 def test_what_speaks_for_an_answer_must_be_in_one_hit() -> None:
-    alike, worded = Support(0.6, 0.6, 0.1, 0.0, 0.0), Support(0.1, 0.1, 0.9, 0.0, 0.0)
-    both = Support(0.6, 0.6, 0.9, 0.0, 0.0)
-    apart = answerability(Evidence(0.4, [alike, worded]))
-    assert apart == max(answerability(Evidence(0.4, [one])) for one in (alike, worded))
-    assert apart < answerability(Evidence(0.4, [worded, both]))
+    alike, worded = Support(0.6, 0.1, 0.0, 0.0), Support(0.1, 0.9, 0.0, 0.0)
+    both = Support(0.6, 0.9, 0.0, 0.0)
+    apart = answerability([alike, worded])
+    assert apart == max(answerability([one]) for one in (alike, worded))
+    assert apart < answerability([worded, both])
 
 
 def test_share_is_at_most_one() -> None:

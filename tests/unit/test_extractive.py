@@ -433,12 +433,12 @@ def test_listing_that_is_only_named_is_not_quoted() -> None:
 
 
 @pytest.mark.parametrize("liked", [0, 1])
-def test_of_sentences_with_the_same_words_the_one_most_like_the_question_is_quoted(
+def test_of_paragraphs_with_the_same_words_the_one_most_like_the_question_comes_first(
     liked: int,
 ) -> None:
-    sentences = ("The heart of a fish pumps blood.", "All its blood leaves the heart of a fish.")
+    texts = ("The heart of a fish pumps blood.", "All its blood leaves the heart of a fish.")
     similarities = [0.1, 0.1]
     similarities[liked] = 0.9
-    told = (passage(one, f"p-{one[:3]}") for one in sentences)
+    told = (passage(text, f"p-{text[:3]}", heading_path=("Fish", text[:3])) for text in texts)
     found = extracted("heart of a fish blood", *told, similarities=similarities)
-    assert found.text == sentences[liked]
+    assert found.passages[0].text == texts[liked]

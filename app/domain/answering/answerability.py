@@ -1,21 +1,18 @@
 """Answerability: a score of how likely the hits answer the question, and two thresholds.
 
-score = 1 / (1 + exp(-sum)), where sum = TITLE * title + BIAS
-+ the greatest, over the hits, of PARAGRAPH * paragraph + SENTENCE * sentence + SHARE * share
-+ PHRASES * phrases + DEFINED * defined
+score = 1 / (1 + exp(-sum)), where sum = BIAS + the greatest, over the hits, of
+PARAGRAPH * paragraph + SHARE * share + PHRASES * phrases + DEFINED * defined
 
-`title` is the highest cosine similarity of the question and a hit's title. The other features are
-of a single hit:
+The features of a hit:
 
-- `paragraph`, `sentence`: cosine of the most similar paragraph, with its title, and of the most
-  similar sentence in it
+- `paragraph`: cosine of the question and the hit's most similar paragraph, with its title
 - `share`: BM25 score divided by the upper bound of the question's `RAREST` rarest terms; low if the
   terms are not in the book or not in one place
 - `phrases`: weight of the word pairs that question and hit have in common
 - `defined`: share of the question that is one term defined in the hit
 
 A one-letter term counts in `share` only next to its neighbour in the question: the "p" of "p value"
-does not match "p. 12". The local model computes all cosines, so the thresholds hold for every
+does not match "p. 12". The local model computes the cosines, so the thresholds hold for every
 embedder. The weights are a logistic regression of answerable against out-of-domain questions, on
 the dev sets, readers' questions and the development half of students' questions
 (`scripts/bench/refusal.py`, `specs/decisions/0008-refusal.md`).
@@ -37,8 +34,7 @@ RAREST = 8
 """Maximum number of terms used, rarest first; other terms of a long question are often its setting
 or code."""
 
-TITLE, PARAGRAPH, SENTENCE = 3.6, 7.0, 5.4
-SHARE, DEFINED, BIAS = 5.0, 7.9, -8.2
+PARAGRAPH, SHARE, DEFINED, BIAS = 12.3, 6.4, 10.3, -7.9
 PHRASES = 1.5
 """Fixed while the other weights were fitted: a larger one accepts more near-topic unanswerable
 questions."""
@@ -46,7 +42,7 @@ questions."""
 REFUSAL_THRESHOLD = 0.15
 """Below it a question is refused as out of domain; so are at most 2 % of the students' answerable
 questions."""
-ANSWER_THRESHOLD = 0.91
+ANSWER_THRESHOLD = 0.89
 """At or above it a question is answered. Fitted by `scripts/bench/refusal.py` on 395 questions in
 readers' words: 13 % of the answerable and 78 % of the near-topic unanswerable ones are below."""
 
@@ -94,33 +90,24 @@ class Reading:
 class Support:
     """The features of one hit.
 
-    `paragraph` and `sentence` are from -1 to 1, `phrases` from 0 to about 4, `share` and `defined`
-    from 0 to 1.
+    `paragraph` is from -1 to 1, `phrases` from 0 to about 4, `share` and `defined` from 0 to 1.
     """
 
     paragraph: float
-    sentence: float
     share: float
     phrases: float
     defined: float
 
     @property
     def weight(self) -> float:
-        similarity = PARAGRAPH * self.paragraph + SENTENCE * self.sentence
-        return similarity + SHARE * self.share + PHRASES * self.phrases + DEFINED * self.defined
+        similarity = PARAGRAPH * self.paragraph + SHARE * self.share
+        return similarity + PHRASES * self.phrases + DEFINED * self.defined
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    title: float
-    """Highest cosine of the question and a title, -1 to 1."""
-    hits: Sequence[Support]
-
-
-def answerability(found: Evidence) -> float:
+def answerability(hits: Sequence[Support]) -> float:
     """Return the probability that the hits answer the question, 0 to 1."""
-    best = max((one.weight for one in found.hits), default=0.0)
-    return 1 / (1 + exp(-(TITLE * found.title + best + BIAS)))
+    best = max((one.weight for one in hits), default=0.0)
+    return 1 / (1 + exp(-(best + BIAS)))
 
 
 def share_of_bounds(score: float, bounds: Mapping[int, float]) -> float:

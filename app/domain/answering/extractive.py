@@ -44,48 +44,13 @@ class ExtractiveAnswer:
     passages: tuple[AnswerPassage, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenPassages:
-    """The passages of an answer, before their sentences are marked."""
-
-    relevance: Relevance
-    ranges: Sequence[tuple[int, int]]
-    """First and last paragraph of each passage, best first."""
-    units: Sequence[Unit]
-    """The units of these paragraphs."""
-    scores: Sequence[float]
-    """Score of each unit, without similarity."""
-    announced: Sequence[Sequence[int] | None]
-
-    @property
-    def to_compare(self) -> list[int]:
-        """Positions of the units whose similarity is needed to mark sentences.
-
-        A unit without any word of the question is not marked for its similarity alone.
-        """
-        return [at for at, score in enumerate(self.scores) if score > 0]
-
-    def answer(self, similarities: Sequence[float]) -> ExtractiveAnswer:
-        """Mark sentences; `similarities` are the cosines of question and `to_compare`, -1 to 1."""
-        scores = list(self.scores)
-        for at, similarity in zip(self.to_compare, similarities, strict=True):
-            scores[at] += self.relevance.similarity_weight * similarity
-        marking = _Marking(self.units, scores, self.announced)
-        least = MARKED_SHARE * marking.best_in(self.ranges[:1])
-        chosen = [
-            ChosenPassage(first, last, marking.units(first, last, least))
-            for first, last in self.ranges
-        ]
-        return _answer(chosen, self.relevance.given.context)
-
-
-def choose(
+def extract(
     given: ExtractionInput,
     similarities: Sequence[float] = (),
     rules: Set[Rule] = ALL_RULES,
     read: str = "",
-) -> ChosenPassages:
-    """Return at most three passages, best first; none if no paragraph answers.
+) -> ExtractiveAnswer:
+    """Quote at most three passages, best first; none if no paragraph answers.
 
     `similarities` are the cosines of the question and each paragraph of the context, -1 to 1, or ()
     if they are not known. Text contained in `read`, the text that the reader asks about, is left
@@ -99,17 +64,40 @@ def choose(
     for at in ranked:
         if paragraphs[at].score >= LEAST_SHARE * paragraphs[ranked[0]].score:
             selector.take(at)
-    shown = sorted(at for first, last in selector.ranges for at in range(first, last + 1))
-    units = given.units(shown)
+    marking = _marking(relevance, paragraphs, selector.ranges, read)
+    least = MARKED_SHARE * marking.best_in(selector.ranges[:1])
+    chosen = [
+        ChosenPassage(first, last, marking.units(first, last, least))
+        for first, last in selector.ranges
+    ]
+    return _answer(chosen, given.context)
+
+
+def _marking(
+    relevance: Relevance,
+    paragraphs: Sequence[ScoredParagraph],
+    ranges: Sequence[tuple[int, int]],
+    read: str,
+) -> _Marking:
+    """Score the units of the paragraphs in these ranges.
+
+    A paragraph in another language than the question has no terms of it, and is one unit.
+    """
+    given = relevance.given
+    shown = sorted(at for first, last in ranges for at in range(first, last + 1))
+    if given.translated:
+        units = [whole_unit(at, given.context[at]) for at in shown]
+    else:
+        units = given.units(shown)
     units = _unread(units, [unit.text for unit in units], read)
     announced: Sequence[Sequence[int] | None] = [[]] * len(units)
-    if Rule.ANNOUNCEMENT in rules:
+    if Rule.ANNOUNCEMENT in relevance.rules and not given.translated:
         announced = announced_units(units, given.context)
     scores = [
         0.0 if follows is None else score
         for score, follows in zip(relevance.units(units, paragraphs), announced, strict=True)
     ]
-    return ChosenPassages(relevance, selector.ranges, units, scores, announced)
+    return _Marking(units, scores, announced)
 
 
 def paragraphs_to_read(given: ExtractionInput) -> list[ContextPassage]:

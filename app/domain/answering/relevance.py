@@ -12,7 +12,6 @@ on the students' development half and the dev sets, leaving out one book at a ti
 (`specs/decisions/0007-offline-answers.md`). The sentences to mark are chosen by the score of units:
 
 score = coverage + HIT * (the passage's retrieval score / the best one) + DEFINITION * definition
-    + SIMILARITY * cosine of question and unit, by the local model
 
 Coverage is the weighted share of the question's terms. A term in the unit has factor 1, in the
 previous unit PREVIOUS, in the headings above HEADING, elsewhere in the passage PASSAGE.
@@ -39,7 +38,6 @@ from app.domain.document import BlockKind
 PARAGRAPH_COVERAGE = 1.2
 PARAGRAPH_DEFINITION = 1.7
 HIT = 0.4
-SIMILARITY = 0.5
 DEFINITION = 1.0
 PREVIOUS = 0.5
 HEADING = 0.5
@@ -70,12 +68,6 @@ class Relevance:
 
     given: ExtractionInput
     rules: Set[Rule] = ALL_RULES
-
-    @property
-    def similarity_weight(self) -> float:
-        """Weight of a unit's cosine; lower for definition questions, where terms decide."""
-        weight = SIMILARITY / 2 if self.given.question.definition else SIMILARITY
-        return weight * (Rule.SIMILARITY in self.rules)
 
     def paragraphs(self, cosines: Sequence[float] = ()) -> list[ScoredParagraph]:
         """Score each paragraph of the context.
@@ -117,7 +109,7 @@ class Relevance:
         ]
 
     def units(self, units: Sequence[Unit], paragraphs: Sequence[ScoredParagraph]) -> list[float]:
-        """Return the score of each unit, without similarity; 0 without any term of the question.
+        """Return the score of each unit; 0 without any term of the question.
 
         `paragraphs` are those of the whole context.
         """
