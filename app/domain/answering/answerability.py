@@ -44,7 +44,7 @@ REFUSAL_THRESHOLD = 0.15
 questions."""
 ANSWER_THRESHOLD = 0.89
 """At or above it a question is answered. Fitted by `scripts/bench/refusal.py` on 395 questions in
-readers' words: 13 % of the answerable and 78 % of the near-topic unanswerable ones are below."""
+readers' words: 12 % of the answerable and 81 % of the near-topic unanswerable ones are below."""
 
 
 @dataclass(frozen=True, slots=True)
