@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from app.domain.document import Document
-from app.domain.links import page_links
+from app.domain.page_links import page_links
 
 
 def letters(text: str) -> list[str]:

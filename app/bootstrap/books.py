@@ -34,7 +34,7 @@ from app.domain.chunking.report import Report, guarantee_report
 from app.domain.document import Book, Document, Site, Span
 from app.domain.errors import RagError
 from app.domain.identity import keep_ids
-from app.domain.links import page_links
+from app.domain.page_links import page_links
 from app.services.gc_control import paused_gc
 from app.services.ingest import IngestRequest
 from app.services.phases import Advance, ignore

@@ -15,7 +15,7 @@ from app.cli.output import print_json, remark
 from app.domain.book_id import BookId
 from app.domain.document import Book
 from app.domain.edition import site_root
-from app.domain.links import page_links
+from app.domain.page_links import page_links
 from app.domain.retrieval.query import SearchFilter
 from app.services.check_links import DeepLink, Miss, check_links
 from app.services.ingest import IngestRequest

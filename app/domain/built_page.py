@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from app.domain.links import TEXT_DIRECTIVE, PageText
+from app.domain.links import TEXT_DIRECTIVE
+from app.domain.page_text import PageText
 
 
 @dataclass(frozen=True, slots=True)

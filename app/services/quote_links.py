@@ -15,7 +15,7 @@ from app.domain.answering.verification import QUOTE_CONTEXT
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.errors import RagError
-from app.domain.links import PageText
+from app.domain.page_text import PageText
 from app.domain.retrieval.query import SearchFilter
 from app.services.book_scope import books_asked
 from app.services.ports import BookManifest, VectorIndex

@@ -30,7 +30,8 @@ from app.domain.document import Block, BlockKind, Book, Document, Site
 from app.domain.glossary import TermFinder, glossary_terms, with_references
 from app.domain.identity import keep_ids
 from app.domain.ledger import Ledger
-from app.domain.links import PageText, page_links
+from app.domain.page_links import page_links
+from app.domain.page_text import PageText
 from app.services.gc_control import paused_gc
 from app.services.ingest_plan import compare, fingerprint
 from app.services.lexical import chunk_vector

@@ -17,7 +17,8 @@ from app.domain.book_id import BookId
 from app.domain.document import Site
 from app.domain.errors import InputError
 from app.domain.identity import content_id
-from app.domain.links import page_key, page_links
+from app.domain.links import page_key
+from app.domain.page_links import page_links
 from app.domain.urls import checked_base_url, encoded_path, encoded_url, with_anchor
 from app.services.ingest import IngestRequest
 from tests.attacking import tried

@@ -13,7 +13,9 @@ import pytest
 
 from app.adapters.markdown import read_book, read_text
 from app.domain.document import BlockKind, Document, Site
-from app.domain.links import PageText, clean_runs, deep_link, encode_fragment, page_links
+from app.domain.links import deep_link, encode_fragment
+from app.domain.page_links import clean_runs, page_links
+from app.domain.page_text import PageText
 from app.domain.repeated_words import NEVER, least_unique_sizes
 from tests.conftest import ROOT
 
