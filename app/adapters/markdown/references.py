@@ -21,6 +21,7 @@ _GIVEN_IDS = (
     re.compile(r":label:[ \t]*(\S+)"),
     re.compile(r":name:[ \t]*(\S+)"),
     re.compile(r"\{figure-md\}[ \t]*(\S+)"),
+    re.compile(r"Id=[\"'{]+([^\"'}\n]+)"),  # of a component: titleId="examples"
 )
 _ATTRIBUTE_LIST = re.compile(r"\{[^{}\n]*\}")
 _LISTED_ID = re.compile(r"#([\w:.-]+)")
