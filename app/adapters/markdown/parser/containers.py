@@ -116,11 +116,13 @@ class Containers:
 
     def _end_sections(self, container: Container, end: int) -> None:
         """End the sections that began in a closed container, unless it wraps only a heading."""
-        inside = self._headings[container.headings_before :]
-        if inside and end and container.ends_sections and self._out[-1] is not inside[-1]:
-            for heading in inside:
+        first, headings = container.headings_before, self._headings
+        if not (end and container.ends_sections and len(headings) > first):
+            return
+        if self._out[-1] is not headings[-1]:
+            for heading in headings[first:]:
                 heading.section_end = end
-            del self._headings[container.headings_before :]
+            del headings[first:]
 
     def _flush(self, container: Container, end: int) -> None:
         """Emit a container's content as one block; `end` is 0 if its end is not known."""
