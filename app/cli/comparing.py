@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from app.bootstrap.application import application
-from app.bootstrap.books import chunk_report, read_source
+from app.bootstrap.books import chunk_report, in_its_site, read_source
 from app.bootstrap.evaluation import bar_charts, read_questions, require_plots
 from app.cli.output import TerminalProgress, remark, write_text
 from app.domain.chunking import StrategyName, get_strategy
@@ -51,6 +51,8 @@ async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
         include_orphans=arguments.include_orphans,
         skip_refused=arguments.skip_refused,
     )
+
+    request = in_its_site(request)
 
     @asynccontextmanager
     async def workbench() -> AsyncIterator[Workbench]:

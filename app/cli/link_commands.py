@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from app.bootstrap.books import read_identified, requests_by_edition
+from app.bootstrap.books import in_its_site, read_identified, requests_by_edition
 from app.bootstrap.sites import built_site
 from app.bootstrap.storage import index_only
 from app.cli.index_commands import naming_the_books
@@ -55,7 +55,10 @@ async def _links(arguments: argparse.Namespace, settings: Settings) -> tuple[str
         request = IngestRequest(
             Path(arguments.book), site=arguments.site, base_url=arguments.base_url
         )
-        books = [await read_identified(one, settings) for one in requests_by_edition(request)]
+        books = [
+            await read_identified(one, settings)
+            for one in requests_by_edition(in_its_site(request))
+        ]
         return books[0].base_url, [link for book in books for link in _links_of_source(book)]
     async with index_only(settings) as index, naming_the_books(index, arguments.book):
         asked = BookId(arguments.book)

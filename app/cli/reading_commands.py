@@ -6,7 +6,13 @@ import argparse
 import asyncio
 from collections.abc import Iterable
 
-from app.bootstrap.books import chunk_report, read_identified, strategy_of, stream_book
+from app.bootstrap.books import (
+    chunk_report,
+    in_its_site,
+    read_identified,
+    strategy_of,
+    stream_book,
+)
 from app.cli.output import print_json, remark
 from app.domain.chunking import StrategyName
 from app.domain.chunking.chunk import Chunk
@@ -19,7 +25,7 @@ from app.settings import Settings
 
 def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestRequest:
     """Build the request of a command that takes a book's folder."""
-    return IngestRequest(
+    request = IngestRequest(
         folder=arguments.path,
         book=getattr(arguments, "book", None),
         site=arguments.site,
@@ -33,6 +39,10 @@ def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestR
         dry_run=getattr(arguments, "dry_run", False),
         force=getattr(arguments, "force", False),
     )
+    placed = in_its_site(request)
+    if placed.part and not getattr(arguments, "quiet", False):
+        remark(f"read as {placed.part} of the {placed.site} site in {placed.folder}")
+    return placed
 
 
 async def blocks(arguments: argparse.Namespace, settings: Settings) -> None:

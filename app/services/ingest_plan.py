@@ -27,6 +27,8 @@ class IngestRequest:
     folder: Path
     book: BookId | None = None
     site: Site | None = None
+    part: str = ""
+    """The file or folder in `folder` that is the book; "" if all of it is."""
     base_url: str = ""
     strategy: str = "structure"
     overlap_scope: OverlapScope = OverlapScope.PAGE

@@ -39,6 +39,23 @@ def test_the_summary_says_what_changed_what_was_left_out_and_why(run: Run, book:
     assert "published" not in dry
 
 
+def test_a_part_of_a_site_is_read_with_the_site(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "mkdocs.yml").write_text("site_url: https://e.org/lamps\n")
+    for name in ("oil", "gas"):
+        make_book(tmp_path / "docs" / name)
+    file = run("blocks", tmp_path / "docs" / "oil" / "page1.md")
+    assert f"read as docs/oil/page1.md of the mkdocs site in {tmp_path}" in file.err
+    assert {block["url"].partition("#")[0] for block in file.lines()} == {
+        "https://e.org/lamps/oil/page1/"
+    }
+    for name in ("oil", "gas", "gas"):
+        result = run("ingest", tmp_path / "docs" / name, "--book", "lamps", "--json")
+        assert result.code == 0
+    assert result.json()["unchanged"]
+    links = run("links", "lamps").lines()
+    assert {link["url"].split("/")[4] for link in links} == {"gas"}
+
+
 def test_warnings_name_file_and_line_and_a_long_list_is_cut(run: Run, book: Path) -> None:
     (book / "book.toml").write_text('[book]\ntitle = "Lamps"\n')
     (book / "src").mkdir()

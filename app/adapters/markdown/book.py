@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
 from app.adapters.markdown.documents import PageDraft, build_document, draft_page
-from app.adapters.markdown.docusaurus import site as docusaurus
 from app.adapters.markdown.includes import Library
-from app.adapters.markdown.mdbook import site as mdbook
-from app.adapters.markdown.mkdocs import site as mkdocs
-from app.adapters.markdown.myst import site as myst
+from app.adapters.markdown.opening import open_folder, open_page
 from app.adapters.markdown.parser.file_reader import FileReader
 from app.adapters.markdown.parser.page_includes import FileContext
-from app.adapters.markdown.plain import site as plain
 from app.adapters.markdown.references import check_references
-from app.adapters.markdown.site_map import Layout, SiteGenerator, SitePage, SiteSettings, open_site
+from app.adapters.markdown.site_map import Layout, SitePage
 from app.adapters.markdown.source import make_source
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book, Document, Site, SourceWarning
@@ -27,14 +23,8 @@ from app.domain.edition import ONLY, Edition
 from app.domain.errors import BookError, FileRefused
 from app.domain.identity import assign_ids
 from app.domain.languages import language_of_text
-from app.domain.long_text import is_well_formed, well_formed
 from app.services.gc_control import paused_gc
-from app.services.safe_paths import shown_name
 
-_GENERATORS: Mapping[Site, SiteGenerator] = {
-    module.GENERATOR.site: module.GENERATOR for module in (docusaurus, mdbook, mkdocs, myst, plain)
-}
-"""In the order in which a folder is searched for their configurations."""
 _SLUG = 48
 """Maximum characters of a folder's name in a book id."""
 _READ_AT_ONCE = 1 << 20
@@ -52,18 +42,20 @@ def read_book(
     include_orphans: bool = False,
     skip_refused: bool = False,
     edition: Edition = ONLY,
+    part: str = "",
     advance: Callable[[int], None] | None = None,
 ) -> Book:
     """Read a book's folder, or a single Markdown file, into typed blocks.
 
     If `site` is None, the site generator is detected from its configuration. One edition is read,
-    see `editions_of`. `advance` is called with 1 after each page.
+    see `editions_of`; with a `part`, see `site_around`, only its pages. `advance` is called with 1
+    after each page.
 
     BookError if there is nothing to read or a file is not UTF-8. FileRefused if a file exceeds the
     reading budget; with `skip_refused` its page is left out with a warning instead.
     """
     folder = _existing(folder)
-    library, layout = _opened(folder, site, base_url, edition)
+    library, layout = open_folder(folder, site, base_url, edition, part)
     context = _context(library, layout)
     pages = _Pages(library, layout, context, skip_refused, advance)
     drafts = list(pages.read(layout.pages))
@@ -74,7 +66,8 @@ def read_book(
     if not any(page_draft.drafts for page_draft in drafts):
         message = "no text found: give the folder that holds the book's Markdown files"
         raise BookError(message, str(folder))
-    name = folder.stem if folder.is_file() else folder.resolve().name
+    given = folder / part
+    name = given.stem if given.is_file() else given.resolve().name
     own_id = edition.id_of(book_id or book_id_of(name))
     return _finished(own_id, library, layout, context, drafts, tuple(left_out))
 
@@ -88,16 +81,21 @@ def _existing(folder: Path) -> Path:
 
 
 def editions_of(
-    folder: Path, *, site: Site | None = None, base_url: str = ""
+    folder: Path, *, site: Site | None = None, base_url: str = "", part: str = ""
 ) -> tuple[Edition, ...]:
-    """Return the editions of a book's folder, the default one first.
+    """Return the editions of a book's folder, or of a part of it, the default one first.
 
     BookError if it cannot be read.
     """
     if not folder.is_dir():
         return (ONLY,)
-    _, layout = _opened(folder, site, base_url)
-    return tuple(layout.settings.editions) or (ONLY,)
+    _, layout = open_folder(folder, site, base_url)
+    found = tuple(layout.settings.editions)
+    if part:
+        found = tuple(
+            one for one in found if open_folder(folder, site, base_url, one, part)[1].pages
+        )
+    return found or (ONLY,)
 
 
 def _finished(
@@ -162,47 +160,6 @@ def _left_out(page: SitePage, error: FileRefused) -> SourceWarning:
     return SourceWarning(f"left out: {reason}", page.file, error.line if own else 0)
 
 
-def _opened(
-    folder: Path, site: Site | None, base_url: str, edition: Edition = ONLY
-) -> tuple[Library, Layout]:
-    if folder.is_file():
-        if not is_well_formed(folder.name):
-            raise BookError("the name is not UTF-8: rename the folder", shown_name(folder.name))
-        chosen = site or (Site.DOCUSAURUS if folder.suffix == ".mdx" else Site.PLAIN)
-        return Library(folder.parent), _single(chosen, folder.name, base_url)
-    library = Library(folder)
-    return library, _well_formed(
-        open_site(_GENERATORS[site or _site_of(library)], library, base_url, edition)
-    )
-
-
-def _well_formed(layout: Layout) -> Layout:
-    """Replace lone surrogates, which escapes in a configuration may produce."""
-    settings = layout.settings
-    return replace(
-        layout,
-        settings=replace(
-            settings,
-            title=well_formed(settings.title),
-            language=well_formed(settings.language),
-        ),
-        pages=tuple(map(_well_formed_page, layout.pages)),
-        orphans=tuple(map(_well_formed_page, layout.orphans)),
-        warnings=tuple(
-            replace(warning, message=well_formed(warning.message)) for warning in layout.warnings
-        ),
-    )
-
-
-def _well_formed_page(page: SitePage) -> SitePage:
-    return replace(
-        page,
-        title=well_formed(page.title),
-        chapter=well_formed(page.chapter),
-        language=well_formed(page.language),
-    )
-
-
 def _language_of(page_drafts: list[PageDraft]) -> str:
     """Detect the language of the prose."""
     drafts = (draft for page_draft in page_drafts for draft in page_draft.drafts)
@@ -221,7 +178,7 @@ def _documents(page_drafts: list[PageDraft], language: str) -> tuple[Document, .
 
 def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> Document:
     """Read a page from a string. It cannot include files."""
-    layout = _single(site, file, "")
+    layout = open_page(site, file, "")
     reader = FileReader(_context(Library(None), layout), layout.style)
     page_draft = draft_page(layout.pages[0], make_source(text, file), reader)
     return _documents([page_draft], _language_of([page_draft]))[0]
@@ -229,12 +186,8 @@ def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> D
 
 def page_reader(folder: Path, site: Site) -> tuple[Library, FileReader]:
     """Return the files of a book, and the reader of their tokens, as `read_book` makes it."""
-    library, layout = _opened(folder, site, "")
+    library, layout = open_folder(folder, site, "")
     return library, FileReader(_context(library, layout), layout.style)
-
-
-def _single(site: Site, file: str, base_url: str) -> Layout:
-    return Layout(_GENERATORS[site], SiteSettings(base_url), (SitePage(file, base_url),))
 
 
 def _context(library: Library, layout: Layout) -> FileContext:
@@ -249,11 +202,6 @@ def _context(library: Library, layout: Layout) -> FileContext:
         settings.substitutions,
         partials=set(settings.reference_files),
     )
-
-
-def _site_of(library: Library) -> Site:
-    """Return the site generator whose configuration the folder holds, else plain."""
-    return next(site for site, generator in _GENERATORS.items() if generator.is_used_in(library))
 
 
 def book_id_of(name: str) -> BookId:

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from app.adapters.markdown.parser.drafts import BlockDraft, MarkupClass, MarkupSpan
 from app.adapters.markdown.parser.file_reader import FileReader
-from app.adapters.markdown.parser.sections import classify
+from app.adapters.markdown.parser.sections import OpenSections, classify
 from app.adapters.markdown.site_map import SitePage
 from app.adapters.markdown.source import SourceFile, front_text
 from app.domain.document import Block, BlockKind, Document, Span
@@ -101,20 +101,30 @@ class _Sections:
         self._title_heading = title_heading
         self._title_anchor = ""
         self._page_url = url
-        self._open: list[BlockDraft] = []
+        self._sections: OpenSections[BlockDraft] = OpenSections()
         self.path: tuple[str, ...] = (title,)
         self.anchor, self.url = "", url
 
-    def enter(self, heading: BlockDraft) -> None:
-        """Open the section of a heading; close those of its level and below."""
+    def reach(self, draft: BlockDraft) -> None:
+        """Leave the sections that end before a block; enter the section of a heading."""
+        left = self._sections.leave(draft.start)
+        if draft.kind is BlockKind.HEADING:
+            self._enter(draft)
+        elif left:
+            self._update()
+
+    def _enter(self, heading: BlockDraft) -> None:
         if heading is self._title_heading:
-            self._open, self._title_anchor = [], heading.anchor
+            self._sections, self._title_anchor = OpenSections(), heading.anchor
         else:
-            while self._open and self._open[-1].level >= heading.level:
-                self._open.pop()
-            self._open.append(heading)
-        self.path = (self._title, *(section.text for section in self._open))
-        anchors = (section.anchor for section in reversed(self._open) if section.anchor)
+            self._sections.enter(heading)
+            self._sections.open.append((heading.level, heading))
+        self._update()
+
+    def _update(self) -> None:
+        above = [section for _, section in self._sections.open]
+        self.path = (self._title, *(section.text for section in above))
+        anchors = (section.anchor for section in reversed(above) if section.anchor)
         self.anchor = next(anchors, self._title_anchor)
         self.url = with_anchor(self._page_url, self.anchor)
 
@@ -129,8 +139,7 @@ def _blocks(
     while drafts:
         draft, paragraph_id = drafts.pop(), next(ids)
         heading = draft.kind is BlockKind.HEADING
-        if heading:
-            sections.enter(draft)
+        sections.reach(draft)
         yield Block(
             draft.kind,
             draft.text,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from urllib.parse import unquote
 
 from app.adapters.markdown.documents import PageDraft
@@ -21,6 +22,7 @@ _GIVEN_IDS = (
     re.compile(r":label:[ \t]*(\S+)"),
     re.compile(r":name:[ \t]*(\S+)"),
     re.compile(r"\{figure-md\}[ \t]*(\S+)"),
+    re.compile(r"Id=[\"'{]+([^\"'}\n]+)"),  # of a component: titleId="examples"
 )
 _ATTRIBUTE_LIST = re.compile(r"\{[^{}\n]*\}")
 _LISTED_ID = re.compile(r"#([\w:.-]+)")
@@ -120,12 +122,15 @@ class _Targets:
         return self._layout.generator.link_files(path, folder_of(file), root)
 
     def _is_label(self, name: str) -> bool:
-        """True for a label of any page, where links need not name the page."""
+        """True for a label or a glossary's term of any page, where links need not name the page."""
         if not self._layout.generator.links_by_label:
             return False
         if self._labels is None:
             texts = [page_draft.source.flat for page_draft in self._drafts.values()]
             self._labels = set().union(*map(_ids_in_markup, texts))
+            for draft in chain.from_iterable(one.drafts for one in self._drafts.values()):
+                if draft.kind is BlockKind.GLOSSARY_ENTRY:
+                    self._labels.update(draft.terms)
             self._names_code = any(map(_AUTODOC.search, texts))
         # Documentation generated from code has the names of its objects as labels.
         return name in self._labels or (self._names_code and name.replace(".", "").isidentifier())

@@ -115,7 +115,7 @@ def files_beside(path: str, folder: str, root: str) -> Sequence[str]:  # noqa: A
 
 @dataclass(frozen=True, slots=True)
 class SiteGenerator:
-    """A site generator: one entry of the table in `book.py`."""
+    """A site generator: one entry of the table in `opening.py`."""
 
     site: Site
     dialect: Dialect
@@ -128,6 +128,8 @@ class SiteGenerator:
     """`link_files(path, folder, pages' folder)` -> the source files that a link may mean."""
     links_by_label: bool = False
     """Whether a link may name a label of another page without naming the page."""
+    is_used_below: Callable[[Library], bool] = lambda _: False
+    """Whether a folder in the folder holds it: searched only in a folder that is given."""
     is_unsearchable: Callable[[dict[str, object]], bool] = lambda _: False
     """Whether a page's front matter excludes it from the site's search; such a page is not read."""
 

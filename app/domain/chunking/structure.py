@@ -49,7 +49,7 @@ _SLACK_STEP = 24
 
 @fast_dataclass(frozen=True, slots=True)
 class SectionPiece:
-    """A piece with the number of its section: the headings since the start of the file."""
+    """A piece with the number of its section: the section ends since the start of the file."""
 
     piece: ChunkPiece
     section: int
@@ -94,8 +94,13 @@ class _FilePacking:
         chains: list[list[ChunkDraft]] = []
         directives = include_directives(blocks)
         count = 0
+        path = blocks[0].heading_path if blocks else ()
         for headings, block in _with_headings(blocks, self.exclude):
             levels += [heading.level or 6 for heading in headings]
+            if block is not None and block.heading_path != path:
+                if not headings:  # a container ended, and with it its sections
+                    levels.append(6)
+                path = block.heading_path
             pieces = self._pieces(headings, block, directives)
             section = len(levels) - 1
             placed = [SectionPiece(one, section, at) for at, one in enumerate(pieces, count)]

@@ -69,9 +69,13 @@ def find_config(library: Library) -> str:
 
     In a repository the book may be in a subfolder: the topmost table of contents is used then.
     """
-    found = next((name for name in CONFIG_NAMES if library.locate("", name)), "")
+    found = _config_at_top(library)
     below = () if found else filter(_is_toc_of_book, walk(library))
     return found or min(below, key=lambda file: (file.count("/"), file), default="")
+
+
+def _config_at_top(library: Library) -> str:
+    return next((name for name in CONFIG_NAMES if library.locate("", name)), "")
 
 
 def _is_toc_of_book(file: str) -> bool:
@@ -357,8 +361,9 @@ GENERATOR = SiteGenerator(
     Site.MYST,
     DIALECT,
     STYLE,
-    lambda library: bool(find_config(library)),
+    lambda library: bool(_config_at_top(library)),
     read_settings,
     links_by_label=True,
+    is_used_below=lambda library: bool(find_config(library)),
     is_unsearchable=lambda front: "nosearch" in front,
 )

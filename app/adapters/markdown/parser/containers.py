@@ -37,6 +37,8 @@ class Containers:
         """End offset of the last block placed."""
         self._next_word = -1, 0
         """Cache of `_follows`: a block's end, and the offset of the next non-blank after it."""
+        self._headings: list[BlockDraft] = []
+        """The headings so far without `section_end`."""
         self._label: Markup | None = None
         """A label that waits for its block."""
 
@@ -56,6 +58,7 @@ class Containers:
     def open(self, mark: Markup) -> None:
         """Open a container. Its title becomes a paragraph unless the container is one block."""
         container = container_of(mark)
+        container.headings_before = len(self._headings)
         self._open.append(container)
         if container.name.startswith(":::"):
             self._directives.append(container)
@@ -108,7 +111,18 @@ class Containers:
                 self._capturing.pop()
                 self._flush(last, end if last is container else 0)
             if last is container:
+                self._end_sections(container, end)
                 return
+
+    def _end_sections(self, container: Container, end: int) -> None:
+        """End the sections that began in a closed container, unless it wraps only a heading."""
+        first, headings = container.headings_before, self._headings
+        if not (end and container.ends_sections and len(headings) > first):
+            return
+        if self._out[-1] is not headings[-1]:
+            for heading in headings[first:]:
+                heading.section_end = end
+            del headings[first:]
 
     def _flush(self, container: Container, end: int) -> None:
         """Emit a container's content as one block; `end` is 0 if its end is not known."""
@@ -196,6 +210,8 @@ class Containers:
             else:
                 container.drafts.append(draft)
                 return
+        if draft.kind is BlockKind.HEADING:
+            self._headings.append(draft)
         self._out.append(draft)
 
     def _dissolve(self, container: Container) -> None:

@@ -33,6 +33,8 @@ class BlockDraft:
     author_id: str = ""
     anchor: str = ""
     """A heading's id as the site generator makes it."""
+    section_end: int = 0
+    """Where the section of a heading ends with its container; 0 if another heading ends it."""
     caption: bool = False
     """An emphasised "Figure 3: ..." paragraph."""
     children: Sequence[BlockDraft] = ()

@@ -53,6 +53,10 @@ class Container:
     title_end: int = 0
     """Where the title ends in the source."""
     drafts: list[BlockDraft] = field(default_factory=list)
+    ends_sections: bool = False
+    """Whether the sections that begin inside end with it."""
+    headings_before: int = 0
+    """Number of headings without `section_end` when it was opened."""
 
 
 _BY_DATA_TYPE = {
@@ -65,6 +69,7 @@ _BY_DATA_TYPE = {
     "question-solution": BlockKind.SOLUTION,
     "footnote-refs": BlockKind.FOOTNOTE,
 }
+_SECTIONING = frozenset({"details", "section", "article", "aside"})
 _BY_TAG = {
     "blockquote": BlockKind.QUOTE,
     "figure": BlockKind.FIGURE,
@@ -111,6 +116,7 @@ def container_of(mark: Markup) -> Container:
         level,
         author_id,
         mark.end,
+        ends_sections=mark.tag.is_component or name in _SECTIONING,
     )
 
 
@@ -129,6 +135,7 @@ def _directive_container(mark: Markup) -> Container:
         mark.argument,
         author_id=mark.label,
         title_end=mark.end,
+        ends_sections=True,
     )
 
 

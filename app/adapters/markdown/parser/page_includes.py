@@ -181,6 +181,7 @@ class PageIncludes:
         for index, draft in enumerate(drafts):
             draft.start, draft.end = mark.end if index else mark.start, mark.end
             draft.parts, draft.children, draft.included = (), (), path
+            draft.section_end = 0  # an offset in the included file
         return drafts
 
     def file(self, part: FilePart, offset: int) -> tuple[str, str]:

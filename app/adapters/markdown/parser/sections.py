@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
 from app.adapters.markdown.parser.drafts import BlockDraft, merge, split_list
 from app.adapters.markdown.parser.running_text import MAX_TERM_WORDS
@@ -44,11 +45,38 @@ _LEAVES = frozenset(
 )
 
 
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class OpenSections(Generic[T]):
+    """The sections that are open at a place of the page, outermost first."""
+
+    open: list[tuple[int, T]] = field(default_factory=list)
+    """Each with its heading's level."""
+    _containers: list[tuple[int, list[tuple[int, T]]]] = field(default_factory=list)
+    """Where a container with sections ends, and the sections that are open after it."""
+
+    def leave(self, start: int) -> bool:
+        """End the sections of containers that end before a block; return whether there are any."""
+        left = False
+        while self._containers and start >= self._containers[-1][0]:
+            self.open, left = self._containers.pop()[1], True
+        return left
+
+    def enter(self, heading: BlockDraft) -> None:
+        """End the sections of a heading's level and below."""
+        end = heading.section_end
+        if end and (not self._containers or end < self._containers[-1][0]):
+            self._containers.append((end, self.open.copy()))
+        while self.open and self.open[-1][0] >= heading.level:
+            self.open.pop()
+
+
 @dataclass(slots=True)
 class _Section:
-    """An open section: its heading's level and the kinds that its blocks get."""
+    """An open section: the kinds that its blocks get."""
 
-    level: int
     role: str = ""
     """"exercises", "solutions", "glossary" or "references", for it and its subsections."""
     item: BlockKind | None = None
@@ -59,19 +87,23 @@ class _Section:
 def classify(drafts: Sequence[BlockDraft], title: str) -> list[BlockDraft]:
     """Join captions to their figures and set the kinds that follow from headings."""
     result: list[BlockDraft] = []
-    stack = [_Section(0, _role_of(title))]
+    sections: OpenSections[_Section] = OpenSections()
+    page = current = _Section(_role_of(title))
     run: list[BlockDraft] = []
     for draft in _with_captions(drafts):
-        if draft.kind is BlockKind.HEADING:
-            result.extend(_settle(run, stack[-1]))
+        heading = draft.kind is BlockKind.HEADING
+        if sections.leave(draft.start) or heading:
+            result.extend(_settle(run, current))
             run = []
-            while len(stack) > 1 and stack[-1].level >= draft.level:
-                stack.pop()
-            stack.append(_open_section(draft, stack[-1]))
-            result.append(draft)
-        else:
+            if heading:
+                sections.enter(draft)
+                parent = sections.open[-1][1] if sections.open else page
+                sections.open.append((draft.level, _open_section(draft, parent)))
+                result.append(draft)
+            current = sections.open[-1][1] if sections.open else page
+        if not heading:
             run.append(draft)
-    result.extend(_settle(run, stack[-1]))
+    result.extend(_settle(run, current))
     return result
 
 
@@ -108,7 +140,7 @@ def _role_of(heading: str) -> str:
 def _open_section(heading: BlockDraft, parent: _Section) -> _Section:
     text = heading.text
     own_role = _role_of(text)
-    section = _Section(heading.level, own_role or parent.role)
+    section = _Section(own_role or parent.role)
     if _EXERCISE.match(text):
         section.item = BlockKind.EXERCISE
     elif _SOLUTION.match(text):

@@ -139,6 +139,12 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     )
 
 
+def _is_site(library: Library) -> bool:
+    """Whether this is the top of a site, which determines the URLs of its pages."""
+    named = ("_config.yml", "_toctree.yml", "SUMMARY.md", "src/SUMMARY.md", "docs/SUMMARY.md")
+    return any(library.locate("", name) for name in named) or bool(content_folder(library))
+
+
 def _config(library: Library) -> dict[str, object]:
     text = library.text("_config.yml") or ""
     try:
@@ -214,4 +220,4 @@ def _toctree_entries(items: object, chapter: str) -> list[tuple[TocEntry, str]]:
     return found
 
 
-GENERATOR = SiteGenerator(Site.PLAIN, DIALECT, GITHUB, lambda _: True, read_settings)
+GENERATOR = SiteGenerator(Site.PLAIN, DIALECT, GITHUB, _is_site, read_settings)

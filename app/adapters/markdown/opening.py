@@ -1,0 +1,160 @@
+"""Opens the site in a book's folder, or the site that a folder or file is a part of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from app.adapters.markdown.docusaurus import site as docusaurus
+from app.adapters.markdown.includes import Library
+from app.adapters.markdown.mdbook import site as mdbook
+from app.adapters.markdown.mkdocs import site as mkdocs
+from app.adapters.markdown.myst import site as myst
+from app.adapters.markdown.plain import site as plain
+from app.adapters.markdown.site_map import Layout, SiteGenerator, SitePage, SiteSettings, open_site
+from app.domain.document import Site
+from app.domain.edition import ONLY, Edition
+from app.domain.errors import BookError
+from app.domain.long_text import is_well_formed, well_formed
+from app.services.safe_paths import shown_name
+
+_GENERATORS: Mapping[Site, SiteGenerator] = {
+    module.GENERATOR.site: module.GENERATOR for module in (docusaurus, mdbook, mkdocs, myst, plain)
+}
+"""In the order in which a folder is searched for their configurations."""
+_LEVELS = 5
+"""Folders above a given one that are searched for its site: Astro's pages are three below it."""
+
+
+def open_folder(
+    folder: Path, site: Site | None, base_url: str, edition: Edition = ONLY, part: str = ""
+) -> tuple[Library, Layout]:
+    """Open an edition of the site in a folder, or a single file.
+
+    If `site` is None, the site generator is detected from its configuration. Of a `part`, a file or
+    folder in the site's, only the pages are in the layout.
+    """
+    if folder.is_file():
+        if not is_well_formed(folder.name):
+            raise BookError("the name is not UTF-8: rename the folder", shown_name(folder.name))
+        chosen = site or (Site.DOCUSAURUS if folder.suffix == ".mdx" else Site.PLAIN)
+        return Library(folder.parent), open_page(chosen, folder.name, base_url)
+    library = Library(folder)
+    layout = open_site(_GENERATORS[site or _site_of(library)], library, base_url, edition)
+    return library, _well_formed(_part_of(layout, part) if part else layout)
+
+
+def open_page(site: Site, file: str, base_url: str = "") -> Layout:
+    """Return the layout of a single page, whose URL is the base URL."""
+    return Layout(_GENERATORS[site], SiteSettings(base_url), (SitePage(file, base_url),))
+
+
+@dataclass(frozen=True, slots=True)
+class SitePart:
+    """A file or folder in a site."""
+
+    folder: Path
+    """The site's."""
+    path: str
+    """Relative to `folder`."""
+    site: Site
+    edition: Edition
+    """The first edition that has pages of this part."""
+
+
+def site_around(path: Path, *, site: Site | None, edition: Edition = ONLY) -> SitePart | None:
+    """Return the part of a site that a folder or file is; None if it is no such part.
+
+    A folder with a configuration is a site itself. A configuration in a folder above counts if its
+    site has pages in this one; the folders above a repository are not searched.
+    """
+    path = path.resolve()
+    generators = [_GENERATORS[site]] if site else list(_GENERATORS.values())
+    own = {one.site for one in generators if path.is_dir() and one.is_used_in(Library(path))}
+    if site in own or own - {Site.PLAIN}:
+        return None
+    libraries = [Library(folder) for folder in _folders_above(path)]
+    places = [(library, one) for library in libraries for one in generators if one.site not in own]
+    # A SUMMARY.md, such as mdBook's, or a `_config.yml` says less than any other configuration.
+    for library, generator in sorted(places, key=lambda place: place[1].site is Site.PLAIN):
+        if generator.is_used_in(library):
+            part = path.relative_to(library.root).as_posix()
+            found = _edition_with(generator, library, edition, part)
+            if found is not None:
+                return SitePart(library.root, part, generator.site, found)
+    return None
+
+
+def _folders_above(path: Path) -> Iterator[Path]:
+    """Yield the folders above a path, nearest first, up to its repository's."""
+    if path.is_dir() and (path / ".git").exists():
+        return
+    for folder in islice(path.parents, _LEVELS):
+        yield folder
+        if (folder / ".git").exists():
+            return
+
+
+def _edition_with(
+    generator: SiteGenerator, library: Library, edition: Edition, part: str
+) -> Edition | None:
+    """Return the edition, or the first one of the site, that has pages in a part."""
+    try:
+        layout = open_site(generator, library, "", edition)
+        if _part_of(layout, part).pages:
+            return edition
+        for other in layout.settings.editions if edition == ONLY else ():
+            if _part_of(open_site(generator, library, "", other), part).pages:
+                return other
+    except BookError:
+        pass  # no site that can be read: the part is read by itself
+    return None
+
+
+def _part_of(layout: Layout, part: str) -> Layout:
+    """Leave out the pages outside a part; the site need not list those of a part that is given."""
+    pages, orphans = (_inside(part, pages) for pages in (layout.pages, layout.orphans))
+    return replace(layout, pages=pages or orphans, orphans=orphans if pages else ())
+
+
+def _inside(part: str, pages: Sequence[SitePage]) -> tuple[SitePage, ...]:
+    return tuple(page for page in pages if f"{page.file}/".startswith(f"{part}/"))
+
+
+def _site_of(library: Library) -> Site:
+    """Return the site generator whose configuration the folder holds, else plain."""
+    found = (
+        site
+        for site, generator in _GENERATORS.items()
+        if generator.is_used_in(library) or generator.is_used_below(library)
+    )
+    return next(found, Site.PLAIN)
+
+
+def _well_formed(layout: Layout) -> Layout:
+    """Replace lone surrogates, which escapes in a configuration may produce."""
+    settings = layout.settings
+    return replace(
+        layout,
+        settings=replace(
+            settings,
+            title=well_formed(settings.title),
+            language=well_formed(settings.language),
+        ),
+        pages=tuple(map(_well_formed_page, layout.pages)),
+        orphans=tuple(map(_well_formed_page, layout.orphans)),
+        warnings=tuple(
+            replace(warning, message=well_formed(warning.message)) for warning in layout.warnings
+        ),
+    )
+
+
+def _well_formed_page(page: SitePage) -> SitePage:
+    return replace(
+        page,
+        title=well_formed(page.title),
+        chapter=well_formed(page.chapter),
+        language=well_formed(page.language),
+    )

@@ -1,0 +1,92 @@
+"""A folder or file of a site is read as a part of it: its pages have the URLs of the whole site."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.adapters.markdown import editions_of, read_book, site_around
+from app.domain.edition import Edition
+
+BOOKS = Path(__file__).parents[1] / "fixtures" / "books"
+PARTS = [
+    ("docusaurus", "docs"),
+    ("docusaurus", "docs/basics"),
+    ("docusaurus", "docs/basics/01-first.md"),
+    ("mdbook", "src"),
+    ("mdbook", "src/part/listings.md"),
+    ("mkdocs", "docs"),
+    ("mkdocs", "docs/guide"),
+    ("sphinx", "guide"),
+    ("myst", "chapters"),
+    ("repository", "book/ch/two.md"),
+    ("nextjs", "src"),
+    ("nextjs", "src/content"),
+    ("nextjs", "src/content/learn/index.md"),
+    ("jekyll", "contents"),
+]
+
+
+def _urls(folder: Path, part: str = "", edition: Edition | None = None) -> dict[Path, str]:
+    book = read_book(folder, part=part, edition=edition or Edition())
+    return {folder / page.file: page.url for page in book.documents}
+
+
+@pytest.mark.parametrize(("name", "path"), PARTS)
+def test_pages_of_a_part_have_the_urls_of_the_whole_site(name: str, path: str) -> None:
+    whole = _urls(BOOKS / name)
+    found = site_around(BOOKS / name / path, site=None)
+    assert found is not None
+    assert found.folder.is_relative_to(BOOKS / name)
+    part = _urls(found.folder, found.path)
+    given = BOOKS / name / path
+    assert part == {file: url for file, url in whole.items() if file.is_relative_to(given)}
+
+
+def test_a_part_keeps_its_own_name_as_book_id() -> None:
+    assert read_book(BOOKS / "mkdocs", part="docs/guide").id == "guide"
+
+
+@pytest.mark.parametrize("name", ["docusaurus", "jekyll", "sphinx", "repository/book"])
+def test_a_folder_with_a_configuration_is_a_site(name: str) -> None:
+    assert site_around(BOOKS / name, site=None) is None
+
+
+def test_a_site_without_pages_in_the_folder_does_not_hold_it(tmp_path: Path) -> None:
+    (tmp_path / "mkdocs.yml").write_text("site_name: Owls\n", "utf-8")
+    for page in ("docs/index.md", "notes/one.md"):
+        (tmp_path / page).parent.mkdir()
+        (tmp_path / page).write_text("# Owls\n", "utf-8")
+    assert site_around(tmp_path / "docs", site=None) is not None
+    assert site_around(tmp_path / "notes", site=None) is None
+
+
+def test_folders_above_a_repository_are_not_searched(tmp_path: Path) -> None:
+    (tmp_path / "mkdocs.yml").write_text("docs_dir: .\n", "utf-8")
+    page = tmp_path / "owls" / "guide" / "one.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("# Owls\n", "utf-8")
+    assert site_around(page.parent, site=None) is not None
+    (tmp_path / "owls" / ".git").mkdir()
+    assert site_around(page.parent, site=None) is None
+    assert site_around(tmp_path / "owls", site=None) is None
+
+
+def test_a_site_that_cannot_be_read_holds_nothing(tmp_path: Path) -> None:
+    (tmp_path / "mkdocs.yml").write_text("nav: [\n", "utf-8")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "one.md").write_text("# Owls\n", "utf-8")
+    assert site_around(tmp_path / "docs", site=None) is None
+
+
+def test_the_docs_of_a_versioned_site_are_its_next_version(tmp_path: Path) -> None:
+    (tmp_path / "docusaurus.config.js").write_text("export default {};\n", "utf-8")
+    (tmp_path / "versions.json").write_text('["1.0"]', "utf-8")
+    for folder in ("docs", "versioned_docs/version-1.0"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "owls.md").write_text("# Owls\n", "utf-8")
+    found = site_around(tmp_path / "docs", site=None)
+    assert found is not None
+    assert list(_urls(tmp_path, "docs", found.edition).values()) == ["/docs/next/owls"]
+    assert editions_of(tmp_path, part="docs") == (found.edition,)
