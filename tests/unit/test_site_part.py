@@ -30,7 +30,9 @@ PARTS = [
 
 def _urls(folder: Path, part: str = "", edition: Edition | None = None) -> dict[Path, str]:
     book = read_book(folder, part=part, edition=edition or Edition())
-    return {folder / page.file: page.url for page in book.documents}
+    given = folder / part
+    holding = given if given.is_dir() else given.parent
+    return {holding / page.file: page.url for page in book.documents}
 
 
 @pytest.mark.parametrize(("name", "path"), PARTS)
@@ -42,6 +44,22 @@ def test_pages_of_a_part_have_the_urls_of_the_whole_site(name: str, path: str) -
     part = _urls(found.folder, found.path)
     given = BOOKS / name / path
     assert part == {file: url for file, url in whole.items() if file.is_relative_to(given)}
+
+
+@pytest.mark.parametrize(
+    ("part", "orphans"), [("docs/guide", ("lone.md",)), ("docs/guide/x.md", ())]
+)
+def test_files_are_relative_to_the_part(
+    part: str, orphans: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "mkdocs.yml").write_text("nav:\n- docs: gone.md\n- Guide: guide/x.md\n", "utf-8")
+    (tmp_path / "docs" / "guide").mkdir(parents=True)
+    for name in ("x.md", "lone.md"):
+        (tmp_path / "docs" / "guide" / name).write_text("# Owls\n\n[gone](gone.md)\n", "utf-8")
+    book = read_book(tmp_path, part=part)
+    assert [page.file for page in book.documents] == ["x.md"]
+    assert book.orphans == orphans
+    assert [(one.file, one.line) for one in book.warnings] == [("../../mkdocs.yml", 2), ("x.md", 3)]
 
 
 def test_a_part_keeps_its_own_name_as_book_id() -> None:

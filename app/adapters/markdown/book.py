@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -48,8 +49,8 @@ def read_book(
     """Read a book's folder, or a single Markdown file, into typed blocks.
 
     If `site` is None, the site generator is detected from its configuration. One edition is read,
-    see `editions_of`; with a `part`, see `site_around`, only its pages. `advance` is called with 1
-    after each page.
+    see `editions_of`; with a `part`, see `site_around`, only its pages, with files relative to it.
+    `advance` is called with 1 after each page.
 
     BookError if there is nothing to read or a file is not UTF-8. FileRefused if a file exceeds the
     reading budget; with `skip_refused` its page is left out with a warning instead.
@@ -69,7 +70,25 @@ def read_book(
     given = folder / part
     name = given.stem if given.is_file() else given.resolve().name
     own_id = edition.id_of(book_id or book_id_of(name))
-    return _finished(own_id, library, layout, context, drafts, tuple(left_out))
+    book = _finished(own_id, library, layout, context, drafts, tuple(left_out))
+    return _relative_to(part if given.is_dir() else posixpath.dirname(part), book) if part else book
+
+
+def _relative_to(folder: str, book: Book) -> Book:
+    """Return the book with its files relative to a folder of the site's, as if it were read alone.
+
+    So a page keeps its chunk ids, whether the site's configuration is found or not.
+    """
+
+    def moved(file: str) -> str:
+        return posixpath.relpath(file, folder) if file and folder else file
+
+    return replace(
+        book,
+        documents=tuple(replace(one, file=moved(one.file)) for one in book.documents),
+        orphans=tuple(map(moved, book.orphans)),
+        warnings=tuple(replace(one, file=moved(one.file)) for one in book.warnings),
+    )
 
 
 def _existing(folder: Path) -> Path:
