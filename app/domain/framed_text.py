@@ -1,12 +1,13 @@
-"""Code and tables as Markdown, alone or inside a larger text."""
+"""Code and tables as Markdown, alone or inside a larger text: in fences, with a rule."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
-_MARKERS = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*"
-_FENCE = re.compile(rf"{_MARKERS}(?P<run>`{{3,}})[^`\n]*\n?")
+from app.domain.document import Span
+
+_FENCE = re.compile(r"(?P<before>[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<run>`{3,})[^`\n]*\n?")
 """The first line of a fence, which may begin a list item."""
 _RULE = re.compile(r"[ \t]*(?:\| --- \||---(?: \| ---)+)\n?")
 
@@ -35,13 +36,21 @@ def with_rule(table: str) -> str:
     return "\n".join([*captions, *_rows(rows[first:], width)])
 
 
+def rows_with_rule(rows: Sequence[str]) -> list[str]:
+    """Return the rows of a table inside a larger text; empty lines separate it from the rest."""
+    cells = [row.split(" | ") for row in rows]
+    shown = list(_rows(cells, max(map(len, cells))))
+    return ["\n" + shown[0], *shown[1:-1], shown[-1] + "\n"] if shown[1:] else [f"\n{shown[0]}\n"]
+
+
 def _rows(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
+    """Yield the rows; the first one, the header, with the rule below it."""
     for number, row in enumerate(rows):
         if number:
             yield _row(row)
         else:
-            yield _row([*row, *[""] * (width - len(row))])
-            yield " | ".join(["---"] * width) if width > 1 else "| --- |"
+            rule = " | ".join(["---"] * width) if width > 1 else "| --- |"
+            yield f"{_row([*row, *[''] * (width - len(row))])}\n{rule}"
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -51,3 +60,93 @@ def _row(cells: Sequence[str]) -> str:
     """
     line = " | ".join(cell.replace("|", "\\|") for cell in cells)
     return line if len(cells) > 1 and cells[0].strip() and cells[-1].strip() else f"| {line} |"
+
+
+def frames(text: str) -> Iterator[Span]:
+    """Yield the spans of fences and tables, in whole lines; a fence that is not closed is none."""
+    if "```" not in text and "---" not in text:
+        return
+    start = at = 0
+    opening, header, table = "", False, False
+    for line in text.splitlines(keepends=True):
+        fence, opening = opening, open_fence(line, opening)
+        is_row = not opening and "|" in line
+        if table and not is_row:
+            yield start, at
+        table = is_row and (table or (header and _RULE.fullmatch(line) is not None))
+        if not table and not fence:
+            start = at
+        header = is_row
+        at += len(line)
+        if fence and not opening:
+            yield start, at
+    if table:
+        yield start, at
+
+
+def whole_lines(text: str) -> Iterator[str]:
+    """Yield the lines with their ends; a fence or a table is one line."""
+    at = 0
+    for start, end in (*frames(text), (len(text), len(text))):
+        yield from text[at:start].splitlines(keepends=True)
+        if start < end:
+            yield text[start:end]
+        at = end
+
+
+def open_fence(text: str, opening: str = "") -> str:
+    """Return the first line of the fence that is open at the end of the text, "" if none is.
+
+    `opening` is that of the fence that is open at its start. Blanks replace list markers.
+    """
+    for line in text.splitlines():
+        found = None if opening else _FENCE.fullmatch(line)
+        if found:
+            opening = " " * len(found["before"]) + line[found.start("run") :]
+        elif opening and _closes(line, opening):
+            opening = ""
+    return opening
+
+
+def _closes(line: str, opening: str) -> bool:
+    return not line.strip("` \t\n") and line.strip().startswith(_run(opening))
+
+
+def _run(opening: str) -> str:
+    found = _FENCE.fullmatch(opening)
+    return found["run"] if found else ""
+
+
+def with_whole_fences(text: str, opening: str = "") -> str:
+    """Return a part of a text with the lines that the fences cut by its ends have lost.
+
+    `opening` is the first line of the fence that is open at its start; that code is moved to the
+    left, out of its list item.
+    """
+    lines = text.split("\n")
+    if opening:
+        column = len(opening) - len(opening.lstrip())
+        last = next((at for at, line in enumerate(lines) if _closes(line, opening)), len(lines))
+        code = [re.sub(rf"^ {{0,{column}}}", "", line) for line in lines[:last]]
+        head = [opening.lstrip(), *code, _run(opening)] if any(code) else []
+        lines = [*head, *lines[last + 1 :]]
+    cut = open_fence("\n".join(lines))
+    if cut and not open_fence("\n".join(lines[:-1])):
+        return "\n".join(lines[:-1])
+    closing = [cut.replace(cut.lstrip(), _run(cut))] if cut else []
+    return "\n".join([*lines, *closing])
+
+
+def without_fences(text: str) -> str:
+    """Return the text without the first and last lines of fences, which no page shows."""
+    if "```" not in text:
+        return text
+    kept: list[str] = []
+    opening = ""
+    for line in text.split("\n"):
+        fence, opening = opening, open_fence(line, opening)
+        if bool(fence) == bool(opening):
+            kept.append(line)
+        elif opening:
+            kept.append(line[: line.index("`")])
+    return "\n".join(kept)

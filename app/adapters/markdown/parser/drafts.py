@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from app.adapters.markdown.parser.running_text import Text
 from app.adapters.markdown.parser.tags import HtmlTag
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
-from app.domain.framed_text import fenced, with_rule
+from app.domain.framed_text import fenced, rows_with_rule, with_rule
 
 _BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 
@@ -42,7 +43,12 @@ class BlockDraft:
 
     def as_parts(self) -> tuple[Part, ...]:
         """Return the parts that this draft adds to a larger block."""
-        if self.parts and self.kind in (BlockKind.LIST, BlockKind.TABLE):
+        if self.parts and self.kind is BlockKind.TABLE:
+            rows = rows_with_rule([part.text for part in self.parts])
+            return tuple(
+                replace(part, text=row) for part, row in zip(self.parts, rows, strict=True)
+            )
+        if self.parts and self.kind is BlockKind.LIST:
             return self.parts
         return (Part(self.kind, self.start, self.end, self.nested_text()),)
 
@@ -109,11 +115,10 @@ def merge(kind: BlockKind, drafts: Sequence[BlockDraft], title: str = "") -> Blo
 
 def in_lines(drafts: Sequence[BlockDraft]) -> str:
     """Join texts by line ends; Markdown needs an empty line next to a table."""
-    text = ""
-    for before, draft in zip([None, *drafts], drafts, strict=False):
-        if before is not None:
-            text += "\n\n" if before.framed or draft.framed or BlockKind.TABLE in (before.kind, draft.kind) else "\n"
-        text += draft.nested_text()
+    text = drafts[0].nested_text() if drafts else ""
+    for before, draft in pairwise(drafts):
+        apart = before.framed or draft.framed or BlockKind.TABLE in (before.kind, draft.kind)
+        text += ("\n\n" if apart else "\n") + draft.nested_text()
     return text
 
 
