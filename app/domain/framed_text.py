@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from app.domain.document import Span
-
-_FENCE = re.compile(r"(?P<before>[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<run>`{3,})[^`\n]*\n?")
+_FENCE = re.compile(
+    r"(?P<before>[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<run>`{3,})[^`\n]*(?:\n|\Z)"
+)
 """The first line of a fence, which may begin a list item."""
+_FENCE_LINE = re.compile(rf"^{_FENCE.pattern}", re.MULTILINE)
 _RULE = re.compile(r"[ \t]*(?:\| --- \||---(?: \| ---)+)\n?")
 
 
@@ -62,36 +63,23 @@ def _row(cells: Sequence[str]) -> str:
     return line if len(cells) > 1 and cells[0].strip() and cells[-1].strip() else f"| {line} |"
 
 
-def frames(text: str) -> Iterator[Span]:
-    """Yield the spans of fences and tables, in whole lines; a fence that is not closed is none."""
-    if "```" not in text and "---" not in text:
-        return
-    start = at = 0
-    opening, header, table = "", False, False
+def whole_lines(text: str) -> Iterator[str]:
+    """Yield the lines with their ends; a fence that is closed, or a table, is one line."""
+    held: list[str] = []
+    opening = ""
     for line in text.splitlines(keepends=True):
         fence, opening = opening, open_fence(line, opening)
-        is_row = not opening and "|" in line
-        if table and not is_row:
-            yield start, at
-        table = is_row and (table or (header and _RULE.fullmatch(line) is not None))
-        if not table and not fence:
-            start = at
-        header = is_row
-        at += len(line)
-        if fence and not opening:
-            yield start, at
-    if table:
-        yield start, at
+        is_row = not opening and "|" in line and bool(held) and "|" in held[0]
+        if held and not (fence or (is_row and (held[1:] or _RULE.fullmatch(line)))):
+            yield "".join(held)
+            held = []
+        held.append(line)
+    yield from held if opening or not held else ["".join(held)]
 
 
-def whole_lines(text: str) -> Iterator[str]:
-    """Yield the lines with their ends; a fence or a table is one line."""
-    at = 0
-    for start, end in (*frames(text), (len(text), len(text))):
-        yield from text[at:start].splitlines(keepends=True)
-        if start < end:
-            yield text[start:end]
-        at = end
+def is_frame(line: str) -> bool:
+    """Whether this one of `whole_lines` is a fence or a table."""
+    return "\n" in line.rstrip("\n")
 
 
 def open_fence(text: str, opening: str = "") -> str:
@@ -139,14 +127,4 @@ def with_whole_fences(text: str, opening: str = "") -> str:
 
 def without_fences(text: str) -> str:
     """Return the text without the first and last lines of fences, which no page shows."""
-    if "```" not in text:
-        return text
-    kept: list[str] = []
-    opening = ""
-    for line in text.split("\n"):
-        fence, opening = opening, open_fence(line, opening)
-        if bool(fence) == bool(opening):
-            kept.append(line)
-        elif opening:
-            kept.append(line[: line.index("`")])
-    return "\n".join(kept)
+    return _FENCE_LINE.sub(r"\g<before>", text) if "```" in text else text
