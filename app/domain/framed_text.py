@@ -108,16 +108,18 @@ def _run(opening: str) -> str:
 def with_whole_fences(text: str, opening: str = "") -> str:
     """Return a part of a text with the lines that the fences cut by its ends have lost.
 
-    `opening` is the first line of the fence that is open at its start; that code is moved to the
-    left, out of its list item.
+    `opening` is the first line of the fence that is open at its start. The rest of its list item is
+    moved to the left: the item's marker is in another part.
     """
     lines = text.split("\n")
     if opening:
-        column = len(opening) - len(opening.lstrip())
-        last = next((at for at, line in enumerate(lines) if _closes(line, opening)), len(lines))
-        code = [re.sub(rf"^ {{0,{column}}}", "", line) for line in lines[:last]]
-        head = [opening.lstrip(), *code, _run(opening)] if any(code) else []
-        lines = [*head, *lines[last + 1 :]]
+        margin = opening[: len(opening) - len(opening.lstrip())]
+        inside = (
+            not at or not line.strip() or line.startswith(margin) for at, line in enumerate(lines)
+        )
+        end = next((at for at, one in enumerate(inside) if not one), len(lines))
+        lines = [*(line.removeprefix(margin) for line in lines[:end]), *lines[end:]]
+        lines = lines[1:] if _closes(lines[0], opening) else [opening.lstrip(), *lines]
     cut = open_fence("\n".join(lines))
     if cut and not open_fence("\n".join(lines[:-1])):
         return "\n".join(lines[:-1])

@@ -44,7 +44,7 @@ def parts_of(text: str, site: Site = Site.PLAIN) -> tuple[Document, list[Passage
 @pytest.mark.parametrize(
     ("source", "text"),
     [
-        (f"!!! note\n    Do:\n\n{CODE}".replace("\n```", "\n    ```"), f"Do:\n\n{CODE}"),
+        ("!!! note\n    Do:\n\n    ```sh\n    make\n    ```\n", f"Do:\n\n{CODE}"),
         ("> Do:\n>\n>     make\n", "Do:\n\n```\nmake\n```"),
         ("> a | b\n> --|--\n> 1 | 2\n>\n> end\n", f"{TABLE}\n\nend"),
         ("[^1]: Do:\n\n    ```sh\n    make\n    ```\n", f"Do:\n\n{CODE}"),
@@ -56,8 +56,8 @@ def parts_of(text: str, site: Site = Site.PLAIN) -> tuple[Document, list[Passage
         ("> ~~~\n> a ``` b\n> ~~~\n", "````\na ``` b\n````"),
     ],
     ids=[
-        "admonition", "quote", "quote with table", "footnote", "definition", "definition with table",
-        "item with table", "item of code", "back-ticks in code",
+        "admonition", "quote", "quote with table", "footnote", "definition",
+        "definition with table", "item with table", "item of code", "back-ticks in code",
     ],
 )  # fmt: skip
 def test_code_and_tables_in_a_larger_block_are_markdown(source: str, text: str) -> None:
@@ -66,7 +66,7 @@ def test_code_and_tables_in_a_larger_block_are_markdown(source: str, text: str) 
 
 @pytest.mark.parametrize("marker", ["-", "1.", "10."])
 def test_code_and_tables_of_an_item_are_shown_inside_it(marker: str) -> None:
-    """Markdown takes a line for a part of the item only if it is as far right as the item's text."""
+    """In Markdown, the lines of an item are indented as far as its text."""
     inside = f"Do:\n\n{CODE}\n\n- in it:\n\n  {TABLE}".replace("\n1 |", "\n  1 |")
     inside = inside.replace("\n---", "\n  ---")
     pad = " " * (len(marker) + 1)
@@ -100,7 +100,7 @@ def test_ids_ledger_and_links_do_not_depend_on_fences() -> None:
     for document in (named, read_text("> Do:\n>\n> ```sh\n> make\n> ```\n")):
         book = Book(BookId("b"), "", Site.MYST, "", "en", "", (document,))
         _, ledger = keep_ids(book, Ledger())
-        assert "sh" not in "".join(entry.paragraph.text for entry in ledger.entries)
+        assert "sh" not in "".join(entry.paragraph.text for entry in ledger.entries.values())
     twice = "> Run it now:\n>\n> ```sh\n> make all\n> ```\n\n"
     links = page_links(read_text(f"{twice}Then sleep.\n\n{twice}Then eat.\n"))
     assert links[0].endswith("make%20all,-Then%20sleep")
@@ -170,7 +170,7 @@ def test_a_fence_or_a_table_is_one_unit() -> None:
     assert found == ["See it here:", code, TABLE, "The end."]
     fence = code.replace("\n", "\n  ")
     assert texts_of(BlockKind.LIST, f"- One:\n  {fence}\n- Two.") == [f"One:\n  {fence}", "Two."]
-    assert texts_of(BlockKind.LIST, f"{code}\n- Two.") == ["Two."]
+    assert texts_of(BlockKind.LIST, f"{code}\n- Two.") == [code, "Two."]
 
 
 def test_a_long_entry_is_not_quoted_from_inside_its_code() -> None:
