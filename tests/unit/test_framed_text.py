@@ -53,30 +53,38 @@ def parts_of(text: str, site: Site = Site.PLAIN) -> tuple[Document, list[Passage
         ("Word\n\n:   Do:\n\n    a | b\n    --|--\n    1 | 2\n", f"Word\nDo:\n\n{TABLE}"),
         ("- Do:\n\n  a | b\n  --|--\n  1 | 2\n\n  end\n",
          "- Do:\n  \n  a | b\n  --- | ---\n  1 | 2\n  \n  end"),
+        ("- > a | b\n  > --|--\n  > 1 | 2\n\n  end\n",
+         "- a | b\n  --- | ---\n  1 | 2\n  \n  end"),
         ("- ```sh\n  make\n  ```\n- two\n", "- ```sh\n  make\n  ```\n- two"),
-        ("> ~~~\n> a ``` b\n> ~~~\n", "````\na ``` b\n````"),
+        ("> ~~~ a`b\n> a ``` b\n> ~~~\n", "````ab\na ``` b\n````"),
     ],
     ids=[
         "admonition", "quote", "quote with table", "footnote", "definition",
-        "definition with table", "item with table", "item of code", "back-ticks in code",
+        "definition with table", "item with table", "item with quote", "item of code", "back-ticks in code",
     ],
 )  # fmt: skip
 def test_code_and_tables_in_a_larger_block_are_markdown(source: str, text: str) -> None:
     assert only(source).text == text
 
 
+def depths(text: str) -> list[int]:
+    """Return in how many list items each fence and table is, as Markdown shows the text."""
+    depth, found = 0, []
+    for token in MARKDOWN.parse(text):
+        depth += token.nesting if token.type.startswith("list_item") else 0
+        if token.type in ("fence", "table_open"):
+            found.append(depth)
+    return found
+
+
 @pytest.mark.parametrize("marker", ["-", "1.", "10."])
 def test_code_and_tables_of_an_item_are_shown_inside_it(marker: str) -> None:
     """In Markdown, the lines of an item are indented as far as its text."""
-    inside = f"Do:\n\n{CODE}\n\n- in it:\n\n  {TABLE}".replace("\n1 |", "\n  1 |")
-    inside = inside.replace("\n---", "\n  ---")
-    pad = " " * (len(marker) + 1)
-    source = f"{marker} " + inside.replace("\n", f"\n{pad}")
-    shown = MARKDOWN.render(only(source).text)
-    assert shown.count("<pre>") == shown.count("<table>") == 1
-    rest = MARKDOWN.render(only(source).text + "\n\nend").partition("</li>\n</ul>\n</li>")
-    assert "<pre>" in rest[0]
-    assert "<table>" in rest[0]
+    table = TABLE.replace("\n", "\n  ")
+    inside = f"Do:\n\n{CODE}\n\n- in it:\n\n  {table}\n\nend"
+    text = only(f"{marker} " + inside.replace("\n", "\n" + " " * (len(marker) + 1))).text
+    assert depths(text) == [1, 2]
+    assert MARKDOWN.render(text).count("<tr>") == 2
 
 
 def test_a_list_without_code_is_indented_as_before() -> None:
@@ -161,6 +169,11 @@ def test_the_first_rows_of_a_table_in_a_long_block_are_a_table() -> None:
     assert shown.rstrip().endswith("<p>Sleep.</p>")
 
 
+def test_an_edge_of_a_fence_alone_is_no_part_of_a_text() -> None:
+    assert with_whole_fences("```\nEnd.", "```sh") == "End."
+    assert with_whole_fences("Do:\n```sh") == "Do:"
+
+
 @given(st.lists(st.sampled_from(["- a", "  ```", "```sh", "````", "a | b", "--- | ---", "", "x"])))
 def test_lines_with_frames_are_the_whole_text(lines: Sequence[str]) -> None:
     text = "\n".join(lines)
@@ -178,6 +191,8 @@ def test_a_fence_or_a_table_is_one_unit() -> None:
     code = "```yaml\n- Owls hunt. Mice hide.\n\n- two\n```"
     found = texts_of(BlockKind.ADMONITION, f"See it here:\n\n{code}\n\n{TABLE}\n\nThe end.")
     assert found == ["See it here:", code, TABLE, "The end."]
+    endless = "```sh\n" + "echo owl; sleep 1\n" * 40 + "```"
+    assert texts_of(BlockKind.QUOTE, f"Do:\n\n{endless}") == ["Do:", endless]
     fence = code.replace("\n", "\n  ")
     assert texts_of(BlockKind.LIST, f"- One:\n  {fence}\n- Two.") == [f"One:\n  {fence}", "Two."]
     assert texts_of(BlockKind.LIST, f"{code}\n- Two.") == [code, "Two."]
@@ -185,18 +200,19 @@ def test_a_fence_or_a_table_is_one_unit() -> None:
 
 def test_a_long_entry_is_not_quoted_from_inside_its_code() -> None:
     code = "```\nx = 1\n\nReturn the owl.\n\ny = 2\n```"
-    prose = "An owl is a bird. " + "It hunts by night. " * 20
-    entry = passage(f"{code}\n\n{prose}", kind=BlockKind.GLOSSARY_ENTRY, terms=("owl",))
+    prose = "An owl is a bird. " + "It hunts by night. " * 19 + "It hunts by night."
+    entry = passage(f"{code}\n\n{prose}\n\n{TABLE}.", kind=BlockKind.GLOSSARY_ENTRY, terms=("owl",))
     found = list(units(context_of(entry), split_sentences, "en"))
     assert found[0].text == "An owl is a bird."
+    assert found[-1].text == "It hunts by night."
     assert begins_entry(found[0], entry)
 
 
 def test_a_quote_does_not_end_inside_code() -> None:
-    code = "```sh\necho The owl hunts. Stop it.\n```"
-    note = passage(f"Do this now:\n\n{code}", "p-note", BlockKind.ADMONITION)
+    code = "```\nOwls sleep by day.\nThe owl hunts at night.\nMice hide.\n```"
+    note = passage(f"Do this now.\n\n{code}", "p-note", BlockKind.ADMONITION)
     verifier = Verifier(by_paragraph(context_of(note)), terms, split_sentences)
-    found = verifier.verify("echo the owl hunts", "p-note")
+    found = verifier.verify("the owl hunts at night", "p-note")
     assert found is not None
     assert found.text == code
 

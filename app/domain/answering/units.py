@@ -166,9 +166,7 @@ def _is_article(passage: Passage) -> bool:
 
 def _prose(text: str) -> Iterator[re.Match[str]]:
     """Yield the paragraphs that end like a sentence, none of them inside code or a table."""
-    lines = (
-        "`" * len(line[:-1]) + line[-1] if is_frame(line) else line for line in whole_lines(text)
-    )
+    lines = (re.sub(".", "`", line) if is_frame(line) else line for line in whole_lines(text))
     return _PROSE.finditer("".join(lines))
 
 
