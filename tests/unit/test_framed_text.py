@@ -60,7 +60,8 @@ def parts_of(text: str, site: Site = Site.PLAIN) -> tuple[Document, list[Passage
     ],
     ids=[
         "admonition", "quote", "quote with table", "footnote", "definition",
-        "definition with table", "item with table", "item with quote", "item of code", "back-ticks in code",
+        "definition with table", "item with table", "item with quote", "item of code",
+        "back-ticks in code",
     ],
 )  # fmt: skip
 def test_code_and_tables_in_a_larger_block_are_markdown(source: str, text: str) -> None:
@@ -209,7 +210,7 @@ def test_a_long_entry_is_not_quoted_from_inside_its_code() -> None:
 
 
 def test_a_quote_does_not_end_inside_code() -> None:
-    code = "```\nOwls sleep by day.\nThe owl hunts at night.\nMice hide.\n```"
+    code = "```\nOwls sleep by day. The owl hunts at night. Mice hide.\n```"
     note = passage(f"Do this now.\n\n{code}", "p-note", BlockKind.ADMONITION)
     verifier = Verifier(by_paragraph(context_of(note)), terms, split_sentences)
     found = verifier.verify("the owl hunts at night", "p-note")
