@@ -210,7 +210,7 @@ def test_a_long_entry_is_not_quoted_from_inside_its_code() -> None:
 
 
 def test_a_quote_does_not_end_inside_code() -> None:
-    code = "```\nOwls sleep by day. The owl hunts at night. Mice hide.\n```"
+    code = "```\nOwls sleep by day.\n\nThe owl hunts at night.\n\nMice hide.\n```"
     note = passage(f"Do this now.\n\n{code}", "p-note", BlockKind.ADMONITION)
     verifier = Verifier(by_paragraph(context_of(note)), terms, split_sentences)
     found = verifier.verify("the owl hunts at night", "p-note")
