@@ -57,7 +57,8 @@ class Part:
 
     It is a list item with its nested content, a table row, or a paragraph or code block inside an
     admonition, quote, exercise or solution. Parts are in order, disjoint and inside the block's
-    span. `text` is what a reader sees. `kind` is LIST for an item and TABLE for a row.
+    span. `text` is what a reader sees; outside tables and code blocks, code in it is fenced. `kind`
+    is LIST for an item and TABLE for a row.
     """
 
     kind: BlockKind
@@ -73,9 +74,10 @@ class Block:
     """A unit of text, such as a paragraph: the unit of citation.
 
     `text` is what a reader sees: without inline mark-up, entities decoded, link text kept, maths as
-    TeX. `heading_path` goes from the page's title to the block's section; a heading's path ends
-    with itself. `anchor` is the id that the site generator gives the section's heading; "" above
-    the first heading and under the page's title. `url` is the page's permalink with `#anchor`.
+    TeX; inside larger blocks, code in fences and tables with a rule. `heading_path` goes from the
+    page's title to the block's section; a heading's path ends with itself. `anchor` is the id that
+    the site generator gives the section's heading; "" above the first heading and under the page's
+    title. `url` is the page's permalink with `#anchor`.
     """
 
     kind: BlockKind

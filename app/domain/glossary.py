@@ -12,6 +12,7 @@ from typing import TypeAlias
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.english import other_numbers
+from app.domain.framed_text import without_fences
 from app.domain.retrieval.definition_terms import referred_to, term_forms
 
 _WORD = re.compile(r"\w+(?:[-\u2010\u2011]\w+)*")
@@ -45,10 +46,10 @@ class TermOnPage:
 
 
 def glossary_terms(passage: Passage) -> Iterator[GlossaryTerm]:
-    """Yield the terms of a glossary entry; nothing for other passages."""
+    """Yield the terms of a glossary entry, as plain text; nothing for other passages."""
     if passage.kind is not BlockKind.GLOSSARY_ENTRY:
         return
-    definition = definition_in(passage)
+    definition = without_fences(definition_in(passage))
     for term in passage.terms if definition else ():
         yield GlossaryTerm(term, definition, passage.paragraph_id, passage.url)
 

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import sha256
 
-from app.domain.document import Block, Book
+from app.domain.document import Block, BlockKind, Book
+from app.domain.framed_text import without_fences
 from app.domain.ledger import Ledger, LedgerParagraph, renew
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -116,10 +117,11 @@ def keep_ids(book: Book, ledger: Ledger) -> tuple[Book, Ledger]:
 
 def _paragraph(block: Block) -> LedgerParagraph:
     authored = block.paragraph_id == block.author_id
-    hashed = content_id(block.text) if authored else _WITHOUT_REPEAT.sub("", block.paragraph_id)
+    text = block.text if block.kind is BlockKind.CODE else without_fences(block.text)
+    hashed = content_id(text) if authored else _WITHOUT_REPEAT.sub("", block.paragraph_id)
     return LedgerParagraph(
         hashed,
-        norm(block.text),
+        norm(text),
         block.file,
         block.heading_path,
         block.url,

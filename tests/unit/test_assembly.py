@@ -147,6 +147,13 @@ def test_rows_with_mark_up_between_them_are_joined_by_lines_if_one_chunk_shows_t
     assert texts(assemble(apart, 100, words)) == ["r 1", "r 3"]
 
 
+def test_pieces_of_a_quote_are_joined_by_a_line_end_next_to_code() -> None:
+    first = passage("Do:", 0, "p-quote", kind=BlockKind.QUOTE)
+    second = passage("```sh\nmake\n```", 4, "p-quote", kind=BlockKind.QUOTE)
+    hits = [Hit(chunk(first), 0.5), Hit(chunk(second, index=1), 0.4)]
+    assert texts(assemble(hits, 99, words)) == ["Do:\n```sh\nmake\n```"]
+
+
 def test_verbatim_passages_lose_their_overlap_to_the_character() -> None:
     source = "The quick brown fox jumps over the lazy dog."
     left = passage(source[:25], 0, "p", verbatim=True)

@@ -12,6 +12,7 @@ from app.adapters.markdown.parser.sections import OpenSections, classify
 from app.adapters.markdown.site_map import SitePage
 from app.adapters.markdown.source import SourceFile, front_text
 from app.domain.document import Block, BlockKind, Document, Span
+from app.domain.framed_text import without_fences
 from app.domain.long_text import Text
 from app.domain.urls import with_anchor
 
@@ -32,7 +33,7 @@ class PageDraft:
             text = draft.id_text
             # The first character usually is alphanumeric: that test is the cheaper one.
             worded = text[:1].isalnum() or any(map(str.isalnum, text))
-            yield (text if worded else draft.text), draft.author_id
+            yield (text if worded else without_fences(draft.text)), draft.author_id
 
 
 def draft_page(page: SitePage, source: SourceFile, reader: FileReader) -> PageDraft:

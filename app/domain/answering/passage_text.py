@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from app.domain.answer import AnswerPassage
@@ -11,6 +10,7 @@ from app.domain.answering.passages import ChosenPassage
 from app.domain.answering.units import Unit, marker_before
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind, Span
+from app.domain.framed_text import fence_lines, with_rule
 from app.domain.retrieval.query import ContextPassage
 
 
@@ -104,33 +104,8 @@ def _framed(unit: Unit, context: Sequence[ContextPassage], numbered: bool) -> tu
 def framed_block(passage: Passage) -> tuple[str, str, str]:
     """Return a whole paragraph as Markdown: mark-up before it, its text, mark-up after it."""
     if passage.kind is BlockKind.CODE:
-        longest = max((len(run) for run in re.findall("`+", passage.text)), default=0)
-        fence = "`" * max(3, longest + 1)
-        return f"{fence}{passage.language}\n", passage.text, f"\n{fence}"
+        opening, closing = fence_lines(passage.text, passage.language)
+        return f"{opening}\n", passage.text, f"\n{closing}"
     if passage.kind is BlockKind.TABLE:
-        return "", "\n".join(_with_rule(passage.text)), ""
+        return "", with_rule(passage.text), ""
     return "", passage.text, ""
-
-
-def _with_rule(table: str) -> Iterator[str]:
-    """Yield the lines of a table, "a | b", with the rule that Markdown needs below its header.
-
-    Lines before the first one with all columns, such as a caption, become paragraphs above it.
-    """
-    rows = [line.split(" | ") for line in table.split("\n") if line.strip()]
-    width = max(map(len, rows))
-    first = next((at for at, row in enumerate(rows) if width == 1 or len(row) > 1), 0)
-    for row in rows[:first]:
-        yield f"{row[0]}\n"
-    yield _row(rows[first] + [""] * (width - len(rows[first])))
-    yield " | ".join(["---"] * width) if width > 1 else "| --- |"
-    yield from map(_row, rows[first + 1 :])
-
-
-def _row(cells: Sequence[str]) -> str:
-    """Return a row of a Markdown table.
-
-    Outer pipes are needed for a single cell and for an empty cell at an edge.
-    """
-    line = " | ".join(cell.replace("|", "\\|") for cell in cells)
-    return line if len(cells) > 1 and cells[0].strip() and cells[-1].strip() else f"| {line} |"

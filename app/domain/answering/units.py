@@ -13,6 +13,7 @@ from app.domain.answering.definitions import only_refers
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind, Span
 from app.domain.fast_dataclass import fast_dataclass
+from app.domain.framed_text import is_frame, whole_lines
 from app.domain.retrieval.query import ContextPassage
 
 SplitSentences: TypeAlias = Callable[[str, str], Sequence[Span]]
@@ -152,7 +153,7 @@ def begins_entry(unit: Unit, passage: Passage) -> bool:
     """Whether the unit is a glossary entry, or the first sentence of a long one."""
     if passage.kind is not BlockKind.GLOSSARY_ENTRY or unit.kind is passage.kind:
         return unit.kind is BlockKind.GLOSSARY_ENTRY
-    prose = _PROSE.search(passage.text)
+    prose = next(_prose(passage.text), None)
     return prose is not None and unit.start == prose.start()
 
 
@@ -160,7 +161,13 @@ def _is_article(passage: Passage) -> bool:
     """Whether the passage is a long glossary entry with prose that can be quoted alone."""
     if passage.kind is not BlockKind.GLOSSARY_ENTRY:
         return False
-    return len(passage.text.split()) > LONG_ENTRY_WORDS and bool(_PROSE.search(passage.text))
+    return len(passage.text.split()) > LONG_ENTRY_WORDS and any(_prose(passage.text))
+
+
+def _prose(text: str) -> Iterator[re.Match[str]]:
+    """Yield the paragraphs that end like a sentence, none of them inside code or a table."""
+    lines = (re.sub(".", "`", line) if is_frame(line) else line for line in whole_lines(text))
+    return _PROSE.finditer("".join(lines))
 
 
 def _is_only_title(unit: Unit, passage: Passage) -> bool:
@@ -174,7 +181,7 @@ def _spans(
 ) -> Iterator[tuple[BlockKind, int, int]]:
     text = passage.text
     if _is_article(passage):
-        for prose in _PROSE.finditer(text):
+        for prose in _prose(text):
             for start, end in split_sentences(prose[0], language):
                 yield BlockKind.PARAGRAPH, prose.start() + start, prose.start() + end
     elif passage.kind in WHOLE:
@@ -200,15 +207,30 @@ def _mixed_spans(
 
 def _sentences(text: str, split_sentences: SplitSentences, language: str) -> Iterator[Span]:
     """Yield sentences; split those that are too long."""
-    for span in split_sentences(text, language):
-        yield from _pieces(text, span)
+    for span, is_whole in framed_sentences(text, split_sentences, language):
+        yield from [span] if is_whole else _pieces(text, span)
+
+
+def framed_sentences(
+    text: str, split_sentences: SplitSentences, language: str
+) -> Iterator[tuple[Span, bool]]:
+    """Yield the sentences, and each fence or table as one, for which the second value is true."""
+    start = at = 0
+    for line in (*whole_lines(text), ""):
+        if not line or is_frame(line):
+            for first, last in split_sentences(text[start:at], language) if at > start else ():
+                yield (start + first, start + last), False
+            start = at + len(line)
+        if is_frame(line):
+            yield (at, at + len(line.rstrip())), True
+        at += len(line)
 
 
 def _stretches(text: str) -> Iterator[tuple[bool, int, int]]:
     """Split a text where a list begins or ends: (is a list, start, end)."""
     start = at = 0
     listing = False
-    for line in text.splitlines(keepends=True):
+    for line in whole_lines(text):
         marker = _MARKER.match(line)
         goes_on = listing and (marker or line[:1] in " \t\n")
         if bool(marker or goes_on) != listing:
@@ -234,7 +256,7 @@ def list_items(text: str) -> Iterator[Span]:
     """Yield the spans of the top-level items without markers; nested items stay inside."""
     start = at = 0
     indent: int | None = None
-    for line in text.splitlines(keepends=True):
+    for line in whole_lines(text):
         marker = _MARKER.match(line)
         if marker and (indent is None or len(marker["indent"]) <= indent):
             yield from _item(text, start, at)

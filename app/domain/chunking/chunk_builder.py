@@ -15,6 +15,7 @@ from app.domain.chunking.config import ChunkingConfig, StrategyName
 from app.domain.chunking.tools import ChunkingTools, JoinCounter
 from app.domain.document import Block, BlockKind, Book, Document, Span
 from app.domain.fast_dataclass import fast_dataclass
+from app.domain.framed_text import with_whole_fences
 from app.domain.long_text import Text
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "chunk.textbook-rag")
@@ -244,6 +245,8 @@ class ChunkBuilder:
             text, verbatim = self.document.source[start:end], True
         else:
             text = _joined_texts(run)
+        if text != block.text and not verbatim and block.kind is not BlockKind.CODE:
+            text = with_whole_fences(text, run[0].fence).strip("\n")
         return Passage(
             paragraph_id=block.paragraph_id,
             kind=block.kind,

@@ -11,6 +11,7 @@ from app.domain.chunking.reader_texts import Share, divide_lines, divide_prose
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Document, Part, Span
 from app.domain.fast_dataclass import fast_dataclass
+from app.domain.framed_text import open_fence
 from app.domain.long_text import Text
 
 PROSE_KINDS = frozenset({BlockKind.PARAGRAPH, BlockKind.FOOTNOTE, BlockKind.REFERENCE})
@@ -42,12 +43,14 @@ class ChunkPiece:
     """Table header or lead-in that a chunk repeats, as context, if it begins with this piece."""
     included_text: str = ""
     """Text of an included file; the span is the directive's and the text follows as context."""
+    fence: str = ""
+    """The first line of the fence in the block's text that is open where this piece begins."""
 
     def with_cut(self, cut: float) -> ChunkPiece:
         """Return a copy with this cost; `dataclasses.replace` takes ten times as long."""
         return ChunkPiece(
             self.block, self.start, self.end, self.text, self.tokens, self.whole, self.verbatim,
-            self.joiner, cut, self.head, self.included_text,
+            self.joiner, cut, self.head, self.included_text, self.fence,
         )  # fmt: skip
 
 
@@ -188,9 +191,13 @@ class _Splitter:
         segments = list(self._segments(raw, part.kind))
         sources = [raw[segment.start : segment.end] for segment in segments]
         shares = self._shares(part, sources)
+        fence = ""
         for number, (segment, share) in enumerate(zip(segments, shares, strict=True)):
             cut = CUT_PART if part.text and not number else segment.cut
-            yield self._segment_piece(start, segment, sources[number], share, cut, bool(number))
+            piece = self._segment_piece(start, segment, sources[number], share, cut, bool(number))
+            yield replace(piece, fence=fence) if fence else piece
+            if self.block.kind is not BlockKind.CODE:
+                fence = open_fence(share.text, fence)
 
     def _shares(self, part: Part, sources: Sequence[str]) -> list[Share]:
         text = part.text or self.block.text
@@ -235,6 +242,7 @@ def _split_included(
     if tokens <= limit:
         return [ChunkPiece(block, start, end, block.text, tokens, included_text=block.text)]
     # Every piece repeats the directive. So they are made large here instead of by the packer.
+    texts = list(_even_runs(block.text, limit - own, tools))
     return [
         ChunkPiece(
             block=block,
@@ -246,8 +254,9 @@ def _split_included(
             joiner="\n",
             cut=CUT_PART if number else 0.0,
             included_text=text,
+            fence="" if block.kind is BlockKind.CODE else open_fence("\n".join(texts[:number])),
         )
-        for number, text in enumerate(_even_runs(block.text, limit - own, tools))
+        for number, text in enumerate(texts)
     ]
 
 

@@ -16,6 +16,7 @@ from typing import TypeAlias
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.chunking.config import script_scale
 from app.domain.document import BlockKind
+from app.domain.framed_text import is_frame, whole_lines
 from app.domain.retrieval.query import ContextPassage, Hit
 
 _Section: TypeAlias = tuple[str, str, tuple[str, ...]]
@@ -249,7 +250,9 @@ def _union(one: Passage, other: Passage) -> Passage | None:
     if first.verbatim and second.verbatim and overlap >= 0:
         text = first.text + second.text[overlap:]
     elif overlap <= 0:
-        text = first.text + (" " if first.kind in _RUNNING_TEXT else "\n") + second.text
+        framed = any(is_frame(line) for one in (first, second) for line in whole_lines(one.text))
+        joint = " " if first.kind in _RUNNING_TEXT and not framed else "\n"
+        text = first.text + joint + second.text
     else:
         return None
     return replace(

@@ -15,6 +15,7 @@ from app.adapters.markdown.parser.drafts import (
     MarkupClass,
     MarkupSpan,
     RawDirective,
+    in_lines,
     merge,
     show_box,
     with_body,
@@ -233,14 +234,13 @@ class BlockReader:
         if not everything:
             self._marks.append((MarkupClass.RULE, start, end))
             return [], close + 1
+        draft = merge(BlockKind.LIST, everything)
+        framed = draft.framed
         parts: list[Part] = []
         for marker, (item, drafts) in zip(_markers(items, token), items, strict=True):
-            text = "\n".join(draft.text for draft in drafts)
+            text = in_lines(drafts).replace("\n", "\n" + (" " * len(marker) if framed else "  "))
             item_start, item_end = self._leaf_blocks.span(item)
-            parts.append(
-                Part(BlockKind.LIST, item_start, item_end, marker + text.replace("\n", "\n  "))
-            )
-        draft = merge(BlockKind.LIST, everything)
+            parts.append(Part(BlockKind.LIST, item_start, item_end, marker + text))
         draft.text = "\n".join(part.text for part in parts)
         draft.parts, draft.start, draft.end = tuple(parts), start, end
         draft.author_id = ""
@@ -347,7 +347,7 @@ class BlockReader:
             return [*([term] if term else []), *drafts], close + 1
         names = tuple(line for line in term.text.split("\n") if line)
         entry = merge(BlockKind.GLOSSARY_ENTRY, [term, *drafts])
-        entry.text = "\n".join([term.text, *(draft.text for draft in drafts)])
+        entry.text = in_lines([term, *drafts])
         entry.start, entry.end, entry.terms = term.start, end, names
         entry.parts = tuple(part for draft in drafts for part in draft.as_parts())
         return [entry], close + 1

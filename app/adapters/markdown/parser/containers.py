@@ -310,7 +310,9 @@ def _table_of_list(draft: BlockDraft) -> BlockDraft:
         if not nested:
             return draft
         cells = [
-            on_one_line(cell.text.removeprefix("- ")) for child in nested for cell in child.parts
+            on_one_line("\n".join(draft.text for draft in cell))
+            for child in nested
+            for _, cell in child.by_part()
         ]
         rows.append(Part(BlockKind.TABLE, part.start, part.end, " | ".join(cells), index == 0))
     draft.kind, draft.parts = BlockKind.TABLE, tuple(rows)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from app.adapters.markdown.parser.running_text import Text
 from app.adapters.markdown.parser.tags import HtmlTag
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
+from app.domain.framed_text import fenced, rows_with_rule, with_rule
 
 _BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 
@@ -37,13 +39,31 @@ class BlockDraft:
     """Where the section of a heading ends with its container; 0 if another heading ends it."""
     caption: bool = False
     """An emphasised "Figure 3: ..." paragraph."""
+    framed: bool = False
+    """Whether the text has code or a table as Markdown, with its fence or rule."""
     children: Sequence[BlockDraft] = ()
 
     def as_parts(self) -> tuple[Part, ...]:
         """Return the parts that this draft adds to a larger block."""
-        if self.parts and self.kind in (BlockKind.LIST, BlockKind.TABLE):
+        if self.parts and self.kind is BlockKind.TABLE:
+            rows = rows_with_rule([part.text for part in self.parts])
+            return tuple(
+                replace(part, text=row) for part, row in zip(self.parts, rows, strict=True)
+            )
+        if self.parts and self.kind is BlockKind.LIST:
             return self.parts
-        return (Part(self.kind, self.start, self.end, self.text),)
+        return (Part(self.kind, self.start, self.end, self.nested_text()),)
+
+    @property
+    def has_frame(self) -> bool:
+        """Whether the text inside a larger block has a fence or a table's rule."""
+        return self.framed or self.kind in (BlockKind.CODE, BlockKind.TABLE)
+
+    def nested_text(self) -> str:
+        """Return the text inside a larger block, whose kind does not tell what is code."""
+        if self.kind is BlockKind.CODE:
+            return fenced(self.text, self.language)
+        return with_rule(self.text) if self.kind is BlockKind.TABLE else self.text
 
     def by_part(self) -> Iterator[tuple[Part, list[BlockDraft]]]:
         """Yield each part with the children that begin in it; both are in source order."""
@@ -77,7 +97,7 @@ class RawDirective(NamedTuple):
 
 def merge(kind: BlockKind, drafts: Sequence[BlockDraft], title: str = "") -> BlockDraft:
     """Join drafts into one block; a visible title comes first in its text."""
-    shown = [title, *(draft.text for draft in drafts)]
+    shown = [title, *(draft.nested_text() for draft in drafts)]
     terms = dict.fromkeys(term for draft in drafts for term in draft.terms)
     return BlockDraft(
         kind,
@@ -91,7 +111,17 @@ def merge(kind: BlockKind, drafts: Sequence[BlockDraft], title: str = "") -> Blo
         title=title,
         included=_first(draft.included for draft in drafts),
         author_id=_first(draft.author_id for draft in drafts),
+        framed=any(draft.has_frame for draft in drafts),
     )
+
+
+def in_lines(drafts: Sequence[BlockDraft]) -> str:
+    """Join texts by line ends; Markdown needs an empty line next to a table."""
+    text = drafts[0].nested_text() if drafts else ""
+    for before, draft in pairwise(drafts):
+        apart = before.framed or draft.framed or BlockKind.TABLE in (before.kind, draft.kind)
+        text += ("\n\n" if apart else "\n") + draft.nested_text()
+    return text
 
 
 def _first(texts: Iterable[str]) -> str:
@@ -101,7 +131,7 @@ def _first(texts: Iterable[str]) -> str:
 
 def with_body(entry: BlockDraft, body: Sequence[BlockDraft]) -> BlockDraft:
     """Append the blocks of the definition to an entry that has only terms."""
-    entry.text = "\n".join([entry.text, *(draft.text for draft in body)])
+    entry.text = in_lines([entry, *body])
     entry.id_text = " ".join([entry.id_text, *(draft.id_text for draft in body)])
     entry.runs = RUN_BOUNDARY.join([entry.runs, *(draft.runs for draft in body)])
     entry.parts = tuple(part for draft in body for part in draft.as_parts())

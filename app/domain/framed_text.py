@@ -1,0 +1,132 @@
+"""Code and tables as Markdown, alone or inside a larger text: in fences, with a rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+_FENCE = re.compile(
+    r"(?P<before>[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<run>`{3,})[^`\n]*(?:\n|\Z)"
+)
+"""The first line of a fence, which may begin a list item."""
+_FENCE_LINE = re.compile(rf"^{_FENCE.pattern}", re.MULTILINE)
+_RULE = re.compile(r"[ \t]*(?:\| --- \||---(?: \| ---)+)\n?")
+
+
+def fence_lines(code: str, language: str) -> tuple[str, str]:
+    """Return the lines before and after the code; they are longer than any back-ticks in it."""
+    longest = max((len(run) for run in re.findall("`+", code)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return fence + language.replace("`", ""), fence
+
+
+def fenced(code: str, language: str) -> str:
+    opening, closing = fence_lines(code, language)
+    return f"{opening}\n{code}\n{closing}"
+
+
+def with_rule(table: str) -> str:
+    """Return a table, "a | b", with the rule that Markdown needs below its header.
+
+    Lines before the first one with all columns, such as a caption, become paragraphs above it.
+    """
+    rows = [line.split(" | ") for line in table.split("\n") if line.strip()]
+    width = max(map(len, rows), default=0)
+    first = next((at for at, row in enumerate(rows) if width == 1 or len(row) > 1), 0)
+    captions = [f"{row[0]}\n" for row in rows[:first]]
+    return "\n".join([*captions, *_rows(rows[first:], width)])
+
+
+def rows_with_rule(rows: Sequence[str]) -> list[str]:
+    """Return the rows of a table inside a larger text; empty lines separate it from the rest."""
+    cells = [row.split(" | ") for row in rows]
+    shown = list(_rows(cells, max(map(len, cells))))
+    return ["\n" + shown[0], *shown[1:-1], shown[-1] + "\n"] if shown[1:] else [f"\n{shown[0]}\n"]
+
+
+def _rows(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
+    """Yield the rows; the first one, the header, with the rule below it."""
+    for number, row in enumerate(rows):
+        if number:
+            yield _row(row)
+        else:
+            rule = " | ".join(["---"] * width) if width > 1 else "| --- |"
+            yield f"{_row([*row, *[''] * (width - len(row))])}\n{rule}"
+
+
+def _row(cells: Sequence[str]) -> str:
+    """Return a row of a Markdown table.
+
+    Outer pipes are needed for a single cell and for an empty cell at an edge.
+    """
+    line = " | ".join(cell.replace("|", "\\|") for cell in cells)
+    return line if len(cells) > 1 and cells[0].strip() and cells[-1].strip() else f"| {line} |"
+
+
+def whole_lines(text: str) -> Iterator[str]:
+    """Yield the lines with their ends; a fence that is closed, or a table, is one line."""
+    held: list[str] = []
+    opening = ""
+    for line in text.splitlines(keepends=True):
+        fence, opening = opening, open_fence(line, opening)
+        is_row = not opening and "|" in line and bool(held) and "|" in held[0]
+        if held and not (fence or (is_row and (held[1:] or _RULE.fullmatch(line)))):
+            yield "".join(held)
+            held = []
+        held.append(line)
+    yield from held if opening or not held else ["".join(held)]
+
+
+def is_frame(line: str) -> bool:
+    """Whether this one of `whole_lines` is a fence or a table."""
+    return "\n" in line.rstrip("\n")
+
+
+def open_fence(text: str, opening: str = "") -> str:
+    """Return the first line of the fence that is open at the end of the text, "" if none is.
+
+    `opening` is that of the fence that is open at its start. Blanks replace list markers.
+    """
+    for line in text.splitlines():
+        found = None if opening else _FENCE.fullmatch(line)
+        if found:
+            opening = " " * len(found["before"]) + line[found.start("run") :]
+        elif opening and _closes(line, opening):
+            opening = ""
+    return opening
+
+
+def _closes(line: str, opening: str) -> bool:
+    return not line.strip("` \t\n") and line.strip().startswith(_run(opening))
+
+
+def _run(opening: str) -> str:
+    found = _FENCE.fullmatch(opening)
+    return found["run"] if found else ""
+
+
+def with_whole_fences(text: str, opening: str = "") -> str:
+    """Return a part of a text with the lines that the fences cut by its ends have lost.
+
+    `opening` is the first line of the fence that is open at its start. The rest of its list item is
+    moved to the left: the item's marker is in another part.
+    """
+    lines = text.split("\n")
+    if opening:
+        margin = opening[: len(opening) - len(opening.lstrip())]
+        inside = (
+            not at or not line.strip() or line.startswith(margin) for at, line in enumerate(lines)
+        )
+        end = next((at for at, one in enumerate(inside) if not one), len(lines))
+        lines = [*(line.removeprefix(margin) for line in lines[:end]), *lines[end:]]
+        lines = lines[1:] if _closes(lines[0], opening) else [opening.lstrip(), *lines]
+    cut = open_fence("\n".join(lines))
+    if cut and not open_fence("\n".join(lines[:-1])):
+        return "\n".join(lines[:-1])
+    closing = [cut.replace(cut.lstrip(), _run(cut))] if cut else []
+    return "\n".join([*lines, *closing])
+
+
+def without_fences(text: str) -> str:
+    """Return the text without the first and last lines of fences, which no page shows."""
+    return _FENCE_LINE.sub(r"\g<before>", text) if "```" in text else text

@@ -1,0 +1,223 @@
+"""Code and tables inside a larger block: Markdown in its text, whole wherever the text is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from app.adapters.markdown.book import read_book, read_text
+from app.adapters.sentences import split_sentences
+from app.domain.answering.units import begins_entry, units
+from app.domain.answering.verification import Verifier, by_paragraph
+from app.domain.book_id import BookId
+from app.domain.chunking import ChunkingConfig, stream_chunks
+from app.domain.chunking.chunk import Passage
+from app.domain.document import Block, BlockKind, Book, Document, Site
+from app.domain.framed_text import open_fence, whole_lines, with_whole_fences
+from app.domain.glossary import glossary_terms
+from app.domain.identity import content_id, keep_ids
+from app.domain.ledger import Ledger
+from app.domain.links import page_links
+from tests.answer_fakes import context_of, passage, terms
+from tests.chunking_documents import book_of, tools
+
+MARKDOWN = MarkdownIt("commonmark").enable("table")
+CODE = "```sh\nmake\n```"
+TABLE = "a | b\n--- | ---\n1 | 2"
+
+
+def only(text: str, site: Site = Site.MKDOCS) -> Block:
+    (block,) = read_text(text, site=site).blocks
+    return block
+
+
+def parts_of(text: str, site: Site = Site.PLAIN) -> tuple[Document, list[Passage]]:
+    document = read_text(text, site=site)
+    chunks = stream_chunks(document, book_of(document), ChunkingConfig(), tools())
+    return document, [one for chunk in chunks for one in chunk.passages]
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("!!! note\n    Do:\n\n    ```sh\n    make\n    ```\n", f"Do:\n\n{CODE}"),
+        ("> Do:\n>\n>     make\n", "Do:\n\n```\nmake\n```"),
+        ("> a | b\n> --|--\n> 1 | 2\n>\n> end\n", f"{TABLE}\n\nend"),
+        ("[^1]: Do:\n\n    ```sh\n    make\n    ```\n", f"Do:\n\n{CODE}"),
+        ("Word\n\n:   Do:\n\n    ```sh\n    make\n    ```\n", f"Word\nDo:\n{CODE}"),
+        ("Word\n\n:   Do:\n\n    a | b\n    --|--\n    1 | 2\n", f"Word\nDo:\n\n{TABLE}"),
+        ("- Do:\n\n  a | b\n  --|--\n  1 | 2\n\n  end\n",
+         "- Do:\n  \n  a | b\n  --- | ---\n  1 | 2\n  \n  end"),
+        ("- > a | b\n  > --|--\n  > 1 | 2\n\n  end\n",
+         "- a | b\n  --- | ---\n  1 | 2\n  \n  end"),
+        ("- ```sh\n  make\n  ```\n- two\n", "- ```sh\n  make\n  ```\n- two"),
+        ("> ~~~ a`b\n> a ``` b\n> ~~~\n", "````ab\na ``` b\n````"),
+    ],
+    ids=[
+        "admonition", "quote", "quote with table", "footnote", "definition",
+        "definition with table", "item with table", "item with quote", "item of code",
+        "back-ticks in code",
+    ],
+)  # fmt: skip
+def test_code_and_tables_in_a_larger_block_are_markdown(source: str, text: str) -> None:
+    assert only(source).text == text
+
+
+def depths(text: str) -> list[int]:
+    """Return in how many list items each fence and table is, as Markdown shows the text."""
+    depth, found = 0, []
+    for token in MARKDOWN.parse(text):
+        depth += token.nesting if token.type.startswith("list_item") else 0
+        if token.type in ("fence", "table_open"):
+            found.append(depth)
+    return found
+
+
+@pytest.mark.parametrize("marker", ["-", "1.", "10."])
+def test_code_and_tables_of_an_item_are_shown_inside_it(marker: str) -> None:
+    """In Markdown, the lines of an item are indented as far as its text."""
+    table = TABLE.replace("\n", "\n  ")
+    inside = f"Do:\n\n{CODE}\n\n- in it:\n\n  {table}\n\nend"
+    text = only(f"{marker} " + inside.replace("\n", "\n" + " " * (len(marker) + 1))).text
+    assert depths(text) == [1, 2]
+    assert MARKDOWN.render(text).count("<tr>") == 2
+
+
+def test_a_list_without_code_is_indented_as_before() -> None:
+    assert only("1. one\n\n   more\n2. two\n").text == "1. one\n  more\n2. two"
+
+
+def test_items_that_become_blocks_of_their_own_keep_their_fences() -> None:
+    text = "## Exercises\n\n- Run:\n\n  ```sh\n  make\n  ```\n- Stop.\n"
+    _, exercise, _ = read_text(text).blocks
+    assert exercise.text == f"Run:\n{CODE}"
+
+
+def test_code_in_a_cell_of_a_list_table_is_text() -> None:
+    text = "```{list-table}\n* - a\n  - b\n* - one\n  - ~~~py\n    x = 1\n    ~~~\n```\n"
+    assert only(text, Site.MYST).text == "a | b\none | x = 1"
+
+
+def test_ids_ledger_and_links_do_not_depend_on_fences() -> None:
+    block = only("> ```sh\n> {}\n> ```\n")
+    assert block.paragraph_id == content_id("{}")
+    named = read_text("{#run}\n> ```sh\n> make\n> ```\n", site=Site.MYST)
+    for document in (named, read_text("> Do:\n>\n> ```sh\n> make\n> ```\n")):
+        book = Book(BookId("b"), "", Site.MYST, "", "en", "", (document,))
+        _, ledger = keep_ids(book, Ledger())
+        assert "sh" not in "".join(entry.paragraph.text for entry in ledger.entries.values())
+    twice = "> Run it now:\n>\n> ```sh\n> make all\n> ```\n\n"
+    links = page_links(read_text(f"{twice}Then sleep.\n\n{twice}Then eat.\n"))
+    assert links[0].endswith("make%20all,-Then%20sleep")
+
+
+def functions(count: int) -> str:
+    return "\n\n".join(f"def owl_{n}(night):\n    return night + {n}" for n in range(count))
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["", "Weigh the owls.\n\n", "- one\n- two:\n\n  - three:\n\n", "1. one:\n\n"],
+    ids=["alone", "paragraph", "nested list", "numbered list"],
+)
+def test_each_part_of_a_long_listing_has_a_fence_of_its_own(before: str) -> None:
+    pad = " " * {"- ": 4, "1.": 3}.get(before[:2], 0)
+    code = f"```python\n{functions(120)}\n```\nSleep.".replace("\n", f"\n{pad}")
+    _, parts = parts_of(f":::exercise\n{before}{pad}{code}\n:::\n")
+    assert len(parts) > 2
+    code_shown = ""
+    for part in parts:
+        tokens = MARKDOWN.parse(part.text)
+        fences = [token for token in tokens if token.type == "fence"]
+        assert len(fences) == 1
+        assert not any(token.type == "code_block" for token in tokens)
+        assert "def owl_" not in "".join(t.content for t in tokens if t.type == "inline")
+        assert fences[0].info == "python"
+        code_shown += fences[0].content
+    assert code_shown.split() == functions(120).split()
+    assert "Sleep." in parts[-1].text.rpartition("```")[2]
+
+
+def test_parts_of_an_included_quote_have_whole_fences(tmp_path: Path) -> None:
+    """An included text is cut at any line, since its parts have no place in the page's source."""
+    quote = f"Do:\n\n```python\n{functions(120)}\n```\n\nSleep.".replace("\n", "\n> ")
+    pages = {"SUMMARY.md": "- [A](a.md)\n", "a.md": "{{#include b.txt}}\n", "b.txt": f"> {quote}\n"}
+    for name, text in pages.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    book = read_book(tmp_path, site=Site.MDBOOK)
+    (document,) = book.documents
+    chunks = stream_chunks(document, book, ChunkingConfig(), tools())
+    texts = [one.text for chunk in chunks for one in chunk.passages]
+    assert len(texts) > 2
+    for text in texts:
+        assert [token.type for token in MARKDOWN.parse(text)].count("fence") == 1
+        assert text.count("```python\n") == 1
+
+
+def test_the_first_rows_of_a_table_in_a_long_block_are_a_table() -> None:
+    prose = "Owls hunt mice at night in the barn. " * 200
+    rows = "\n".join(f"owl {n} | {n} mice" for n in range(4))
+    _, parts = parts_of(f":::note\n{prose}\n\nOwl | Mice\n--|--\n{rows}\n\nSleep.\n:::\n")
+    assert len(parts) > 1
+    assert "\n\nOwl | Mice\n--- | ---\nowl 0" in parts[-1].text
+    shown = MARKDOWN.render(parts[-1].text)
+    assert shown.count("<tr>") == 5
+    assert shown.rstrip().endswith("<p>Sleep.</p>")
+
+
+def test_an_edge_of_a_fence_alone_is_no_part_of_a_text() -> None:
+    assert with_whole_fences("```\nEnd.", "```sh") == "End."
+    assert with_whole_fences("Do:\n```sh") == "Do:"
+
+
+@given(st.lists(st.sampled_from(["- a", "  ```", "```sh", "````", "a | b", "--- | ---", "", "x"])))
+def test_lines_with_frames_are_the_whole_text(lines: Sequence[str]) -> None:
+    text = "\n".join(lines)
+    assert "".join(whole_lines(text)) == text
+    assert not open_fence(with_whole_fences(text))
+
+
+def texts_of(kind: BlockKind, text: str) -> list[str]:
+    return [
+        unit.text for unit in units(context_of(passage(text, kind=kind)), split_sentences, "en")
+    ]
+
+
+def test_a_fence_or_a_table_is_one_unit() -> None:
+    code = "```yaml\n- Owls hunt. Mice hide.\n\n- two\n```"
+    found = texts_of(BlockKind.ADMONITION, f"See it here:\n\n{code}\n\n{TABLE}\n\nThe end.")
+    assert found == ["See it here:", code, TABLE, "The end."]
+    endless = "```sh\n" + "echo owl; sleep 1\n" * 40 + "```"
+    assert texts_of(BlockKind.QUOTE, f"Do:\n\n{endless}") == ["Do:", endless]
+    fence = code.replace("\n", "\n  ")
+    assert texts_of(BlockKind.LIST, f"- One:\n  {fence}\n- Two.") == [f"One:\n  {fence}", "Two."]
+    assert texts_of(BlockKind.LIST, f"{code}\n- Two.") == [code, "Two."]
+
+
+def test_a_long_entry_is_not_quoted_from_inside_its_code() -> None:
+    code = "```\nx = 1\n\nReturn the owl.\n\ny = 2\n```"
+    prose = "An owl is a bird. " + "It hunts by night. " * 19 + "It hunts by night."
+    entry = passage(f"{code}\n\n{prose}\n\n{TABLE}.", kind=BlockKind.GLOSSARY_ENTRY, terms=("owl",))
+    found = list(units(context_of(entry), split_sentences, "en"))
+    assert found[0].text == "An owl is a bird."
+    assert found[-1].text == "It hunts by night."
+    assert begins_entry(found[0], entry)
+
+
+def test_a_quote_does_not_end_inside_code() -> None:
+    code = "```\nOwls sleep by day.\n\nThe owl hunts at night.\n\nMice hide.\n```"
+    note = passage(f"Do this now.\n\n{code}", "p-note", BlockKind.ADMONITION)
+    verifier = Verifier(by_paragraph(context_of(note)), terms, split_sentences)
+    found = verifier.verify("the owl hunts at night", "p-note")
+    assert found is not None
+    assert found.text == code
+
+
+def test_the_definition_of_a_term_is_plain_text() -> None:
+    entry = passage(f"Word\n{CODE}\nEnd.", kind=BlockKind.GLOSSARY_ENTRY, terms=("Word",))
+    assert [term.definition for term in glossary_terms(entry)] == ["make\nEnd."]
