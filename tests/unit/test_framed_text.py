@@ -22,7 +22,7 @@ from app.domain.framed_text import open_fence, whole_lines, with_whole_fences
 from app.domain.glossary import glossary_terms
 from app.domain.identity import content_id, keep_ids
 from app.domain.ledger import Ledger
-from app.domain.links import page_links
+from app.domain.page_links import page_links
 from tests.answer_fakes import context_of, passage, terms
 from tests.chunking_documents import book_of, tools
 
