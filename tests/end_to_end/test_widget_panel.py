@@ -55,8 +55,10 @@ def test_keys_typed_in_the_panel_are_not_the_sites(page: Page, site: str) -> Non
         "() => { document.onkeydown = (e) => { if (e.key === 's') e.preventDefault(); }; }"
     )
     open_by_shortcut(page)
+    question = page.get_by_label("Your question")
+    expect(question).to_be_focused()
     page.keyboard.type("searches")
-    expect(page.get_by_label("Your question")).to_have_value("searches")
+    expect(question).to_have_value("searches")
 
 
 def test_views_are_reached_by_arrow_keys(page: Page, site: str) -> None:
