@@ -178,6 +178,43 @@ def test_citations_and_marks_stand_at_their_very_place(page: Page, site: str, gr
         assert re.findall(r"w\d+", mark) == marked, shown["answer"]
 
 
+# --- passages -----------------------------------------------------------------------------------
+
+_STEPS = """\
+1. Install the tool:
+
+   ```sh
+   - npm i owl
+   ```
+   - On a Mac:
+     ```sh
+     brew install owl
+     ```
+2. Run it.
+"""
+
+
+def test_code_of_a_list_item_stands_in_its_item(page: Page, site: str) -> None:
+    said = "On a Mac:"
+    start = _STEPS.index(said)
+    passage = {
+        "text": _STEPS,
+        "marks": [[start, start + len(said)]],
+        "paragraph_ids": ["p-1"],
+        "heading_path": ["Setup"],
+        "url": "/docs/setup",
+        "permalink": f"/cite/p-1?book={BOOK}",
+    }
+    restore(page, site + PAGE, [turn(mode="extractive", passages=[passage])], BOOK)
+    items = page.locator(".tbr-passage ol > li")
+    expect(items).to_have_count(2)
+    expect(items.first.locator("pre")).to_have_count(2)
+    nested = items.first.locator("ul > li")
+    expect(nested).to_have_count(1)
+    expect(nested.locator("pre")).to_contain_text("brew install owl")
+    expect(page.locator(".tbr-passage .tbr-mark")).to_have_text(said)
+
+
 # --- streaming --------------------------------------------------------------------------------
 
 _STREAMED = """\
