@@ -70,7 +70,7 @@ def whole_lines(text: str) -> Iterator[str]:
     for line in text.splitlines(keepends=True):
         fence, opening = opening, open_fence(line, opening)
         is_row = not opening and "|" in line and bool(held) and "|" in held[0]
-        if held and not (fence or (is_row and (held[1:] or _RULE.fullmatch(line)))):
+        if held and not (fence or (is_row and (len(held) > 1 or _RULE.fullmatch(line)))):
             yield "".join(held)
             held = []
         held.append(line)
@@ -97,7 +97,9 @@ def open_fence(text: str, opening: str = "") -> str:
 
 
 def _closes(line: str, opening: str) -> bool:
-    return not line.strip("` \t\n") and line.strip().startswith(_run(opening))
+    """Whether a line has only back-ticks, at least as many as the fence's first line."""
+    run = line.strip()
+    return bool(run) and not run.strip("`") and not opening.startswith(f"{run}`", opening.find("`"))
 
 
 def _run(opening: str) -> str:

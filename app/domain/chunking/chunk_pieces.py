@@ -242,9 +242,10 @@ def _split_included(
     if tokens <= limit:
         return [ChunkPiece(block, start, end, block.text, tokens, included_text=block.text)]
     # Every piece repeats the directive. So they are made large here instead of by the packer.
-    texts = list(_even_runs(block.text, limit - own, tools))
-    return [
-        ChunkPiece(
+    pieces: list[ChunkPiece] = []
+    fence = ""
+    for number, text in enumerate(_even_runs(block.text, limit - own, tools)):
+        piece = ChunkPiece(
             block=block,
             start=start,
             end=end,
@@ -254,10 +255,12 @@ def _split_included(
             joiner="\n",
             cut=CUT_PART if number else 0.0,
             included_text=text,
-            fence="" if block.kind is BlockKind.CODE else open_fence("\n".join(texts[:number])),
+            fence=fence,
         )
-        for number, text in enumerate(texts)
-    ]
+        pieces.append(piece)
+        if block.kind is not BlockKind.CODE:
+            fence = open_fence(text, fence)
+    return pieces
 
 
 def _even_runs(text: str, room: int, tools: ChunkingTools) -> Iterator[str]:
