@@ -69,12 +69,16 @@ def whole_lines(text: str) -> Iterator[str]:
     opening = ""
     for line in text.splitlines(keepends=True):
         fence, opening = opening, open_fence(line, opening)
-        is_row = not opening and "|" in line and bool(held) and "|" in held[0]
-        if held and not (fence or (is_row and (len(held) > 1 or _RULE.fullmatch(line)))):
+        if held and not fence and (opening or not _is_of_table(held, line)):
             yield "".join(held)
             held = []
         held.append(line)
     yield from held if opening or not held else ["".join(held)]
+
+
+def _is_of_table(held: Sequence[str], line: str) -> bool:
+    """Whether a line is the rule of the table that `held` begins, or a row below it."""
+    return "|" in line and "|" in held[0] and (len(held) > 1 or bool(_RULE.fullmatch(line)))
 
 
 def is_frame(line: str) -> bool:
@@ -115,18 +119,22 @@ def with_whole_fences(text: str, opening: str = "") -> str:
     """
     lines = text.split("\n")
     if opening:
-        margin = opening[: len(opening) - len(opening.lstrip())]
-        inside = (
-            not at or not line.strip() or line.startswith(margin) for at, line in enumerate(lines)
-        )
-        end = next((at for at, one in enumerate(inside) if not one), len(lines))
-        lines = [*(line.removeprefix(margin) for line in lines[:end]), *lines[end:]]
-        lines = lines[1:] if _closes(lines[0], opening) else [opening.lstrip(), *lines]
+        lines = _opened_again(lines, opening)
     cut = open_fence("\n".join(lines))
     if cut and not open_fence("\n".join(lines[:-1])):
         return "\n".join(lines[:-1])
     closing = [cut.replace(cut.lstrip(), _run(cut))] if cut else []
     return "\n".join([*lines, *closing])
+
+
+def _opened_again(lines: Sequence[str], opening: str) -> list[str]:
+    margin = opening[: len(opening) - len(opening.lstrip())]
+    inside = (
+        not at or not line.strip() or line.startswith(margin) for at, line in enumerate(lines)
+    )
+    end = next((at for at, one in enumerate(inside) if not one), len(lines))
+    moved = [*(line.removeprefix(margin) for line in lines[:end]), *lines[end:]]
+    return moved[1:] if _closes(moved[0], opening) else [opening.lstrip(), *moved]
 
 
 def without_fences(text: str) -> str:

@@ -72,19 +72,35 @@ def site_around(path: Path, *, site: Site | None, edition: Edition = ONLY) -> Si
     """
     path = path.resolve()
     generators = [_GENERATORS[site]] if site else list(_GENERATORS.values())
-    own = {one.site for one in generators if path.is_dir() and one.is_used_in(Library(path))}
+    own = _sites_in(path, generators)
     if site in own or own - {Site.PLAIN}:
         return None
+    for library, generator in _sites_above(
+        path, [one for one in generators if one.site not in own]
+    ):
+        part = path.relative_to(library.root).as_posix()
+        found = _edition_with(generator, library, edition, part)
+        if found is not None:
+            return SitePart(library.root, part, generator.site, found)
+    return None
+
+
+def _sites_in(path: Path, generators: Sequence[SiteGenerator]) -> set[Site]:
+    if not path.is_dir():
+        return set()
+    library = Library(path)
+    return {one.site for one in generators if one.is_used_in(library)}
+
+
+def _sites_above(
+    path: Path, generators: Sequence[SiteGenerator]
+) -> Iterator[tuple[Library, SiteGenerator]]:
     libraries = [Library(folder) for folder in _folders_above(path)]
-    places = [(library, one) for library in libraries for one in generators if one.site not in own]
+    places = [(library, one) for library in libraries for one in generators]
     # A SUMMARY.md, such as mdBook's, or a `_config.yml` says less than any other configuration.
     for library, generator in sorted(places, key=lambda place: place[1].site is Site.PLAIN):
         if generator.is_used_in(library):
-            part = path.relative_to(library.root).as_posix()
-            found = _edition_with(generator, library, edition, part)
-            if found is not None:
-                return SitePart(library.root, part, generator.site, found)
-    return None
+            yield library, generator
 
 
 def _folders_above(path: Path) -> Iterator[Path]:

@@ -236,15 +236,7 @@ class ChunkBuilder:
         block, start, end = run[0].block, run[0].start, run[-1].end
         if run[0].included_text:
             start, end = block.start, block.end
-        verbatim = False
-        if len(run) == 1:
-            text, verbatim = run[0].text, run[0].verbatim
-        elif (start, end) == (block.start, block.end) and not any(p.included_text for p in run):
-            text = block.text
-        elif any(piece.verbatim for piece in run):
-            text, verbatim = self.document.source[start:end], True
-        else:
-            text = _joined_texts(run)
+        text, verbatim = self._text(run, start, end)
         if text != block.text and not verbatim and block.kind is not BlockKind.CODE:
             text = with_whole_fences(text, run[0].fence).strip("\n")
         return Passage(
@@ -259,6 +251,17 @@ class ChunkBuilder:
             verbatim=verbatim,
             language=block.language,
         )
+
+    def _text(self, run: Sequence[ChunkPiece], start: int, end: int) -> tuple[str, bool]:
+        """Return the text of the run, and whether it is the source at `start:end`."""
+        if len(run) == 1:
+            return run[0].text, run[0].verbatim
+        block = run[0].block
+        if (start, end) == (block.start, block.end) and not any(p.included_text for p in run):
+            return block.text, False
+        if any(piece.verbatim for piece in run):
+            return self.document.source[start:end], True
+        return _joined_texts(run), False
 
 
 def _joined_texts(run: Sequence[ChunkPiece]) -> str:

@@ -92,6 +92,20 @@ class _FilePacking:
         streams: dict[BlockKind, list[SectionPiece]] = {}
         levels = [0]
         chains: list[list[ChunkDraft]] = []
+        for block, placed in self._placed(blocks, levels):
+            if block is not None and block.kind is BlockKind.GLOSSARY_ENTRY:
+                chains += self._pack(placed, levels)
+            else:
+                streams.setdefault(_stream(block), []).extend(placed)
+        for stream in streams.values():
+            chains += self._pack(stream, levels)
+        chains.sort(key=lambda drafts: drafts[0].pieces[0].start)
+        return list(chain.from_iterable(chains))
+
+    def _placed(
+        self, blocks: Sequence[Block], levels: list[int]
+    ) -> Iterator[tuple[Block | None, list[SectionPiece]]]:
+        """Yield each block with its pieces; append the level of each section that begins."""
         directives = include_directives(blocks)
         count = 0
         path = blocks[0].heading_path if blocks else ()
@@ -103,16 +117,8 @@ class _FilePacking:
                 path = block.heading_path
             pieces = self._pieces(headings, block, directives)
             section = len(levels) - 1
-            placed = [SectionPiece(one, section, at) for at, one in enumerate(pieces, count)]
+            yield block, [SectionPiece(one, section, at) for at, one in enumerate(pieces, count)]
             count += len(pieces)
-            if block is not None and block.kind is BlockKind.GLOSSARY_ENTRY:
-                chains += self._pack(placed, levels)
-            else:
-                streams.setdefault(_stream(block), []).extend(placed)
-        for stream in streams.values():
-            chains += self._pack(stream, levels)
-        chains.sort(key=lambda drafts: drafts[0].pieces[0].start)
-        return list(chain.from_iterable(chains))
 
     def _pieces(
         self, headings: Sequence[Block], block: Block | None, directives: Mapping[int, Span]

@@ -242,6 +242,12 @@ def _contains(outer: Passage, inner: Passage) -> bool:
     return inner.start < inner.end and outer.start <= inner.start and inner.end <= outer.end
 
 
+def _joint(first: Passage, second: Passage) -> str:
+    """Return the blank between two parts of a paragraph: a line end next to code or a table."""
+    framed = any(is_frame(line) for one in (first, second) for line in whole_lines(one.text))
+    return " " if first.kind in _RUNNING_TEXT and not framed else "\n"
+
+
 def _union(one: Passage, other: Passage) -> Passage | None:
     if _contains(other, one):
         return other
@@ -250,9 +256,7 @@ def _union(one: Passage, other: Passage) -> Passage | None:
     if first.verbatim and second.verbatim and overlap >= 0:
         text = first.text + second.text[overlap:]
     elif overlap <= 0:
-        framed = any(is_frame(line) for one in (first, second) for line in whole_lines(one.text))
-        joint = " " if first.kind in _RUNNING_TEXT and not framed else "\n"
-        text = first.text + joint + second.text
+        text = first.text + _joint(first, second) + second.text
     else:
         return None
     return replace(
