@@ -10,6 +10,8 @@ _FENCE = re.compile(
 )
 """The first line of a fence, which may begin a list item."""
 _FENCE_LINE = re.compile(rf"^{_FENCE.pattern}", re.MULTILINE)
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+"""A line with its end. Form feeds and other separators end no line in Markdown."""
 _RULE = re.compile(r"[ \t]*(?:\| --- \||---(?: \| ---)+)\n?")
 
 
@@ -67,7 +69,7 @@ def whole_lines(text: str) -> Iterator[str]:
     """Yield the lines with their ends; a fence that is closed, or a table, is one line."""
     held: list[str] = []
     opening = ""
-    for line in text.splitlines(keepends=True):
+    for line in _LINE.findall(text):
         fence, opening = opening, open_fence(line, opening)
         if held and not fence and (opening or not _is_of_table(held, line)):
             yield "".join(held)
@@ -91,7 +93,7 @@ def open_fence(text: str, opening: str = "") -> str:
 
     `opening` is that of the fence that is open at its start. Blanks replace list markers.
     """
-    for line in text.splitlines():
+    for line in text.split("\n"):
         found = None if opening else _FENCE.fullmatch(line)
         if found:
             opening = " " * len(found["before"]) + line[found.start("run") :]
@@ -102,7 +104,7 @@ def open_fence(text: str, opening: str = "") -> str:
 
 def _closes(line: str, opening: str) -> bool:
     """Whether a line has only back-ticks, at least as many as the fence's first line."""
-    run = line.strip()
+    run = line.strip(" \t\n")
     return bool(run) and not run.strip("`") and not opening.startswith(f"{run}`", opening.find("`"))
 
 

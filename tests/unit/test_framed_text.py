@@ -221,3 +221,16 @@ def test_a_quote_does_not_end_inside_code() -> None:
 def test_the_definition_of_a_term_is_plain_text() -> None:
     entry = passage(f"Word\n{CODE}\nEnd.", kind=BlockKind.GLOSSARY_ENTRY, terms=("Word",))
     assert [term.definition for term in glossary_terms(entry)] == ["make\nEnd."]
+
+
+@pytest.mark.parametrize("separator", ["\x0c", "\x1c", "\u2028"])
+def test_only_a_line_end_ends_a_line_of_a_fence(separator: str) -> None:
+    code = f"```c\nint a;\n{separator}```\nint b;\n```"
+    assert [*whole_lines(f"Do:\n{code}\nend")] == ["Do:\n", f"{code}\n", "end"]
+    assert open_fence(code) == ""
+
+
+@pytest.mark.parametrize("code", ["```", "``"])
+def test_a_block_without_letters_keeps_its_id(code: str) -> None:
+    (block,) = read_text(f"````\n{code}\n````\n").blocks
+    assert block.paragraph_id == content_id(code)

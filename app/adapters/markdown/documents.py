@@ -33,7 +33,9 @@ class PageDraft:
             text = draft.id_text
             # The first character usually is alphanumeric: that test is the cheaper one.
             worded = text[:1].isalnum() or any(map(str.isalnum, text))
-            yield (text if worded else without_fences(draft.text)), draft.author_id
+            if not worded:
+                text = without_fences(draft.text) if draft.framed else draft.text
+            yield text, draft.author_id
 
 
 def draft_page(page: SitePage, source: SourceFile, reader: FileReader) -> PageDraft:
