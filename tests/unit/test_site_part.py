@@ -58,6 +58,7 @@ def test_files_are_relative_to_the_part(
         (tmp_path / "docs" / "guide" / name).write_text("# Owls\n\n[gone](gone.md)\n", "utf-8")
     book = read_book(tmp_path, part=part)
     assert [page.file for page in book.documents] == ["x.md"]
+    assert {block.file for block in book.blocks()} == {"x.md"}
     assert book.orphans == orphans
     assert [(one.file, one.line) for one in book.warnings] == [("../../mkdocs.yml", 2), ("x.md", 3)]
 

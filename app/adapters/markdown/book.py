@@ -83,9 +83,14 @@ def _relative_to(folder: str, book: Book) -> Book:
     def moved(file: str) -> str:
         return posixpath.relpath(file, folder) if file and folder else file
 
+    def moved_page(page: Document) -> Document:
+        file = moved(page.file)
+        blocks = tuple(replace(block, file=file) for block in page.blocks)
+        return replace(page, file=file, blocks=blocks)
+
     return replace(
         book,
-        documents=tuple(replace(one, file=moved(one.file)) for one in book.documents),
+        documents=tuple(map(moved_page, book.documents)),
         orphans=tuple(map(moved, book.orphans)),
         warnings=tuple(replace(one, file=moved(one.file)) for one in book.warnings),
     )
