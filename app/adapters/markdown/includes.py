@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from os.path import isfile
 from pathlib import Path
+from posixpath import normpath
 from typing import NamedTuple
 
 from app.domain.document import SourceWarning
@@ -47,6 +48,11 @@ class Library:
         if joined not in self._found:
             self._found[joined] = self._holds(joined)
         return joined if self._found[joined] else None
+
+    def first(self, base: str, targets: Iterable[str]) -> str | None:
+        """Return the path, as of `locate`, of the first of these files that the book has."""
+        found = (self.locate(base, target) for target in targets)
+        return next(filter(None, found), None)
 
     def _holds(self, file: str) -> bool:
         """Whether this is a file inside the book's folder once symbolic links are resolved."""
@@ -143,15 +149,9 @@ def _decode(data: bytes, file: str) -> str:
 
 
 def _normal(path: str) -> str | None:
-    parts: list[str] = []
-    for part in path.split("/"):
-        if part == "..":
-            if not parts:
-                return None
-            parts.pop()
-        elif part not in ("", "."):
-            parts.append(part)
-    return "/".join(parts) if parts and "\0" not in path else None
+    """Return a path from the root without `.` and `..`; None if it is no file inside."""
+    normal = normpath(path.lstrip("/"))
+    return None if normal.split("/")[0] in (".", "..") or "\0" in path else normal
 
 
 def folder_of(file: str) -> str:

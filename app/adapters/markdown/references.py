@@ -103,8 +103,7 @@ class _Targets:
         candidates = self._candidates(path, file)
         if not candidates:
             return ""
-        located = (self._library.locate("", candidate) for candidate in candidates)
-        return self._problem_of_page(path, anchor, next(filter(None, located), None))
+        return self._problem_of_page(path, anchor, self._library.first("", candidates))
 
     def _problem_of_page(self, path: str, anchor: str, file: str | None) -> str:
         """Return what is wrong with a link to `path`; `file` is what it resolves to."""
@@ -163,10 +162,8 @@ def _slugs_of_headings(page_draft: PageDraft) -> set[str]:
 
 def _ids_in_markup(text: str) -> set[str]:
     """Return the ids in tags, attribute lists, labels and options inside blocks."""
+    text = f"\n{text}"  # a label begins a line
     ids = {match.group(1) for pattern in _GIVEN_IDS for match in pattern.finditer(text)}
-    first = _GIVEN_IDS[2].match(f"\n{text[: text.find(chr(10))]}")
-    if first:
-        ids.add(first.group(1))
     for match in _ATTRIBUTE_LIST.finditer(text):
         ids.update(_LISTED_ID.findall(match.group()))
     return ids

@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from itertools import product
+from posixpath import normpath
 
 from app.adapters.markdown.docusaurus.javascript import Value, read_literal
 from app.adapters.markdown.includes import Library, folder_of
@@ -63,11 +64,8 @@ class SiteConfig:
 
 def find_config(library: Library) -> str | None:
     """Return the path of the site's configuration file, or None."""
-    for folder in ("", "website/", "docs/", "site/"):
-        for name in CONFIG_NAMES:
-            if library.locate("", f"{folder}{name}"):
-                return f"{folder}{name}"
-    return None
+    places = product(("", "website/", "docs/", "site/"), CONFIG_NAMES)
+    return library.first("", map("".join, places))
 
 
 def read_config(library: Library, path: str | None) -> SiteConfig:
@@ -175,13 +173,8 @@ def string(value: object) -> str:
 
 
 def joined(folder: str, path: str) -> str:
-    parts: list[str] = folder.split("/") if folder else []
-    for part in PurePosixPath(path).parts:
-        if part == ".." and parts:
-            parts.pop()
-        elif part not in (".", ".."):
-            parts.append(part)
-    return "/".join(parts)
+    """Return a path in a folder, both relative to the book's; `..` does not lead out of it."""
+    return normpath(f"/{folder}/{path}").lstrip("/")
 
 
 def segments(path: str) -> list[str]:

@@ -246,14 +246,7 @@ def _slug(stem: str, folder: str, clean_folder: str, base_id: str, front_slug: s
 
 
 def _resolve(root: str, target: str) -> str:
-    parts = [part for part in root.split("/") if part]
-    pieces = target.split("/")
-    for part in pieces:
-        if part == "..":
-            del parts[-1:]
-        elif part not in (".", ""):
-            parts.append(part)
-    return "/" + "/".join(parts) + ("/" if target.endswith("/") else "")
+    return f"/{joined(root, target)}{'/' if target.endswith('/') else ''}"
 
 
 def _page(
@@ -289,11 +282,7 @@ def _sidebar_file(library: Library, config: SiteConfig, version: str) -> str:
         return library.locate(config.folder, name) or ""
     candidates = [config.sidebars] if config.sidebars else []
     candidates += ["sidebars.js", "sidebars.ts", "sidebars.json", "sidebars.mjs", "sidebars.cjs"]
-    for candidate in candidates:
-        found = library.locate(config.folder, candidate)
-        if found:
-            return found
-    return ""
+    return library.first(config.folder, candidates) or ""
 
 
 @dataclass(frozen=True, slots=True)

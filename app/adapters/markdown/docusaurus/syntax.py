@@ -123,8 +123,7 @@ class _Imports:
 
     def _locate(self, target: str) -> str | None:
         base, path = self._based(target)
-        found = (self._library.locate(base, path + suffix) for suffix in _SUFFIXES)
-        return next(filter(None, found), None)
+        return self._library.first(base, (path + suffix for suffix in _SUFFIXES))
 
     def _problem(self, target: str) -> str:
         base, path = self._based(target)

@@ -135,7 +135,7 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     config = read_toml(text.encode(), "book.toml")
     book = table(config, "book")
     source = str(book.get("src") or "src")
-    summary = library.locate(source, "SUMMARY.md") or library.locate("", "SUMMARY.md")
+    summary = library.first("", (f"{source}/SUMMARY.md", "SUMMARY.md"))
     if summary is None:
         raise BookError(
             "no SUMMARY.md: mdBook needs one as table of contents", f"{source}/SUMMARY.md"

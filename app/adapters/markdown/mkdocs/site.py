@@ -149,7 +149,7 @@ def _entry_in(
 
 def find_config(library: Library) -> str:
     """Return the name of the site's configuration; "" if there is none."""
-    return next((name for name in CONFIG_NAMES if library.locate("", name)), "")
+    return library.first("", CONFIG_NAMES) or ""
 
 
 def _extensions(config: dict[str, object]) -> dict[str, dict[str, object]]:

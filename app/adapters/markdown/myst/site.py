@@ -75,7 +75,7 @@ def find_config(library: Library) -> str:
 
 
 def _config_at_top(library: Library) -> str:
-    return next((name for name in CONFIG_NAMES if library.locate("", name)), "")
+    return library.first("", CONFIG_NAMES) or ""
 
 
 def _is_toc_of_book(file: str) -> bool:
@@ -216,10 +216,9 @@ def _with_suffix(library: Library, folder: str, entry: TocEntry) -> TocEntry:
     """Find the Markdown file that an entry names with or without its suffix."""
     if not entry.target or entry.target.endswith(_SUFFIXES):
         return entry
-    for suffix in _SUFFIXES:
-        if library.locate(folder, entry.target + suffix):
-            return replace(entry, target=entry.target + suffix)
-    return entry
+    names = (entry.target + suffix for suffix in _SUFFIXES)
+    found = (name for name in names if library.locate(folder, name))
+    return replace(entry, target=next(found, entry.target))
 
 
 def _jupyter_entries(config: dict[str, object], text: str) -> Iterator[TocEntry]:

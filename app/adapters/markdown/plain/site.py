@@ -142,7 +142,7 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
 def _is_site(library: Library) -> bool:
     """Whether this is the top of a site, which determines the URLs of its pages."""
     named = ("_config.yml", "_toctree.yml", "SUMMARY.md", "src/SUMMARY.md", "docs/SUMMARY.md")
-    return any(library.locate("", name) for name in named) or bool(content_folder(library))
+    return bool(library.first("", named) or content_folder(library))
 
 
 def _config(library: Library) -> dict[str, object]:
@@ -186,8 +186,8 @@ def _by_toctree(
         return [], language
     pages: list[SitePage] = []
     for entry, chapter in _toctree_entries(loaded, ""):
-        paths = (library.locate(folder_of(toctree), entry.target + end) for end in (".mdx", ".md"))
-        file = next(filter(None, paths), None)
+        names = (entry.target + suffix for suffix in (".mdx", ".md"))
+        file = library.first(folder_of(toctree), names)
         if file is None:
             message = f"listed in the table of contents but missing: {entry.target}"
             warnings.append(SourceWarning(message, toctree, 1))
