@@ -8,13 +8,11 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from posixpath import normpath
 
-from markdown_it.rules_block import StateBlock
-
 from app.adapters.markdown.includes import IncludeStyle, Library, folder_of
 from app.adapters.markdown.parser.anchors import SlugStyle
-from app.adapters.markdown.parser.block_rules import attribute_list, emit
+from app.adapters.markdown.parser.block_rules import attribute_list, first_of, mark_rule
 from app.adapters.markdown.parser.dialect import Dialect
-from app.adapters.markdown.parser.drafts import Markup, MarkupClass
+from app.adapters.markdown.parser.drafts import MarkupClass
 from app.adapters.markdown.site_map import (
     SiteGenerator,
     SiteSettings,
@@ -30,31 +28,12 @@ from app.domain.errors import BookError
 from app.domain.reading_budget import read_toml
 
 _INCLUDE = re.compile(
-    r"\\?\{\{[ \t]*#(?P<name>\w+)[ \t]+(?P<argument>[^}\n]*)\}\}[ \t]*$", re.MULTILINE
+    r"\\?\{\{[ \t]*#(?P<name>\w+)[ \t]+(?P<argument>[^}\n]*?)[ \t]*\}\}[ \t]*$", re.M
 )
-_PREPROCESSED = re.compile(r"\{\{%[^{}\n]*\}\}[ \t]*$", re.MULTILINE)
+_PREPROCESSED = re.compile(r"\{\{%[^{}\n]*\}\}[ \t]*$", re.M)
 """A tag that the book's own preprocessor replaces, such as `{{%segment outline}}`."""
 _HIDDEN = re.compile(r"^[ \t]*#(?:[ \t].*)?$")
 _ESCAPED = re.compile(r"^([ \t]*)##", re.M)
-
-
-def _braces(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    """Read `{{#include file}}` or a preprocessor's tag on a line, else an attribute list."""
-    tag = _PREPROCESSED.match(state.src, position)
-    if tag is not None:
-        mark = Markup(MarkupClass.DIRECTIVE, position, tag.end())
-        return silent or emit(state, mark, start, end)
-    match = _INCLUDE.match(state.src, position)
-    if match is None:
-        return attribute_list(state, position, start, end, silent)
-    mark = Markup(
-        MarkupClass.INCLUDE,
-        position,
-        match.end(),
-        name=match["name"],
-        argument=match["argument"].strip(),
-    )
-    return silent or emit(state, mark, start, end)
 
 
 def _without_hidden_lines(text: str, language: str) -> str:
@@ -65,10 +44,15 @@ def _without_hidden_lines(text: str, language: str) -> str:
     return _ESCAPED.sub(r"\1#", text) if "##" in text else text
 
 
+_BRACES = first_of(
+    mark_rule(_PREPROCESSED, MarkupClass.DIRECTIVE),
+    mark_rule(_INCLUDE, MarkupClass.INCLUDE),
+    attribute_list,
+)
 DIALECT = Dialect(
     attribute_lists=True,
     math=True,
-    block_rules=(("{", _braces),),
+    block_rules=(("{", _BRACES),),
     visible_code=_without_hidden_lines,
     includes=IncludeStyle(
         begins="{{",

@@ -15,9 +15,12 @@ from app.adapters.markdown.includes import IncludeStyle
 from app.adapters.markdown.parser.anchors import SlugPolicy, SlugStyle
 from app.adapters.markdown.parser.block_rules import (
     emit,
+    first_of,
     html_block,
     line_of,
     mark_rule,
+    push_found,
+    read_inside,
     stray_definition,
 )
 from app.adapters.markdown.parser.dialect import BlockRule, Dialect, InlineRule
@@ -33,7 +36,7 @@ _UNTITLED = frozenset({"html", "tab", "define", "definition", "caption", "latex"
 """Blocks whose argument is not a title but a tag, a number or a navigation label."""
 
 
-def slash_block(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+def _slash_block(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
     """Read `/// name | argument`, indented options, and content up to the closing slashes."""
     match = _OPENING.match(state.src, position)
     if match is None:
@@ -51,24 +54,14 @@ def slash_block(state: StateBlock, position: int, start: int, end: int, silent: 
     header = state.eMarks[first - 1]
     slashes = match["slashes"]
     opening = Markup(MarkupClass.DIRECTIVE, position, header, None, slashes, "", name, title)
-    _push(state, opening, start)
-    old_max, old_parent = state.lineMax, state.parentType
-    state.lineMax, state.parentType = last, "blockquote"
-    state.level += 1
-    state.md.block.tokenize(state, first, last)
-    state.level -= 1
-    state.lineMax, state.parentType = old_max, old_parent
+    push_found(state, opening, start, start + 1)
+    read_inside(state, first, last)
     state.line = min(last + 1, end)
     stop = state.eMarks[state.line - 1]
     begin = state.bMarks[last] + state.tShift[last] if last < end else stop
     closing = Markup(MarkupClass.DIRECTIVE, min(begin, stop), stop, closes=slashes)
-    _push(state, closing, state.line - 1)
+    push_found(state, closing, state.line - 1, state.line)
     return True
-
-
-def _push(state: StateBlock, mark: Markup, line: int) -> None:
-    token = state.push("mark", "", 0)
-    token.map, token.meta = [line, line + 1], {"found": mark}
 
 
 def _closing_line(state: StateBlock, slashes: str, line: int, end: int) -> int:
@@ -109,90 +102,62 @@ def _options(state: StateBlock, line: int, last: int) -> tuple[int, dict[str, st
     return stop, {str(key): str(value) for key, value in loaded.items()}
 
 
-def autodoc(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+def _autodoc(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
     """Read `::: package.module` with its indented options: documentation generated from code."""
     match = _AUTODOC.match(state.src, position)
     if match is None:
-        return stray_definition(state, position, start, end, silent)
+        return False
     if silent:
         return True
-    indent, line, last = state.blkIndent + 4, start + 1, start
-    while line < end and (state.isEmpty(line) or state.sCount[line] >= indent):
-        last = last if state.isEmpty(line) else line
-        line += 1
-    begin = state.bMarks[last]
-    stop = begin + len(state.src[begin : state.eMarks[last]].rstrip())
+    _, stop = _indented_lines(state, start, end)
     return emit(state, Markup(MarkupClass.DIRECTIVE, position, stop), start, end)
+
+
+def _indented_lines(state: StateBlock, start: int, end: int) -> tuple[int, int]:
+    """Return the line after those indented by four columns, and the offset where their text ends.
+
+    Line `start` is above them. Empty lines belong to them.
+    """
+    line = start + 1
+    while line < end and (state.isEmpty(line) or state.sCount[line] >= state.blkIndent + 4):
+        line += 1
+    last = line - 1
+    while last > start and state.isEmpty(last):
+        last -= 1
+    begin = state.bMarks[last]
+    return line, begin + len(state.src[begin : state.eMarks[last]].rstrip())
 
 
 _ADMONITION = re.compile(
     r"(?:!!!|\?\?\?\+?)[ \t]+(?P<name>[\w-]+)(?:[ \t]+[\w-]+)*"
-    r"(?:[ \t]+\"(?P<title>[^\n]*?)\")?[ \t]*$",
+    r"(?:[ \t]+\"(?P<argument>[^\n]*?)\")?[ \t]*$",
     re.M,
 )
-_TAB = re.compile(r"===[!+]?[ \t]+\"(?P<title>[^\n]*?)\"[ \t]*$", re.M)
-_SNIPPET = re.compile(r";*-+8<-+[ \t]+\"(?P<path>[^\"\n]+)\"[ \t]*$", re.M)
+_TAB = re.compile(r"===[!+]?[ \t]+\"[^\n]*?\"[ \t]*$", re.M)
+_SNIPPET = re.compile(r";*-+8<-+[ \t]+\"(?P<argument>[^\"\n]+)\"[ \t]*$", re.M)
 _SNIPPETS = re.compile(r"-+8<-+[ \t]*\n(?P<paths>(?:[^\n]*\n)*?)[ \t]*-+8<-+[ \t]*$", re.M)
 _ABBREVIATION = re.compile(r"\*\[[^\]\n]+\]:[^\n]*$", re.M)
 _TABLE_OF_CONTENTS = re.compile(r"\[TOC\][ \t]*$", re.M)
 
 
-def _container(state: StateBlock, mark: Markup, start: int, end: int) -> bool:
-    """Emit a container whose content is indented by four columns."""
-    emit(state, mark, start, end)
-    indent = state.blkIndent + 4
-    stop = start + 1
-    while stop < end and (state.isEmpty(stop) or state.sCount[stop] >= indent):
-        stop += 1
-    old_max, old_parent = state.lineMax, state.parentType
-    state.lineMax, state.parentType = stop, "blockquote"
-    state.blkIndent += 4
-    state.level += 1
-    state.md.block.tokenize(state, start + 1, stop)
-    state.level -= 1
-    state.blkIndent -= 4
-    state.lineMax, state.parentType = old_max, old_parent
-    last = stop
-    while last > start + 1 and state.isEmpty(last - 1):
-        last -= 1
-    state.line = last
-    begin = state.bMarks[last - 1]
-    at = begin + len(state.src[begin : state.eMarks[last - 1]].rstrip())
-    token = state.push("mark", "", 0)
-    token.map = [last - 1, last]
-    token.meta = {"found": Markup(MarkupClass.DIRECTIVE, at, at, closes=mark.opens)}
-    state.line = stop
-    return True
+def _container_rule(opening: re.Pattern[str], opens: str, **fields: str) -> BlockRule:
+    """Return a rule that reads a container whose content is indented by four columns."""
+    read_opening = mark_rule(opening, MarkupClass.DIRECTIVE, opens=opens, **fields)
+
+    def read(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+        found = read_opening(state, position, start, end, silent)
+        if found and not silent:
+            stop, at = _indented_lines(state, start, end)
+            read_inside(state, start + 1, stop, indent=4)
+            last = line_of(state, at, start, end)
+            push_found(state, Markup(MarkupClass.DIRECTIVE, at, at, closes=opens), last, last + 1)
+            state.line = stop
+        return found
+
+    return read
 
 
-def _admonition(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    match = _ADMONITION.match(state.src, position)
-    if match is None:
-        return False
-    if silent:
-        return True
-    title = match["title"] or ""
-    mark = Markup(
-        MarkupClass.DIRECTIVE, position, match.end(), None, "!!!", "", match["name"].lower(), title
-    )
-    return _container(state, mark, start, end)
-
-
-def _tab(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    match = _TAB.match(state.src, position)
-    if match is None:
-        return False
-    mark = Markup(MarkupClass.DIRECTIVE, position, match.end(), None, "===", "", "tab", "")
-    return silent or _container(state, mark, start, end)
-
-
-def _snippet(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    match = _SNIPPET.match(state.src, position)
-    if match:
-        mark = Markup(
-            MarkupClass.INCLUDE, position, match.end(), name="snippet", argument=match["path"]
-        )
-        return silent or emit(state, mark, start, end)
+def _snippets(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
     match = _SNIPPETS.match(state.src, position)
     if match is None or match.end() > state.eMarks[end - 1]:
         return False
@@ -220,21 +185,19 @@ def _dedent_element(state: StateBlock, tag: HtmlTag, start: int, end: int) -> No
         state.sCount[line] -= indent
 
 
-def _element(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    return html_block(state, position, start, end, silent, _dedent_element)
-
-
+_read_admonition = _container_rule(_ADMONITION, "!!!")
+_read_snippet = mark_rule(_SNIPPET, MarkupClass.INCLUDE, name="snippet")
 _BLOCK_RULES: dict[str, BlockRule] = {
-    "<": _element,
-    "!": _admonition,
-    "?": _admonition,
-    "=": _tab,
-    "-": _snippet,
-    ";": _snippet,
+    "<": partial(html_block, opened=_dedent_element),
+    "!": _read_admonition,
+    "?": _read_admonition,
+    "=": _container_rule(_TAB, "===", name="tab"),
+    "-": first_of(_read_snippet, _snippets),
+    ";": _read_snippet,
     "*": mark_rule(_ABBREVIATION, MarkupClass.REFERENCE_DEFINITION),
     "[": mark_rule(_TABLE_OF_CONTENTS, MarkupClass.DIRECTIVE),
-    "/": slash_block,
-    ":": autodoc,
+    "/": _slash_block,
+    ":": first_of(_autodoc, stray_definition),
 }
 
 
@@ -375,9 +338,7 @@ DIALECT = Dialect(
         directive=re.compile(
             r"^[ \t]*(?P<escape>;?)-+8<-+[ \t]+\"(?P<argument>[^\"\n]+)\"[ \t]*$", re.M
         ),
-        several=re.compile(
-            r"^[ \t]*-+8<-+[ \t]*\n(?P<paths>(?:[^\n]*\n)*?)[ \t]*-+8<-+[ \t]*$", re.M
-        ),
+        several=re.compile(rf"^[ \t]*{_SNIPPETS.pattern}", re.M),
         sections=(
             re.compile(r"-+8<-+[ \t]*\[start:[ \t]*(?P<name>[\w-]+)"),
             re.compile(r"-+8<-+[ \t]*\[end:[ \t]*(?P<name>[\w-]+)"),

@@ -12,12 +12,12 @@ from functools import partial
 from markdown_it.rules_block import StateBlock
 
 from app.adapters.markdown.includes import FilePart, is_number
+from app.adapters.markdown.parser.block_rules import push_found, read_inside
 from app.adapters.markdown.parser.drafts import (
     BlockDraft,
     Markup,
     MarkupClass,
     RawDirective,
-    ReadLines,
 )
 from app.adapters.markdown.parser.running_text import Text
 from app.adapters.markdown.source import UNREADABLE, load_yaml
@@ -131,7 +131,7 @@ def _closing_line(state: StateBlock, fence: str, line: int, end: int) -> int:
 
 def _code(state: StateBlock, directive: Directive, start: int, position: int) -> None:
     if directive.name == "code-cell" and _REMOVED.search(directive.options.get("tags", "")):
-        _whole(state, directive, start, position, MarkupClass.DIRECTIVE)
+        _whole(state, directive, start, position)
         return
     token = state.push("fence", "code", 0)
     token.map = [start, directive.stop]
@@ -156,52 +156,30 @@ def _math(state: StateBlock, directive: Directive, start: int, _position: int) -
     token.content = "\n".join(part for part in (directive.argument, body) if part)
 
 
-def _glossary(state: StateBlock, directive: Directive, start: int, _position: int) -> None:
-    _push_raw(state, directive, start, directive.read_glossary)
-
-
-def _csv_table(state: StateBlock, directive: Directive, start: int, _position: int) -> None:
-    _push_raw(state, directive, start, directive.read_csv_table)
-
-
-def _push_raw(state: StateBlock, directive: Directive, start: int, read: ReadLines) -> None:
+def _not_markdown(state: StateBlock, directive: Directive, start: int, _position: int) -> None:
+    read = directive.read_glossary if directive.name == "glossary" else directive.read_csv_table
     token = state.push("directive", "", 0)
     token.map = [start, directive.stop]
     found = RawDirective(directive.opening, directive.first, directive.last, directive.stop, read)
     token.meta = {"found": found}
 
 
-def _include(state: StateBlock, directive: Directive, start: int, position: int) -> None:
-    _whole(state, directive, start, position, MarkupClass.INCLUDE)
-
-
-def _silent(state: StateBlock, directive: Directive, start: int, position: int) -> None:
-    _whole(state, directive, start, position, MarkupClass.DIRECTIVE)
-
-
-def _whole(
-    state: StateBlock, directive: Directive, start: int, position: int, kind: MarkupClass
-) -> None:
+def _whole(state: StateBlock, directive: Directive, start: int, position: int) -> None:
     """Emit the directive and its body as mark-up."""
-    token = state.push("mark", "", 0)
-    token.map = [start, directive.stop]
+    kind = MarkupClass.INCLUDE if directive.name == "include" else MarkupClass.DIRECTIVE
     stop = state.eMarks[directive.stop - 1]
     mark = Markup(kind, position, stop, name=directive.name, argument=directive.argument)
-    token.meta = {"found": mark}
+    push_found(state, mark, start, directive.stop)
 
 
 _BUILDERS = (
     (CODE, _code),
     (frozenset({"math"}), _math),
-    (frozenset({"include"}), _include),
-    (SILENT, _silent),
-    (frozenset({"csv-table"}), _csv_table),
-    (frozenset({"glossary"}), _glossary),
+    (SILENT | {"include"}, _whole),
+    (frozenset({"csv-table", "glossary"}), _not_markdown),
 )
 
 
-_SHOWN_ARGUMENT = {"figure": "alt", "image": "alt"}
-"""Containers whose argument is a file -> the option that is shown as text."""
 _NO_TITLE = frozenset(
     "code tab-item grid grid-item tab-set div solution solution-start glue:figure glue:math "
     "figure-md".split()
@@ -225,15 +203,16 @@ def _container(state: StateBlock, directive: Directive, start: int, position: in
         argument=_title(directive, name),
         label=_label(directive, name),
     )
-    token = state.push("mark", "", 0)
-    token.map, token.meta = [start, directive.first], {"found": opening}
-    _read_body(state, directive)
+    push_found(state, opening, start, directive.first)
+    outer, state.env["rst"] = state.env.get("rst"), directive.name == "eval-rst"
+    read_inside(state, directive.first, directive.last)
+    state.env["rst"] = outer
     _gate(state, directive, directive.stop - 1, -1, closes="-" if gate else "")
 
 
 def _title(directive: Directive, name: str) -> str:
-    if name in _SHOWN_ARGUMENT:
-        return directive.options.get(_SHOWN_ARGUMENT[name], "")
+    if name in ("figure", "image"):
+        return directive.options.get("alt", "")  # the argument is a file
     return "" if name in _NO_TITLE else directive.argument
 
 
@@ -241,17 +220,6 @@ def _label(directive: Directive, name: str) -> str:
     if name == "figure-md" and directive.argument:
         return directive.argument
     return directive.options.get("label") or directive.options.get("name") or ""
-
-
-def _read_body(state: StateBlock, directive: Directive) -> None:
-    old_max, old_parent = state.lineMax, state.parentType
-    state.lineMax, state.parentType = directive.last, "blockquote"
-    outer, state.env["rst"] = state.env.get("rst"), directive.name == "eval-rst"
-    state.level += 1
-    state.md.block.tokenize(state, directive.first, directive.last)
-    state.level -= 1
-    state.env["rst"] = outer
-    state.lineMax, state.parentType = old_max, old_parent
 
 
 def _gate(state: StateBlock, directive: Directive, line: int, position: int, closes: str) -> None:
@@ -262,10 +230,8 @@ def _gate(state: StateBlock, directive: Directive, line: int, position: int, clo
     stop = state.eMarks[directive.stop - 1]
     if position < 0:
         position = state.bMarks[directive.last] if directive.last < directive.stop else stop
-    token = state.push("mark", "", 0)
-    token.map = [line, directive.stop]
     closing = Markup(MarkupClass.DIRECTIVE, min(position, stop), stop, closes=f"{{{closes}}}")
-    token.meta = {"found": closing}
+    push_found(state, closing, line, directive.stop)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,13 @@ from app.adapters.markdown.myst.directives import SILENT, directive
 from app.adapters.markdown.myst.roles import ROLES, name_targets
 from app.adapters.markdown.myst.substitutions import SUBSTITUTIONS, of_front_matter
 from app.adapters.markdown.parser.anchors import SlugStyle
-from app.adapters.markdown.parser.block_rules import attribute_list, emit, environment, mark_rule
+from app.adapters.markdown.parser.block_rules import (
+    attribute_list,
+    emit,
+    environment,
+    first_of,
+    mark_rule,
+)
 from app.adapters.markdown.parser.dialect import BlockRule, Dialect
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 from app.adapters.markdown.parser.open_containers import ADMONITIONS
@@ -20,6 +26,7 @@ _LABEL = re.compile(r"\((?P<label>[^()\n]+)\)=[ \t]*$", re.M)
 _DOTTED = re.compile(
     r"\.\. (?P<name>[\w:-]+?)::(?P<argument>[^\n]*)$(?:\n[ \t]+:[\w-]+:[^\n]*$)*", re.M
 )
+# They may begin with any key.
 _ATTRIBUTES = re.compile(r"\{[\w-]+=(?:\"[^\"{}\n]*\"|[\w.-]+)(?:[ \t][^{}\n]*)?\}[ \t]*$", re.M)
 _COMMENT = re.compile(r"%[^\n]*$", re.M)
 _CELL_BREAK = re.compile(r"\+{3,}[^\n]*$|\^{3,}[ \t]*$", re.M)
@@ -59,19 +66,8 @@ def _last_indented(state: StateBlock, start: int, end: int) -> int:
     return last
 
 
-def _attributes(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    """Read the attributes of the next block; they may begin with any key."""
-    if attribute_list(state, position, start, end, silent):
-        return True
-    match = _ATTRIBUTES.match(state.src, position)
-    if match is None:
-        return False
-    mark = Markup(MarkupClass.ATTRIBUTE_LIST, position, match.end())
-    return silent or emit(state, mark, start, end)
-
-
 _BLOCK_RULES: dict[str, BlockRule] = {
-    "{": _attributes,
+    "{": first_of(attribute_list, mark_rule(_ATTRIBUTES, MarkupClass.ATTRIBUTE_LIST)),
     "`": directive,
     "~": directive,
     ":": directive,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
@@ -32,7 +32,6 @@ _DIRECTIVE = re.compile(
     r"[ \t]*(?P<title>[^\n]*)$",
     re.MULTILINE,
 )
-_ATTRIBUTE_LIST = re.compile(r"\{:?[^{}\n]*\}[ \t]*$", re.MULTILINE)
 _FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]:")
 _ENVIRONMENT = re.compile(
     r"\\begin\{(?P<name>(?:equation|align|alignat|gather|multline|flalign|eqnarray|math)\*?)\}"
@@ -67,7 +66,9 @@ def _shared_rules(dialect: Dialect) -> dict[str, BlockRule]:
     if dialect.attribute_lists:
         rules["{"] = attribute_list
     if dialect.directives:
-        rules[":"] = _directive_or_definition if dialect.definition_lists else directive
+        rules[":"] = (
+            first_of(directive, stray_definition) if dialect.definition_lists else directive
+        )
     elif dialect.definition_lists:
         rules[":"] = stray_definition
     if dialect.math:
@@ -143,14 +144,27 @@ def _is_alone(state: StateBlock, tag: HtmlTag) -> bool:
     return not rest or rest.startswith(("<", "{/*")) or rest.endswith(f"</{tag.name}>")
 
 
-def mark_rule(pattern: re.Pattern[str], kind: MarkupClass) -> BlockRule:
-    """Return a rule that reads what `pattern` matches as mark-up of one class."""
+def mark_rule(pattern: re.Pattern[str], kind: MarkupClass, **fields: str) -> BlockRule:
+    """Return a rule that reads what `pattern` matches as mark-up of one class.
+
+    The groups of the pattern are further fields of the `Markup`.
+    """
 
     def read(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
         match = pattern.match(state.src, position)
         if match is None:
             return False
-        return silent or emit(state, Markup(kind, position, match.end()), start, end)
+        given: dict[str, Any] = fields | match.groupdict("")
+        return silent or emit(state, Markup(kind, position, match.end(), **given), start, end)
+
+    return read
+
+
+def first_of(*rules: BlockRule) -> BlockRule:
+    """Return a rule that tries these rules in order."""
+
+    def read(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+        return any(rule(state, position, start, end, silent) for rule in rules)
 
     return read
 
@@ -161,14 +175,10 @@ def line_end(state: StateBlock, position: int) -> int:
     return newline if newline >= 0 else len(state.src)
 
 
-def attribute_list(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    """Read `{#id .class}` or `{: ...}` on a line of its own."""
-    match = _ATTRIBUTE_LIST.match(state.src, position)
-    if match is None or not state.src.startswith(("{:", "{#", "{."), position):
-        return False
-    written = match.group().strip()
-    mark = Markup(MarkupClass.ATTRIBUTE_LIST, position, match.end(), argument=written)
-    return silent or emit(state, mark, start, end)
+attribute_list = mark_rule(
+    re.compile(r"(?P<argument>\{[:#.][^{}\n]*\})[ \t]*$", re.M), MarkupClass.ATTRIBUTE_LIST
+)
+"""Reads `{#id .class}` or `{: ...}` on a line of its own."""
 
 
 def comment_expression(
@@ -181,14 +191,6 @@ def comment_expression(
     if close < 0 or state.src[close + 3 : line_end(state, close)].strip():
         return False
     return silent or emit(state, Markup(MarkupClass.COMMENT, position, close + 3), start, end)
-
-
-def _directive_or_definition(
-    state: StateBlock, position: int, start: int, end: int, silent: bool
-) -> bool:
-    return directive(state, position, start, end, silent) or stray_definition(
-        state, position, start, end, silent
-    )
 
 
 def directive(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
@@ -259,14 +261,30 @@ def line_of(state: StateBlock, position: int, start: int, end: int) -> int:
 def emit(state: StateBlock, found: Markup | RawElement, start: int, end: int) -> bool:
     """Push a token for `found`; parse the rest of its last line as a separate block."""
     line = line_of(state, found.end, start, end)
-    token = state.push("mark" if isinstance(found, Markup) else "raw", "", 0)
-    token.map = [start, line + 1]
-    token.meta = {"found": found}
+    push_found(state, found, start, line + 1)
     state.line = line + 1
     position = _past_blanks(state, found.end, line)
     if position < state.eMarks[line]:
         _parse_rest(state, position, line, end)
     return True
+
+
+def push_found(state: StateBlock, found: Markup | RawElement, first: int, stop: int) -> None:
+    """Push a token for `found`, which is on the lines from `first` to before `stop`."""
+    token = state.push("mark" if isinstance(found, Markup) else "raw", "", 0)
+    token.map, token.meta = [first, stop], {"found": found}
+
+
+def read_inside(state: StateBlock, first: int, stop: int, indent: int = 0) -> None:
+    """Parse the lines inside a container, which are indented by this number of columns."""
+    old_max, old_parent = state.lineMax, state.parentType
+    state.lineMax, state.parentType = stop, "blockquote"
+    state.blkIndent += indent
+    state.level += 1
+    state.md.block.tokenize(state, first, stop)
+    state.level -= 1
+    state.blkIndent -= indent
+    state.lineMax, state.parentType = old_max, old_parent
 
 
 def _parse_rest(state: StateBlock, position: int, line: int, end: int) -> None:

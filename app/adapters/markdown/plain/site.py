@@ -11,9 +11,14 @@ from markdown_it.rules_block.table import escapedSplit
 
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.parser.anchors import BRACKET_ID, COMMENT_ID, GITHUB
-from app.adapters.markdown.parser.block_rules import attribute_list, comment_expression, emit
+from app.adapters.markdown.parser.block_rules import (
+    attribute_list,
+    comment_expression,
+    first_of,
+    mark_rule,
+)
 from app.adapters.markdown.parser.dialect import Dialect
-from app.adapters.markdown.parser.drafts import Markup, MarkupClass
+from app.adapters.markdown.parser.drafts import MarkupClass
 from app.adapters.markdown.site_map import (
     SiteGenerator,
     SitePage,
@@ -35,28 +40,12 @@ _LANGUAGE_FOLDER = re.compile(r"^[a-z]{2}(?:[-_][A-Za-z]{2,4})?$")
 _TEMPLATE = re.compile(
     r"\{(?:[#:/@][a-z][^}\n]*\}|%[^\n]*?%\}|\{[<%#][^\n]*?[>%]?\}\})[ \t]*$", re.MULTILINE
 )
-
-
+"""`{#if}`, `{% tag %}` or `{{< shortcode >}}`."""
+_END_OF_BLOCK = re.compile(r"\^(?=[ \t]*$)", re.MULTILINE)
+"""kramdown's `^` on a line of its own."""
 _ROW = re.compile(r"\|(?P<cells>[^\n]*[^\\\n])\|[ \t]*$", re.MULTILINE)
 _RULE = re.compile(r"[-|:+= \t]+")
 _LEAST_ROWS = 2
-
-
-def _braces(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    """Read a comment, `{#if}`, `{% tag %}` or `{{< shortcode >}}`, else an attribute list."""
-    if comment_expression(state, position, start, end, silent):
-        return True
-    match = _TEMPLATE.match(state.src, position)
-    if match is None:
-        return attribute_list(state, position, start, end, silent)
-    return silent or emit(state, Markup(MarkupClass.DIRECTIVE, position, match.end()), start, end)
-
-
-def _end_of_block(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    """Read kramdown's `^` on a line of its own."""
-    if state.src[position : state.eMarks[start]].strip() != "^":
-        return False
-    return silent or emit(state, Markup(MarkupClass.DIRECTIVE, position, position + 1), start, end)
 
 
 def _table_without_header(
@@ -100,6 +89,7 @@ def _push_row(state: StateBlock, line: int, cells: str) -> None:
     state.push("tr_close", "tr", -1)
 
 
+_BRACES = first_of(comment_expression, mark_rule(_TEMPLATE, MarkupClass.DIRECTIVE), attribute_list)
 DIALECT = Dialect(
     attribute_lists=True,
     inline_attributes=True,
@@ -109,7 +99,11 @@ DIALECT = Dialect(
     definition_lists=True,
     marked_terms=True,
     heading_ids=(COMMENT_ID, BRACKET_ID),
-    block_rules=(("{", _braces), ("^", _end_of_block), ("|", _table_without_header)),
+    block_rules=(
+        ("{", _BRACES),
+        ("^", mark_rule(_END_OF_BLOCK, MarkupClass.DIRECTIVE)),
+        ("|", _table_without_header),
+    ),
 )
 
 
