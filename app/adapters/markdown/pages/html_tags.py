@@ -8,9 +8,10 @@ partner in the same list item, aside or emphasis; otherwise the HTML would not b
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape, unescape
+from urllib.parse import urlsplit
 
 from markdown_it.token import Token
 
@@ -80,17 +81,22 @@ def is_component(name: str) -> bool:
     return name[:1].isupper()
 
 
-def opening_html(tag: Tag, extra: dict[str, str], source: Callable[[str], str]) -> str:
-    """Return the HTML of an opening or empty tag that passes.
-
-    `source` maps an image's address to one that may be loaded, or to "".
-    """
+def opening_html(tag: Tag, extra: dict[str, str]) -> str:
+    """Return the HTML of an opening or empty tag that passes."""
     if tag.name in _COMPONENTS:
         return _component_html(tag, extra)
     attributes = {name: value for name, value in tag.attributes.items() if _passes(name, value)}
     if "src" in attributes:
-        attributes["src"] = source(attributes["src"])
+        attributes["src"] = image_address(attributes["src"])
     return f"<{tag.name}{attributes_html(attributes | extra)}>"
+
+
+def image_address(source: str) -> str:
+    """Return an image's address on the site; "" for an image of another site."""
+    parts = urlsplit(source)
+    if parts.scheme or parts.netloc:
+        return ""
+    return source.removeprefix("@site/static").removeprefix("pathname://")
 
 
 def closing_html(tag: Tag) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from markdown_it import MarkdownIt
@@ -21,6 +22,7 @@ from app.adapters.markdown.pages.block_ids import BlockFinder, tag_blocks, tag_i
 from app.adapters.markdown.pages.html_tags import (
     attributes_html,
     closing_html,
+    image_address,
     is_component,
     opening_html,
     pair_tags,
@@ -35,8 +37,6 @@ _CAPTION = re.compile(r"(?:figure|table|listing)\b", re.IGNORECASE)
 _PAGE = "page"
 _MAX_INCLUDE_DEPTH = 8
 
-Rule = Callable[[RendererProtocol, Sequence[Token], int, OptionsDict, EnvType], str]
-
 
 def render_pages(book: Book, folder: Path) -> dict[str, str]:
     """Return the HTML of each document's article, by the document's file.
@@ -44,15 +44,20 @@ def render_pages(book: Book, folder: Path) -> dict[str, str]:
     `folder` holds the book's files, from which partials are included. Links between pages become
     paths on the serving site; the book's base URL does not matter.
     """
-    site = SiteMap({each.file: urlsplit(each.url).path or "/" for each in book.documents})
-    renderer = _Renderer(_html_renderer(), site, *page_reader(folder, book.site))
+    paths = {each.file: urlsplit(each.url).path or "/" for each in book.documents}
+    renderer = _BookRenderer(_html_renderer(), paths, *page_reader(folder, book.site))
     return {document.file: _article(renderer, document) for document in book.documents}
 
 
 @dataclass(frozen=True, slots=True)
-class SiteMap:
+class _BookRenderer:
+    """The objects shared by all pages of a book."""
+
+    md: MarkdownIt
     paths: Mapping[str, str]
     """Document's file -> path of its page."""
+    library: Library
+    reader: FileReader
 
     def link(self, href: str, file: str) -> str:
         """Return the target of a link in `file` on the site."""
@@ -62,13 +67,6 @@ class SiteMap:
         path = self.paths.get(_resolve(parts.path, file))
         return parts._replace(path=path).geturl() if path else href
 
-    def image(self, source: str) -> str:
-        """Return an image's address; "" for an image of another site."""
-        parts = urlsplit(source)
-        if parts.scheme or parts.netloc:
-            return ""
-        return source.removeprefix("@site/static").removeprefix("pathname://")
-
 
 def _resolve(path: str, file: str) -> str:
     if path.startswith("@site/"):
@@ -77,20 +75,10 @@ def _resolve(path: str, file: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Renderer:
-    """The objects shared by all pages of a book."""
-
-    md: MarkdownIt
-    site: SiteMap
-    library: Library
-    reader: FileReader
-
-
-@dataclass(frozen=True, slots=True)
 class PageRendering:
     """State of the render rules for a page, or for a file that it includes."""
 
-    renderer: _Renderer
+    book: _BookRenderer
     file: str
     finder: BlockFinder
     depth: int = 0
@@ -98,22 +86,22 @@ class PageRendering:
     def render(self, source: SourceFile, included: Sequence[Block] = ()) -> str:
         """Return the HTML; `included` are the blocks that an included file became."""
         env: EnvType = {_PAGE: self}
-        tokens = PageTokens(self.renderer.reader.tokens(source)).convert()
+        tokens = PageTokens(self.book.reader.tokens(source)).convert()
         pair_tags(tokens)
         tag_blocks(tokens, self.finder)
         tag_included(tokens, included)
         self._adapt(tokens)
-        md = self.renderer.md
+        md = self.book.md
         return str(md.renderer.render(tokens, md.options, env))
 
     def include(self, token: Token) -> str:
         """Return the HTML of the file that a component shows."""
         file = token.content
-        text = self.renderer.library.text(file)
+        text = self.book.library.text(file)
         if text is None or self.depth >= _MAX_INCLUDE_DEPTH:
             return ""
-        source = self.renderer.reader.visible(make_source(text, file))
-        page = PageRendering(self.renderer, file, BlockFinder(text, ()), self.depth + 1)
+        source = self.book.reader.visible(make_source(text, file))
+        page = PageRendering(self.book, file, BlockFinder(text, ()), self.depth + 1)
         return page.render(source, self.finder.included_at(token))
 
     def _adapt(self, tokens: Sequence[Token]) -> None:
@@ -130,23 +118,21 @@ class PageRendering:
                 around.attrJoin("class", css)
 
     def _adapt_inline(self, token: Token) -> None:
+        md = self.book.md
         if token.type == "link_open":
-            md = self.renderer.md
             href = md.normalizeLink(str(token.attrs["href"]))
             # The parser keeps link targets as written.
-            href = self.renderer.site.link(href, self.file) if md.validateLink(href) else ""
+            href = self.book.link(href, self.file) if md.validateLink(href) else ""
             token.attrSet("href", href)
             if urlsplit(href).netloc:
                 token.attrSet("rel", "noopener noreferrer")
         elif token.type == "image":
-            token.attrSet(
-                "src",
-                self.renderer.site.image(self.renderer.md.normalizeLink(str(token.attrs["src"]))),
-            )
+            source = md.normalizeLink(str(token.attrs["src"]))
+            token.attrSet("src", image_address(source))
             token.attrSet("loading", "lazy")
 
 
-def _article(renderer: _Renderer, document: Document) -> str:
+def _article(renderer: _BookRenderer, document: Document) -> str:
     text = str(document.source)
     page = PageRendering(renderer, document.file, BlockFinder(text, document.blocks))
     body = page.render(make_source(text, document.file))
@@ -164,44 +150,43 @@ def _paragraph_class(children: Sequence[Token]) -> str:
 
 def _html_renderer() -> MarkdownIt:
     md = MarkdownIt("commonmark", {"html": True, "xhtmlOut": False})
-    for name, rule in _RULES.items():
-        md.add_render_rule(name, rule)
+    for name, render in _RENDERERS.items():
+        md.add_render_rule(name, _rule(render))
     return md
 
 
-def _page(env: EnvType) -> PageRendering:
-    page: PageRendering = env[_PAGE]
-    return page
+Renderer: TypeAlias = Callable[[PageRendering, Token], str]
+"""Returns the HTML of a token on a page."""
+
+
+def _rule(render: Renderer) -> Callable[..., str]:
+    """Return a renderer as a rule of markdown-it."""
+
+    def rule(
+        _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, env: EnvType
+    ) -> str:
+        return render(env[_PAGE], tokens[index])
+
+    return rule
 
 
 def _attributes(token: Token) -> dict[str, str]:
     return {name: str(value) for name, value in token.attrs.items()}
 
 
-def _render_tag(
-    _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, env: EnvType
-) -> str:
-    token = tokens[index]
+def _render_tag(_page: PageRendering, token: Token) -> str:
     tag = tag_of(token)
     if tag is None:
         return ""
     if tag.closing:
         return closing_html(tag)
-    html = opening_html(tag, _attributes(token), _page(env).renderer.site.image)
+    html = opening_html(tag, _attributes(token))
     return html + closing_html(tag) if tag.empty and is_component(tag.name) else html
 
 
-def _render_partial(
-    _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, env: EnvType
-) -> str:
-    return _page(env).include(tokens[index])
-
-
-def _render_included(
-    _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, env: EnvType
-) -> str:
+def _render_included(page: PageRendering, token: Token) -> str:
     """Show the texts of the blocks that an include directive expands to."""
-    return "".join(map(_block_html, _page(env).finder.included_at(tokens[index])))
+    return "".join(map(_block_html, page.finder.included_at(token)))
 
 
 def _block_html(block: Block) -> str:
@@ -214,41 +199,30 @@ def _block_html(block: Block) -> str:
     return f"<p{attributes_html(ids)}>{escape(block.text)}</p>\n"
 
 
-def _render_footnote_ref(
-    _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, _env: EnvType
-) -> str:
-    number, first = tokens[index].meta["number"], tokens[index].meta["first"]
-    own = f' id="fnref{number}"' if first else ""
+def _render_footnote_ref(_page: PageRendering, token: Token) -> str:
+    number = token.meta["number"]
+    own = f' id="fnref{number}"' if token.meta["first"] else ""
     return f'<sup class="footnote-ref"><a href="#fn{number}"{own}>[{number}]</a></sup>'
 
 
-def _render_footnote(
-    _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, _env: EnvType
-) -> str:
-    number = tokens[index].meta["number"]
-    attributes = {"class": "footnotes-list", "start": str(number)} | _attributes(tokens[index])
+def _render_footnote(_page: PageRendering, token: Token) -> str:
+    number = token.meta["number"]
+    attributes = {"class": "footnotes-list", "start": str(number)} | _attributes(token)
     return f'<ol{attributes_html(attributes)}><li id="fn{number}" class="footnote-item">'
 
 
-def _render_footnote_close(
-    _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, _env: EnvType
-) -> str:
-    meta = tokens[index].meta
-    used = not meta.get("first", True)
-    back = f'<a href="#fnref{meta["number"]}" class="footnote-backref">↩︎</a>' if used else ""
+def _render_footnote_close(_page: PageRendering, token: Token) -> str:
+    used = not token.meta.get("first", True)
+    back = f'<a href="#fnref{token.meta["number"]}" class="footnote-backref">↩︎</a>' if used else ""
     return f"{back}</li></ol>\n"
 
 
-def _render_label(
-    _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, _env: EnvType
-) -> str:
-    return f'<p class="label">{escape(tokens[index].content)}</p>\n'
+def _render_label(_page: PageRendering, token: Token) -> str:
+    return f'<p class="label">{escape(token.content)}</p>\n'
 
 
-def _render_math_inline(
-    _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, _env: EnvType
-) -> str:
-    return f'<span class="math">{escape(_formula(tokens[index].content))}</span>'
+def _render_math_inline(_page: PageRendering, token: Token) -> str:
+    return f'<span class="math">{escape(_formula(token.content))}</span>'
 
 
 def _formula(source: str) -> str:
@@ -258,24 +232,18 @@ def _formula(source: str) -> str:
     return source.strip().strip("$").strip()
 
 
-def _render_math_block(
-    _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, _env: EnvType
-) -> str:
-    token = tokens[index]
+def _render_math_block(_page: PageRendering, token: Token) -> str:
     attributes = attributes_html({"class": "math-block"} | _attributes(token))
     return f'<div{attributes}><span class="math">{escape(_formula(token.content))}</span></div>\n'
 
 
-def _render_fence(
-    _self: RendererProtocol, tokens: Sequence[Token], index: int, _o: OptionsDict, _env: EnvType
-) -> str:
-    token = tokens[index]
+def _render_fence(_page: PageRendering, token: Token) -> str:
     return code_block(token.content, token.info, attributes_html(_attributes(token)))
 
 
-_RULES: Mapping[str, Rule] = {
+_RENDERERS: Mapping[str, Renderer] = {
     "tag": _render_tag,
-    "partial": _render_partial,
+    "partial": PageRendering.include,
     "html_inline": _render_tag,
     "included": _render_included,
     "footnote_ref": _render_footnote_ref,
