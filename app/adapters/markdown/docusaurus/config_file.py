@@ -24,6 +24,37 @@ CONFIG_NAMES = (
 
 
 @dataclass(frozen=True, slots=True)
+class DocsInstance:
+    """The settings of one docs plugin; a site may have several, each with its own versions."""
+
+    id: str = ""
+    """"" for the plugin without an id."""
+    path: str = "docs"
+    route: str = "docs"
+    sidebars: str = ""
+    last_version: str = ""
+    versions: tuple[str, ...] = ("current",)
+    """The versions that the site shows, newest release first, "current" last."""
+    version_paths: Mapping[str, str] = field(default_factory=dict)
+    """URL segments that the configuration gives to versions."""
+
+    @property
+    def latest(self) -> str:
+        """The version whose URLs have no version segment; "current" if none is released."""
+        return self.last_version or next(iter(self.versions), "current")
+
+    @property
+    def prefix(self) -> str:
+        """How the names of the files and folders of its versions begin."""
+        return f"{self.id}_" if self.id else ""
+
+    @property
+    def translations(self) -> str:
+        """Name of its folder in the folder of a locale."""
+        return f"docusaurus-plugin-content-docs{'-' if self.id else ''}{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
 class SiteConfig:
     """The settings that determine pages, their order and their URLs."""
 
@@ -32,20 +63,15 @@ class SiteConfig:
     title: str = ""
     url: str = ""
     base_path: str = "/"
-    docs_path: str = "docs"
-    route: str = "docs"
-    sidebars: str = ""
+    """"" if the configuration computes it."""
     trailing_slash: bool | None = None
     default_locale: str = ""
     """ "" if none is set."""
-    last_version: str = ""
     math: bool = False
     locales: tuple[str, ...] = ()
     """All locales but the default one, from the configuration or the folders of `i18n`."""
-    versions: tuple[str, ...] = ("current",)
-    """The versions that the site shows, newest release first, "current" last."""
-    version_paths: Mapping[str, str] = field(default_factory=dict)
-    """URL segments that the configuration gives to versions."""
+    docs: tuple[DocsInstance, ...] = (DocsInstance(),)
+    """The one without an id first; its versions are the book's editions."""
 
     @property
     def language(self) -> str:
@@ -55,11 +81,6 @@ class SiteConfig:
     @property
     def locale(self) -> str:
         return self.default_locale or "en"
-
-    @property
-    def latest(self) -> str:
-        """The version whose URLs have no version segment; "current" if none is released."""
-        return self.last_version or next(iter(self.versions), "current")
 
 
 def find_config(library: Library) -> str | None:
@@ -76,57 +97,67 @@ def read_config(library: Library, path: str | None) -> SiteConfig:
     text = library.settings(path)
     value = parse_json(text) if path.endswith(".json") else read_literal(text)
     found = value if isinstance(value, dict) else {}
-    docs = _docs_options(found)
     trailing = found.get("trailingSlash")
-
-    def setting(options: dict[str, Value], key: str, default: str = "") -> str:
-        return string(options.get(key)) or _scan(text, key) or default
-
     return SiteConfig(
         folder,
-        setting(found, "title"),
-        setting(found, "url"),
-        setting(found, "baseUrl", "/"),
-        string(docs.get("path")) or "docs",
-        string(docs.get("routeBasePath", "docs")),
-        setting(docs, "sidebarPath"),
+        setting(found, text, "title"),
+        setting(found, text, "url"),
+        setting(found, text, "baseUrl", "" if re.search(r"\bbaseUrl\s*:", text) else "/"),
         trailing if isinstance(trailing, bool) else None,
         string(table(found, "i18n").get("defaultLocale")),
-        string(docs.get("lastVersion")),
         _has_math(path, text),
         _locales(library, folder, table(found, "i18n")),
-        _versions(docs, parse_json(library.text(joined(folder, "versions.json")) or "[]")),
-        {
-            version: string(options["path"])
-            for version in table(docs, "versions")
-            if "path" in (options := table(docs, "versions", version))
-        },
+        tuple(_instance(library, folder, options, text) for options in _docs_options(found)),
+    )
+
+
+def setting(options: dict[str, Value], text: str, key: str, default: str = "") -> str:
+    """Return a string of a configuration; `text` is searched where it cannot be read."""
+    return string(options.get(key)) or _scan(text, key) or default
+
+
+def _instance(library: Library, folder: str, options: dict[str, Value], text: str) -> DocsInstance:
+    found = string(options.get("id"))
+    own = DocsInstance("" if found == "default" else found)
+    released = library.text(joined(folder, f"{own.prefix}versions.json")) or "[]"
+    named = table(options, "versions")
+    return DocsInstance(
+        own.id,
+        string(options.get("path")) or "docs",
+        string(options.get("routeBasePath", "docs")),
+        string(options.get("sidebarPath")) if own.id else setting(options, text, "sidebarPath"),
+        string(options.get("lastVersion")),
+        _versions(options, parse_json(released)),
+        {name: string(one["path"]) for name in named if "path" in (one := table(named, name))},
     )
 
 
 def _without_file(library: Library) -> SiteConfig:
     content = content_folder(library)
     if content:
-        return SiteConfig("", docs_path=content, route="")
-    return SiteConfig("", docs_path="docs" if library.has_folder("docs") else ".")
+        return SiteConfig("", docs=(DocsInstance(path=content, route=""),))
+    return SiteConfig("", docs=(DocsInstance(path="docs" if library.has_folder("docs") else "."),))
 
 
-def _docs_options(config: dict[str, Value]) -> dict[str, Value]:
-    """Find the docs plugin's options: in the classic preset, in a plugin, or at the top level."""
+def _docs_options(config: dict[str, Value]) -> list[dict[str, Value]]:
+    """Return the options of each docs plugin, the one without an id first.
+
+    They are at the top level, in the classic preset and in plugins; [{}] if there are none.
+    """
     top = config.get("docs")
     if isinstance(top, dict):
-        return top
+        return [top]
+    found: dict[str, dict[str, Value]] = {}
     for key in ("presets", "plugins"):
         entries = config.get(key)
         for entry in entries if isinstance(entries, list) else []:
             if not isinstance(entry, list) or len(entry) < 2 or not isinstance(entry[1], dict):
                 continue
-            docs = entry[1].get("docs")
+            plugin = "content-docs" in string(entry[0])
+            docs = entry[1] if plugin else entry[1].get("docs")
             if isinstance(docs, dict):
-                return docs
-            if "content-docs" in string(entry[0]):
-                return entry[1]
-    return {}
+                found.setdefault(string(docs.get("id")) or "default", docs)
+    return [found[name] for name in sorted(found, key=lambda name: name != "default")] or [{}]
 
 
 def _locales(library: Library, folder: str, i18n: dict[str, object]) -> tuple[str, ...]:
@@ -153,7 +184,7 @@ def _has_math(path: str, text: str) -> bool:
 
 def _scan(text: str, key: str) -> str:
     match = re.search(rf"^[ \t]*{key}:\s*(?:require\.resolve\()?[\"'`]([^\"'`\n]*)", text, re.M)
-    return match.group(1) if match else ""
+    return match.group(1) if match and "${" not in match.group(1) else ""
 
 
 def _strings(value: object) -> list[str]:

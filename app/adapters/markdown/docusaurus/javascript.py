@@ -1,11 +1,13 @@
 """A lenient reader of the object literals in JavaScript configuration files.
 
-Nothing is executed: calls, spreads and other expressions read as None.
+Nothing is executed: spreads, calls and other expressions read as None, except a name or template
+of constants whose values are strings, and the path in `require.resolve(...)`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from app.adapters.markdown.parser.tags import unescape_string
@@ -14,6 +16,7 @@ Value: TypeAlias = "str | float | bool | list[Value] | dict[str, Value] | None"
 
 _TOKEN = re.compile(
     r"(?P<space>\s+|//[^\n]*|/\*.*?\*/)"
+    r"|require\.resolve\(\s*(?P<resolved>\"[^\"\n]*\"|'[^'\n]*')\s*\)"
     r"|(?P<string>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)"
     r"|(?P<number>-?\d+(?:\.\d+)?)"
     r"|(?P<name>[A-Za-z_$][\w$]*)"
@@ -21,6 +24,14 @@ _TOKEN = re.compile(
     re.S,
 )
 _MAX_DEPTH = 60
+_MOST_CHARACTERS = 2_000
+"""Length of a constant, which may contain others."""
+_CONSTANT = re.compile(
+    r"^(?:export\s+)?const\s+(?P<name>[A-Za-z_$][\w$]*)(?:\s*:\s*string)?\s*=\s*"
+    r"(?P<value>\"[^\"\\\n]*\"|'[^'\\\n]*'|`[^`\\]*`)\s*;?\s*$",
+    re.M,
+)
+_PLACEHOLDER = re.compile(r"\$\{\s*(?P<name>[\w$]*)\s*\}")
 _START = re.compile(
     r"(?:module\.exports\s*=|export\s+default|(?:const|let|var)\s+\w+(?:\s*:\s*[\w.<>]+)?\s*=)\s*"
     r"(?=[{\[])"
@@ -29,25 +40,40 @@ _START = re.compile(
 
 def read_literal(source: str) -> Value:
     """Return the largest object literal that the file exports or assigns, or None."""
+    constants: dict[str, str] = {}
+    for constant in _CONSTANT.finditer(source):
+        text = _string(constant["value"], constants)
+        if text is not None and len(text) <= _MOST_CHARACTERS:
+            constants[constant["name"]] = text
     best: Value = None
     size = -1
     read = 0
     for match in _START.finditer(source):
         if match.start() < read:
             continue  # inside a literal that was read already
-        reader = _LiteralReader(source, match.end())
+        reader = _LiteralReader(source, match.end(), constants)
         value = reader.value(0)
         read = reader.position
         if reader.position - match.end() > size:
             best, size = value, reader.position - match.end()
     if best is None and source.lstrip()[:1] in ("{", "["):
-        best = _LiteralReader(source, 0).value(0)
+        best = _LiteralReader(source, 0, constants).value(0)
     return best
 
 
+def _string(token: str, constants: Mapping[str, str]) -> str | None:
+    """Return the text of a string or template; None if a template has other expressions."""
+    text = unescape_string(token[1:-1])
+    if not token.startswith("`"):
+        return text
+    filled = _PLACEHOLDER.sub(lambda match: constants.get(match["name"], match[0]), text)
+    return None if "${" in filled else filled
+
+
 class _LiteralReader:
-    def __init__(self, source: str, position: int) -> None:
+    def __init__(self, source: str, position: int, constants: Mapping[str, str]) -> None:
         self._source = source
+        self._constants = constants
         self.position = position
         self.kind = ""
         self.token = ""
@@ -60,6 +86,9 @@ class _LiteralReader:
                 self.kind, self.token = "end", ""
                 return
             self.position = match.end()
+            if match["resolved"]:
+                self.kind, self.token = "string", match["resolved"]
+                return
             if match.lastgroup != "space":
                 self.kind, self.token = match.lastgroup or "", match.group()
                 return
@@ -84,15 +113,16 @@ class _LiteralReader:
             return self._array(depth)
         if self.token == "(":
             self._next()
-            value = self.value(depth + 1)
+            inner = self.value(depth + 1)
             if self.token == ")":
                 self._next()
-            return value
-        value = None
+            return inner
         if self.kind == "string":
-            value = unescape_string(self.token[1:-1])
+            value: Value = _string(self.token, self._constants)
         elif self.kind == "number":
             value = float(self.token)
+        elif self.kind == "name" and self.token in self._constants:
+            value = self._constants[self.token]
         elif self.kind == "name" and self.token in ("true", "false"):
             value = self.token == "true"
         else:

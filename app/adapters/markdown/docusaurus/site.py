@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,6 +9,7 @@ from itertools import product
 from pathlib import PurePosixPath
 
 from app.adapters.markdown.docusaurus.config_file import (
+    DocsInstance,
     SiteConfig,
     find_config,
     joined,
@@ -36,6 +36,7 @@ from app.adapters.markdown.site_map import (
     files_beside,
     inside,
     join_url,
+    line_of,
     markdown_files,
     site_base,
     table,
@@ -47,11 +48,6 @@ from app.domain.document import Site, SourceWarning
 from app.domain.edition import Edition
 from app.domain.errors import FileRefused
 
-_VERSIONED = re.compile(r"^versioned_docs/version-(?P<version>[^/]+)/")
-_LOCALIZED = re.compile(
-    r"^i18n/(?P<locale>[^/]+)/docusaurus-plugin-content-docs/(?:current|version-(?P<version>[^/]+))/"
-)
-
 
 def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
     """Read the docs of the site whose configuration is in the folder or its `website/`."""
@@ -60,14 +56,20 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     configured = ""
     if file and not base_url:
         configured = configured_base(config.url, file, library.text(file) or "", warnings)
+    if file and not base_url and not config.base_path:
+        message = "baseUrl is computed, so links may be wrong: give the site's URL with --base-url"
+        text = library.text(file) or ""
+        warnings.append(SourceWarning(message, file, line_of(text, "baseUrl")))
     base = site_base(base_url, configured, config.base_path)
-    docs = [_doc(library, config, file) for file in _doc_files(library, config)]
     dialect = replace(DIALECT, math=config.math or file is None)
-    site = _Site(
-        library, config, base, [doc for doc in docs if _is_shown(doc, config)], dialect, warnings
-    )
+    for instance in config.docs[1:]:
+        if len(instance.versions) > 1:
+            message = f"of the docs {instance.id!r}, only the version {instance.latest} is read"
+            warnings.append(SourceWarning(message, file or "", 1))
+    docs = [_InstanceDocs.of(library, config, instance) for instance in config.docs]
+    site = _Site(library, config, base, docs, dialect, warnings)
     editions = site.editions()
-    default = site.settings(config.latest, config.locale)
+    default = site.settings(docs[0].instance.latest, config.locale)
     if len(editions) < 2:
         return default
     return replace(
@@ -77,13 +79,27 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
 
 
 @dataclass(frozen=True, slots=True)
+class _InstanceDocs:
+    """The docs of one docs plugin."""
+
+    instance: DocsInstance
+    docs: Sequence[Doc]
+
+    @classmethod
+    def of(cls, library: Library, config: SiteConfig, instance: DocsInstance) -> _InstanceDocs:
+        every = (_doc(library, config, instance, one) for one in _files(library, config, instance))
+        return cls(instance, [doc for doc in every if _is_shown(doc, config, instance)])
+
+
+@dataclass(frozen=True, slots=True)
 class _Site:
     """All docs of a site; each edition shows some of them."""
 
     library: Library
     config: SiteConfig
     base: str
-    docs: Sequence[Doc]
+    docs: Sequence[_InstanceDocs]
+    """The first has the versions of the editions, the others are read in their latest one."""
     dialect: Dialect
     warnings: list[SourceWarning]
 
@@ -92,9 +108,9 @@ class _Site:
 
         The site builds every version in every locale, whether translated or not.
         """
-        default = (self.config.latest, self.config.locale)
-        versions = {doc.version for doc in self.docs} | {default[0]}
-        locales = {doc.locale for doc in self.docs} | {default[1]}
+        default = (self.docs[0].instance.latest, self.config.locale)
+        versions = {doc.version for doc in self.docs[0].docs} | {default[0]}
+        locales = {doc.locale for one in self.docs for doc in one.docs} | {default[1]}
         found = product(versions, locales)
         ordered = sorted(found, key=lambda one: (one != default, one))
         several = [len(set(labels)) > 1 for labels in zip(*ordered, strict=True)]
@@ -112,75 +128,90 @@ class _Site:
 
     def settings(self, version: str, locale: str) -> SiteSettings:
         """Return the settings of an edition. Untranslated docs appear in the original language."""
-        config, base = self.config, self.base
-        shown = {
-            under(doc.folder, doc.stem): doc
-            for own in (config.locale, locale)
-            for doc in self.docs
-            if (doc.version, doc.locale) == (version, own)
-        }
-        built = _built_permalinks(self.library, config)
-        pages = {doc.file: _page(doc, config, base, built, locale) for doc in shown.values()}
-        sidebars = _sidebar_file(self.library, config, version)
-        ordered = order_docs(self.library, sidebars, list(shown.values()), self.warnings)
-        is_default = (version, locale) == (config.latest, config.locale)
+        config, first = self.config, self.docs[0].instance
+        listed, every = self._pages(self.docs[0], version, locale)
+        for other in self.docs[1:] if version == first.latest else ():
+            more_listed, more = self._pages(other, other.instance.latest, locale)
+            listed, every = [*listed, *more_listed], [*every, *more]
+        is_default = (version, locale) == (first.latest, config.locale)
+        own = _root(config, first, version, locale)
         return SiteSettings(
-            base if is_default else join_url(base, "/".join(_root(config, version, locale))),
+            self.base if is_default else join_url(self.base, "/".join(own)),
             config.title,
             config.language if locale == config.locale else locale.split("-", maxsplit=1)[0],
-            joined(config.folder, config.docs_path),
-            pages=[
-                replace(pages[doc.file], title=doc.label, chapter=chapter)
-                for doc, chapter in ordered
-            ],
-            every_page=list(pages.values()),
+            joined(config.folder, first.path),
+            pages=listed,
+            every_page=every,
             site_root=config.folder,
             dialect=self.dialect,
         )
 
+    def _pages(
+        self, of_instance: _InstanceDocs, version: str, locale: str
+    ) -> tuple[list[SitePage], list[SitePage]]:
+        """Return the pages that the sidebars list, in order, and all pages."""
+        config, instance = self.config, of_instance.instance
+        shown = {
+            under(doc.folder, doc.stem): doc
+            for own in (config.locale, locale)
+            for doc in of_instance.docs
+            if (doc.version, doc.locale) == (version, own)
+        }
+        built = _built_permalinks(self.library, config, instance)
+        pages = {
+            doc.file: _page(doc, config, instance, self.base, built, locale)
+            for doc in shown.values()
+        }
+        sidebars = _sidebar_file(self.library, config, instance, version)
+        ordered = order_docs(self.library, sidebars, list(shown.values()), self.warnings)
+        listed = [
+            replace(pages[doc.file], title=doc.label, chapter=chapter) for doc, chapter in ordered
+        ]
+        return listed, list(pages.values())
 
-def _is_shown(doc: Doc, config: SiteConfig) -> bool:
+
+def _is_shown(doc: Doc, config: SiteConfig, instance: DocsInstance) -> bool:
     locales = (config.locale, *config.locales)
-    return not doc.draft and doc.version in config.versions and doc.locale in locales
+    return not doc.draft and doc.version in instance.versions and doc.locale in locales
 
 
-def _root(config: SiteConfig, version: str, locale: str) -> list[str]:
+def _root(config: SiteConfig, instance: DocsInstance, version: str, locale: str) -> list[str]:
     """Return the URL path that only this edition's pages have as prefix.
 
     For the latest version it is the path of its locale, which also holds pages that are not docs.
     """
     of_locale = [] if locale == config.locale else [locale]
-    if version == config.latest:
+    if version == instance.latest:
         return of_locale
-    return [*of_locale, *segments(config.route), *_version_segments(config, version)]
+    return [*of_locale, *segments(instance.route), *_version_segments(instance, version)]
 
 
-def _version_segments(config: SiteConfig, version: str) -> list[str]:
-    if version in config.version_paths:
-        return segments(config.version_paths[version])
-    if version == config.latest:
+def _version_segments(instance: DocsInstance, version: str) -> list[str]:
+    if version in instance.version_paths:
+        return segments(instance.version_paths[version])
+    if version == instance.latest:
         return []
     return ["next" if version == "current" else version]
 
 
-def _doc_files(library: Library, config: SiteConfig) -> list[str]:
-    folders = [joined(config.folder, config.docs_path)]
-    folders += [joined(config.folder, name) for name in ("versioned_docs", "i18n")]
+def _files(library: Library, config: SiteConfig, instance: DocsInstance) -> list[str]:
+    versioned, translated = f"{instance.prefix}versioned_docs", "i18n"
+    folders = [joined(config.folder, name) for name in (instance.path, versioned, translated)]
     files: list[str] = []
     for folder in folders:
         if not library.has_folder(folder):
             continue
         for file in markdown_files(library, folder):
             inner = inside(folder, file)
-            if folder.endswith("i18n") and "docusaurus-plugin-content-docs" not in inner:
+            if folder == folders[2] and instance.translations not in inner.split("/"):
                 continue
             if not any(part.startswith("_") for part in inner.split("/")):
                 files.append(file)
     return list(dict.fromkeys(files))
 
 
-def _doc(library: Library, config: SiteConfig, file: str) -> Doc:
-    version, locale, inner = _edition(config, file)
+def _doc(library: Library, config: SiteConfig, instance: DocsInstance, file: str) -> Doc:
+    version, locale, inner = _edition(config, instance, file)
     front = _front_matter(library, file)
     path = PurePosixPath(inner)
     folder = "" if str(path.parent) == "." else str(path.parent)
@@ -205,16 +236,16 @@ def _doc(library: Library, config: SiteConfig, file: str) -> Doc:
     )
 
 
-def _edition(config: SiteConfig, file: str) -> tuple[str, str, str]:
+def _edition(config: SiteConfig, instance: DocsInstance, file: str) -> tuple[str, str, str]:
     """Return a doc's version and locale, and its path inside the docs folder of that edition."""
     in_site = config.folder and file.startswith(config.folder + "/")
     relative = inside(config.folder, file) if in_site else file
-    if versioned := _VERSIONED.match(relative):
-        return versioned["version"], config.locale, relative[versioned.end() :]
-    if localized := _LOCALIZED.match(relative):
-        rest = relative[localized.end() :]
-        return localized["version"] or "current", localized["locale"], rest
-    return "current", config.locale, inside(joined(config.folder, config.docs_path), file)
+    match relative.split("/"):
+        case ["i18n", locale, plugin, version, *path] if plugin == instance.translations:
+            return version.removeprefix("version-"), locale, "/".join(path)
+        case [folder, version, *path] if folder == f"{instance.prefix}versioned_docs":
+            return version.removeprefix("version-"), config.locale, "/".join(path)
+    return "current", config.locale, inside(joined(config.folder, instance.path), file)
 
 
 def _front_matter(library: Library, file: str) -> dict[str, object]:
@@ -250,21 +281,26 @@ def _resolve(root: str, target: str) -> str:
 
 
 def _page(
-    doc: Doc, config: SiteConfig, base: str, built: Mapping[str, BuiltDoc], locale: str
+    doc: Doc,
+    config: SiteConfig,
+    instance: DocsInstance,
+    base: str,
+    built: Mapping[str, BuiltDoc],
+    locale: str,
 ) -> SitePage:
     found = built.get(f"@site/{inside(config.folder, doc.file)}")
     path = found.path_in(config, doc, locale) if found else None
     if path is None:
-        path = _route(doc, config, locale)
+        path = _route(doc, config, instance, locale)
     return SitePage(
         doc.file, join_url(base, path, encoded=True), doc.label, "", _language(doc, config)
     )
 
 
-def _route(doc: Doc, config: SiteConfig, locale: str) -> str:
+def _route(doc: Doc, config: SiteConfig, instance: DocsInstance, locale: str) -> str:
     """Return the path that Docusaurus gives a doc in a locale, relative to the site's."""
     parts = [] if locale == config.locale else [locale]
-    parts += [*segments(config.route), *_version_segments(config, doc.version)]
+    parts += [*segments(instance.route), *_version_segments(instance, doc.version)]
     path = "/".join([*parts, doc.slug.lstrip("/")])
     if config.trailing_slash is None:
         return path
@@ -275,13 +311,16 @@ def _language(doc: Doc, config: SiteConfig) -> str:
     return config.language if doc.locale == config.locale else doc.locale
 
 
-def _sidebar_file(library: Library, config: SiteConfig, version: str) -> str:
+def _sidebar_file(
+    library: Library, config: SiteConfig, instance: DocsInstance, version: str
+) -> str:
     """Return the sidebars file of a version; "" for a generated one."""
     if version != "current":
-        name = f"versioned_sidebars/version-{version}-sidebars.json"
+        name = f"{instance.prefix}versioned_sidebars/version-{version}-sidebars.json"
         return library.locate(config.folder, name) or ""
-    candidates = [config.sidebars] if config.sidebars else []
-    candidates += ["sidebars.js", "sidebars.ts", "sidebars.json", "sidebars.mjs", "sidebars.cjs"]
+    candidates = [instance.sidebars] if instance.sidebars else []
+    if not instance.id:
+        candidates += [f"sidebars.{suffix}" for suffix in ("js", "ts", "json", "mjs", "cjs")]
     return library.first(config.folder, candidates) or ""
 
 
@@ -320,10 +359,13 @@ class BuiltDoc:
         return stated != {key: str(built[key]) for key, _ in doc.address if built.get(key)}
 
 
-def _built_permalinks(library: Library, config: SiteConfig) -> dict[str, BuiltDoc]:
+def _built_permalinks(
+    library: Library, config: SiteConfig, instance: DocsInstance
+) -> dict[str, BuiltDoc]:
     """Return metadata of an earlier build by source file."""
     permalinks: dict[str, BuiltDoc] = {}
-    folder = joined(config.folder, ".docusaurus/docusaurus-plugin-content-docs/default")
+    plugin = f".docusaurus/docusaurus-plugin-content-docs/{instance.id or 'default'}"
+    folder = joined(config.folder, plugin)
     for file in walk(library, folder) if library.has_folder(folder) else ():
         if not PurePosixPath(file).match("site-*.json"):
             continue

@@ -1,0 +1,105 @@
+"""The configuration of a Docusaurus site: its docs plugins, and settings that are computed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.adapters.markdown import editions_of, read_book
+from app.adapters.markdown.docusaurus.javascript import read_literal
+from app.domain.edition import Edition
+
+CONFIG = """const route = '/course/';
+const base = { sidebarPath: require.resolve('./sidebars.js') };
+export default {
+  title: 'Lamps', url: 'https://lamps.example', baseUrl: route,
+  presets: [['classic', { docs: { sidebarPath: './sidebars.js' }, blog: {} }]],
+  plugins: [
+    ['@docusaurus/plugin-content-docs', { id: 'api', path: 'reference', routeBasePath: 'api',
+      sidebarPath: require.resolve('./sidebars-api.js') }],
+    [require.resolve('@docusaurus/plugin-content-docs'),
+      { id: 'sdk', path: 'sdk', routeBasePath: 'sdk' }],
+  ],
+};
+"""
+FILES = {
+    "docusaurus.config.js": CONFIG,
+    "sidebars.js": "module.exports = { docs: ['wicks'] };",
+    "sidebars-api.js": "module.exports = { api: ['trim', { 'Light': ['burn'] }] };",
+    "versions.json": '["1.0"]',
+    "docs/wicks.md": "# Wicks\n\nThe wick is trimmed every nine hours.\n",
+    "versioned_docs/version-1.0/wicks.md": "# Wicks\n\nThe wick is trimmed every four hours.\n",
+    "reference/burn.md": "# burn()\n\nLights the lamp.\n",
+    "reference/trim.md": "# trim()\n\nShortens the wick.\n",
+    "sdk_versions.json": '["2.0", "1.9"]',
+    "sdk/setup.md": "# Setup\n\nNot released yet.\n",
+    "sdk_versioned_docs/version-2.0/setup.md": "# Setup\n\nUnpack the box.\n",
+    "sdk_versioned_docs/version-1.9/setup.md": "# Setup\n\nUnpack the crate.\n",
+    "i18n/de/docusaurus-plugin-content-docs-api/current/burn.md": "# burn()\n\nZündet an.\n",
+}
+PLUGINS = [
+    ("versioned_docs/version-1.0/wicks.md", "https://lamps.example/course/docs/wicks"),
+    ("reference/trim.md", "https://lamps.example/course/api/trim"),
+    ("reference/burn.md", "https://lamps.example/course/api/burn"),
+    ("sdk_versioned_docs/version-2.0/setup.md", "https://lamps.example/course/sdk/setup"),
+]
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def pages(folder: Path, edition: Edition | None = None) -> list[tuple[str, str]]:
+    book = read_book(folder, edition=edition) if edition else read_book(folder)
+    return [(one.file, one.url) for one in book.documents]
+
+
+def test_a_site_has_the_docs_of_all_its_plugins_in_their_latest_version(tmp_path: Path) -> None:
+    book = read_book(write(tmp_path, FILES))
+    assert [(one.file, one.url) for one in book.documents] == PLUGINS
+    assert [str(one) for one in book.warnings if "only the version 2.0" in str(one)]
+
+
+def test_the_docs_of_other_plugins_are_in_the_editions_of_the_latest_version(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, FILES)
+    german, upcoming = (
+        next(one for one in editions_of(tmp_path) if one.in_id == in_id)
+        for in_id in (("", "de"), ("next", ""))
+    )
+    assert pages(tmp_path, upcoming) == [
+        ("docs/wicks.md", "https://lamps.example/course/docs/next/wicks")
+    ]
+    assert (
+        "i18n/de/docusaurus-plugin-content-docs-api/current/burn.md",
+        "https://lamps.example/course/de/api/burn",
+    ) in pages(tmp_path, german)
+
+
+@pytest.mark.parametrize(
+    ("base", "expected", "warned"),
+    [
+        ("`${route}lamps/`", "https://lamps.example/course/lamps/docs/wicks", False),
+        ("process.env.BASE ?? '/'", "https://lamps.example/docs/wicks", True),
+        ("`${process.env.BASE}/`", "https://lamps.example/docs/wicks", True),
+    ],
+)
+def test_a_computed_base_url_is_read_if_it_is_of_constants(
+    base: str, expected: str, *, warned: bool, tmp_path: Path
+) -> None:
+    computed = CONFIG.replace("baseUrl: route", f"baseUrl: {base}")
+    book = read_book(write(tmp_path, {**FILES, "docusaurus.config.js": computed}))
+    assert book.documents[0].url == expected
+    lines = [one.line for one in book.warnings if "baseUrl" in one.message]
+    assert lines == ([4] if warned else [])
+
+
+def test_constants_of_constants_stay_short() -> None:
+    doubled = "\n".join(f"const a{n + 1} = `${{a{n}}}${{a{n}}}`;" for n in range(60))
+    value = read_literal(f"const a0 = 'xx';\n{doubled}\nmodule.exports = {{ a: a60, b: a3 }};")
+    assert value == {"a": None, "b": "x" * 16}
