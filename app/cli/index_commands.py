@@ -74,7 +74,7 @@ def _print_report(report: IngestReport, arguments: argparse.Namespace) -> None:
     if not arguments.quiet:
         remark_each("damaged, written anew", report.faults)
         remark_each("warning", report.warnings)
-        if not report.base_url:
+        if not report.base_url.startswith("http"):
             remark(_NO_BASE_URL)
         remark_each("not in the table of contents, left out", report.orphans)
     if arguments.json:

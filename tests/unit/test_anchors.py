@@ -215,6 +215,43 @@ def test_other_generators_addresses(
     assert files == set(facts["outputs"][key])
 
 
+@pytest.mark.parametrize(("extension", "anchor"), [("toc", "größe"), ("pymdownx.tabbed", "groe")])
+def test_the_slugs_of_mkdocs_are_those_of_its_table_of_contents(
+    extension: str, anchor: str, tmp_path: Path
+) -> None:
+    (tmp_path / "mkdocs.yml").write_text(
+        f"site_name: S\nmarkdown_extensions:\n- {extension}:\n    permalink: true\n"
+        "    slugify: !!python/object/apply:pymdownx.slugs.slugify\n      kwds: {case: lower}\n"
+    )
+    (tmp_path / "index.md").write_text("# Größe\n\nText.\n", encoding="utf-8")
+    assert next(iter(read_book(tmp_path).blocks())).anchor == anchor
+
+
+@pytest.mark.parametrize("folder", ["", "guide/", "docs/"])
+@pytest.mark.parametrize(
+    ("site_url", "base_url", "expected"),
+    [
+        ("/lamps/", "", "/lamps/wicks.html"),
+        ("//lamps.example", "", "/lamps.example/wicks.html"),
+        ("https://lamps.example/b/", "", "https://lamps.example/b/wicks.html"),
+        ("/lamps/", "https://x.example", "https://x.example/wicks.html"),
+    ],
+)
+def test_the_address_of_an_mdbook_in_a_repository(
+    folder: str, site_url: str, base_url: str, expected: str, tmp_path: Path
+) -> None:
+    (tmp_path / folder / "src").mkdir(parents=True)
+    config = f"[output.html]\nsite-url = '{site_url}'\n"
+    (tmp_path / folder / "book.toml").write_text(config, encoding="utf-8")
+    (tmp_path / folder / "src/SUMMARY.md").write_text("- [Wicks](wicks.md)\n", encoding="utf-8")
+    (tmp_path / folder / "src/wicks.md").write_text("# Wicks\n\nTrimmed.\n", encoding="utf-8")
+    (tmp_path / "README.md").write_text("# A repository\n", encoding="utf-8")
+    book = read_book(tmp_path, base_url=base_url)
+    assert [(page.file, page.url) for page in book.documents] == [
+        (f"{folder}src/wicks.md", expected)
+    ]
+
+
 @pytest.mark.parametrize(
     ("source", "text"),
     [

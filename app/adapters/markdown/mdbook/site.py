@@ -20,8 +20,10 @@ from app.adapters.markdown.site_map import (
     configured_base,
     files_beside,
     is_outside,
+    site_base,
     summary_entries,
     table,
+    under,
 )
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError
@@ -113,23 +115,32 @@ def _is_alphabetic_mark(character: str) -> bool:
 STYLE = SlugStyle(mdbook_slug, _unique_counted, registers_explicit=True)
 
 
+CONFIG = "book.toml"
+_FOLDERS = ("book", "docs", "doc", "guide")
+"""Folders of a repository in which its book may be."""
+
+
+def _config_below(library: Library) -> str | None:
+    return library.first("", (f"{folder}/{CONFIG}" for folder in _FOLDERS))
+
+
 def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
     """Read `book.toml`. BookError if there is no SUMMARY.md."""
-    text = library.text("book.toml") or ""
-    config = read_toml(text.encode(), "book.toml")
+    file = library.locate("", CONFIG) or _config_below(library) or CONFIG
+    folder = folder_of(file)
+    text = library.text(file) or ""
+    config = read_toml(text.encode(), file)
     book = table(config, "book")
     source = str(book.get("src") or "src")
-    summary = library.first("", (f"{source}/SUMMARY.md", "SUMMARY.md"))
+    summary = library.first(folder, (f"{source}/SUMMARY.md", "SUMMARY.md"))
     if summary is None:
-        raise BookError(
-            "no SUMMARY.md: mdBook needs one as table of contents", f"{source}/SUMMARY.md"
-        )
-    base = base_url
+        missing = under(folder, f"{source}/SUMMARY.md")
+        raise BookError("no SUMMARY.md: mdBook needs one as table of contents", missing)
     site_url = str(table(config, "output", "html").get("site-url") or "")
-    if not base_url and ":" in site_url:  # may be only a path
-        base = configured_base(site_url, "book.toml", text, warnings)
+    is_path = ":" not in site_url
+    configured = "" if is_path else configured_base(site_url, file, text, warnings)
     return SiteSettings(
-        base.rstrip("/"),
+        (base_url or site_base("", configured, site_url if is_path else "")).rstrip("/"),
         str(book.get("title") or ""),
         str(book.get("language") or "").split("-")[0],
         folder_of(summary),
@@ -158,7 +169,8 @@ GENERATOR = SiteGenerator(
     Site.MDBOOK,
     DIALECT,
     STYLE,
-    lambda library: library.locate("", "book.toml") is not None,
+    lambda library: library.locate("", CONFIG) is not None,
     read_settings,
     _link_files,
+    is_used_below=lambda library: _config_below(library) is not None,
 )

@@ -36,9 +36,10 @@ CONFIG_NAMES = ("mkdocs.yml", "mkdocs.yaml")
 
 
 class _Loader(LOADER):  # type: ignore[misc, valid-type]
-    """Loads `!!python/name:...` and `!ENV` tags as None instead of failing."""
+    """Loads `!!python/...` tags as the name of the object, others such as `!ENV` as None."""
 
 
+_Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda _loader, suffix, _node: suffix)
 _Loader.add_multi_constructor("", lambda _loader, _suffix, _node: None)
 
 
@@ -69,7 +70,7 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         contents,
         sort_key=_index_first,
         dialect=dialect_with(frozenset(extensions)),
-        style=PYMDOWNX if re.search(r"slugify:(?:(?!slugify:).)*pymdownx", text) else STYLE,
+        style=PYMDOWNX if "pymdownx" in str(extensions.get("toc", {}).get("slugify")) else STYLE,
         include_bases=bases,
         references=references,
         reference_files=files,
