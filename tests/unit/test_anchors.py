@@ -227,6 +227,18 @@ def test_the_slugs_of_mkdocs_are_those_of_its_table_of_contents(
     assert next(iter(read_book(tmp_path).blocks())).anchor == anchor
 
 
+@pytest.mark.parametrize(
+    ("between", "anchor"),
+    [("", "lamp"), ("```{raw} latex\nx\n```\n\n", "wicks"), ("```{index} Wick\n```\n", "wicks")],
+)
+def test_a_label_before_a_directive_is_no_anchor_of_the_next_heading(
+    between: str, anchor: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.md").write_text(f"(lamp)=\n{between}# Wicks\n\nText.\n", encoding="utf-8")
+    heading = next(iter(read_book(tmp_path, site=Site.MYST).blocks()))
+    assert (heading.paragraph_id, heading.anchor) == ("lamp", anchor)
+
+
 @pytest.mark.parametrize("folder", ["", "guide/", "docs/"])
 @pytest.mark.parametrize(
     ("site_url", "base_url", "expected"),

@@ -92,6 +92,8 @@ class BlockReader:
         elif mark.kind is MarkupClass.LABEL:
             self._containers.label_next(mark)
         else:
+            if mark.kind is MarkupClass.DIRECTIVE:
+                self._containers.end_anchor_of_label()
             if mark.opens:
                 self._containers.open(mark)
             for draft in self._shown_by(mark):

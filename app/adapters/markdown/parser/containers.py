@@ -55,6 +55,11 @@ class Containers:
         """Give the next block this label's id. For a heading, `argument` is the anchor."""
         self._label = label
 
+    def end_anchor_of_label(self) -> None:
+        """Keep a waiting label from being a heading's anchor, because a directive has it."""
+        if self._label is not None:
+            self._label = self._label._replace(argument="")
+
     def open(self, mark: Markup) -> None:
         """Open a container. Its title becomes a paragraph unless the container is one block."""
         container = container_of(mark)
