@@ -143,6 +143,8 @@ class Document:
     """Spans outside all blocks and known mark-up."""
     settings: dict[str, str] = field(default_factory=dict)
     """Per-document settings from front matter (`rag_...` keys)."""
+    chapter_number: int = 0
+    """The number that the site shows for the chapter; 0 if none."""
 
     @property
     def nonblank(self) -> int:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from app.adapters.markdown import read_book
 from app.adapters.sentences import split_sentences
 from app.domain.answering.chapters import (
     chapters_of,
@@ -80,6 +83,63 @@ def test_a_chapter_has_the_number_of_its_title_or_file_or_place(
 ) -> None:
     found = chapters_of(reversed(chunks))
     assert [(one.number, list(one.files)) for one in found] == chapters
+
+
+SUMMARY = """# Summary
+
+[Preface](00_preface.md)
+
+- [Owls](02_owls.md)
+  - [Wings](03_wings.md)
+- [Draft]()
+
+# Part two
+
+- [Bats](04_bats.md)
+
+[Index](09_index.md)
+"""
+TOC = """root: intro
+parts:
+- caption: Birds
+  numbered: true
+  chapters:
+  - file: owls
+    sections:
+    - file: wings
+  - file: bats
+- caption: More
+  chapters:
+  - file: index
+"""
+
+
+@pytest.mark.parametrize(
+    ("config", "contents", "site", "numbers"),
+    [
+        ("book.toml", SUMMARY, ("src/SUMMARY.md", "src/{}.md"), [0, 1, 1, 3, 0]),
+        ("_config.yml", TOC, ("_toc.yml", "{}.md"), [0, 1, 1, 2, 0]),
+    ],
+)
+def test_a_chapter_has_the_number_that_the_site_shows(
+    config: str, contents: str, site: tuple[str, str], numbers: list[int], tmp_path: Path
+) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / config).write_text("title = 'Owls'\n" if config == "book.toml" else "title: Owls")
+    (tmp_path / site[0]).write_text(contents, encoding="utf-8")
+    names = re.findall(r"\(([^)]+)\.md|(?:root|file): (\w+)", contents)
+    for name in (first or second for first, second in names):
+        page = tmp_path / site[1].format(name)
+        page.write_text(f"# {name}\n\nText.\n", encoding="utf-8")
+    assert [one.chapter_number for one in read_book(tmp_path).documents] == numbers
+
+
+def test_the_number_that_the_site_shows_comes_before_that_of_the_file() -> None:
+    chunks = pages(("00.md", "Preface"), ("02.md", "Owls"), ("07.md", "Bats"))
+    chunks = [
+        replace(one, chapter_number=number) for one, number in zip(chunks, (0, 1, 2), strict=True)
+    ]
+    assert [one.number for one in chapters_of(chunks)] == [None, 1, 2]
 
 
 def text(*rows: tuple[str, str]) -> list[ContextPassage]:

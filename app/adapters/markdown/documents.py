@@ -81,6 +81,7 @@ def build_document(
         page.language or language,
         tuple(_unknown(text, blocks, page_draft.marks)),
         {key: str(value) for key, value in front.items() if key.startswith("rag_")},
+        page.chapter_number,
     )
 
 

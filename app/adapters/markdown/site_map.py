@@ -42,6 +42,8 @@ class SitePage:
     """Title in the table of contents; "" if none."""
     chapter: str = ""
     language: str = ""
+    chapter_number: int = 0
+    """The number that the site shows for the chapter; 0 if none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +284,16 @@ def chapters(entries: Sequence[TocEntry]) -> list[str]:
     return result
 
 
+def _chapter_numbers(entries: Sequence[TocEntry]) -> Iterator[int]:
+    """Yield for each entry the number that the site shows for its chapter; 0 if none."""
+    count = number = 0
+    for entry in entries:
+        if entry.depth <= 1:
+            count += entry.numbered
+            number = count if entry.numbered else 0
+        yield number
+
+
 def _is_part(entry: TocEntry) -> bool:
     return entry.depth == 0 or (not entry.target and _PART.match(entry.title) is not None)
 
@@ -331,7 +343,9 @@ def _listed_pages(
 ) -> list[SitePage]:
     """Return a page for each entry whose file exists, each file once, in order."""
     pages: dict[str, SitePage] = {}
-    for entry, chapter in zip(contents.entries, chapters(contents.entries), strict=True):
+    entries = contents.entries
+    named = zip(entries, chapters(entries), _chapter_numbers(entries), strict=True)
+    for entry, chapter, number in named:
         target = unquote(entry.target.split("#")[0])
         if not target or "://" in target:
             continue
@@ -341,7 +355,9 @@ def _listed_pages(
             message = f"listed in the table of contents but {problem}: {target}"
             warnings.append(SourceWarning(message, contents.shown or contents.file, entry.line))
         elif file not in pages:
-            pages[file] = SitePage(file, page_url(file), entry.title, chapter)
+            pages[file] = SitePage(
+                file, page_url(file), entry.title, chapter, chapter_number=number
+            )
     return list(pages.values())
 
 
@@ -377,11 +393,16 @@ def is_outside(path: str, root: str) -> bool:
 
 
 _LINK = re.compile(r"\[(?P<title>(?:[^\[\]\\]|\\.)*)\]\((?P<target>[^()\s]*)(?:\s+\"[^\"]*\")?\)")
-_ITEM = re.compile(r"^(?P<indent>[ \t]*)(?:[-*+]|\d+[.)])?[ \t]*(?:\{:[^}]*\}[ \t]*)?(?P<rest>.*)$")
+_ITEM = re.compile(
+    r"^(?P<indent>[ \t]*)(?P<marker>[-*+]|\d+[.)])?[ \t]*(?:\{:[^}]*\}[ \t]*)?(?P<rest>.*)$"
+)
 
 
-def summary_entries(text: str) -> list[TocEntry]:
-    """Read a SUMMARY.md: links by indentation, and headings or bare items as parts."""
+def summary_entries(text: str, *, numbered: bool = False) -> list[TocEntry]:
+    """Read a SUMMARY.md: links by indentation, and headings or bare items as parts.
+
+    `numbered`: whether the site numbers the links in lists.
+    """
     entries: list[TocEntry] = []
     for number, line in enumerate(text.splitlines(), 1):
         match = _ITEM.match(line)
@@ -392,7 +413,8 @@ def summary_entries(text: str) -> list[TocEntry]:
         link = _LINK.search(rest)
         if link:
             title = re.sub(r"\\(.)|[`*_]", r"\1", link["title"])
-            entries.append(TocEntry(link["target"], title.strip(), depth, number))
+            shown = numbered and match["marker"] is not None
+            entries.append(TocEntry(link["target"], title.strip(), depth, number, shown))
         elif line.startswith("#"):
             part = line.lstrip("# ").strip()
             if number > 1 and part.lower() != "summary":

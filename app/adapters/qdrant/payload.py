@@ -73,6 +73,8 @@ class ChunkPayload(TypedDict):
     """Version of an edition that is not the book's default; the book id contains it, too."""
     locale: NotRequired[str]
     """Locale, as for `version`."""
+    chapter_number: NotRequired[int]
+    """Present if the site shows one."""
     pooled_within: NotRequired[str]
     """Present if the chunk's vector was made by late chunking."""
     passages: str
@@ -112,6 +114,8 @@ def to_payload(chunk: Chunk) -> ChunkPayload:
         payload["version"] = chunk.book.version
     if chunk.book.locale:
         payload["locale"] = chunk.book.locale
+    if chunk.chapter_number:
+        payload["chapter_number"] = chunk.chapter_number
     if chunk.pooled_within:
         payload["pooled_within"] = chunk.pooled_within
     return payload
@@ -142,6 +146,7 @@ def from_payload(payload: ChunkPayload) -> Chunk:
             passages=tuple(_passage(passage) for passage in json.loads(payload["passages"])),
             context=_spans(payload["context"]),
             pooled_within=payload.get("pooled_within", ""),
+            chapter_number=payload.get("chapter_number", 0),
         )
     except (KeyError, TypeError, ValueError, InputError) as error:
         message = f"the index holds a chunk of another layout ({error!r}): ingest the book again"

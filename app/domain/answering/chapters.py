@@ -62,7 +62,8 @@ class Chapter:
     exercises: bool = False
     """Whether the chapter has an exercise."""
     number: int | None = None
-    """Number in the title, else in the name of the first file, else its position in the book."""
+    """The number that the site shows, else the one in the title, else the one in the name of the
+    first file, else its position in the book."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -205,9 +206,10 @@ def _chapter(title: str, chunks: Sequence[Chunk]) -> Chapter:
 
 
 def _numbered(chapters: Sequence[Chapter]) -> list[Chapter]:
+    by_site = [replace(one, number=one.pages[0].chapter_number or None) for one in chapters]
     by_title = [replace(one, number=_number_in_title(one.title)) for one in chapters]
     by_file = [replace(one, number=_number_in_file(one.files[0])) for one in chapters]
-    for numbered in (by_title, by_file):
+    for numbered in (by_site, by_title, by_file):
         if sum(one.number is not None for one in numbered) >= _FEWEST_NUMBERED:
             return _merged(numbered)
     front = 0

@@ -74,6 +74,8 @@ class Chunk:
     pooled_within: str = ""
     """Late chunking: hash of the document's texts, which the vector depends on. "" if the vector
     is that of `embedding_text` alone."""
+    chapter_number: int = 0
+    """The number that the site shows for the chapter; 0 if none."""
 
     @property
     def paragraph_id(self) -> str:

@@ -203,6 +203,7 @@ class ChunkBuilder:
             language=document.language,
             passages=tuple(self._passages(draft, path)),
             context=rendered.context,
+            chapter_number=document.chapter_number,
         )
 
     def _id(self, text: str) -> str:

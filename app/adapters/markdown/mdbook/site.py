@@ -145,7 +145,7 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         str(book.get("language") or "").split("-")[0],
         folder_of(summary),
         _path,
-        TableOfContents(summary_entries(library.settings(summary)), summary),
+        TableOfContents(summary_entries(library.settings(summary), numbered=True), summary),
     )
 
 
