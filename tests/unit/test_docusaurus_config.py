@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -103,3 +104,40 @@ def test_constants_of_constants_stay_short() -> None:
     doubled = "\n".join(f"const a{n + 1} = `${{a{n}}}${{a{n}}}`;" for n in range(60))
     value = read_literal(f"const a0 = 'xx';\n{doubled}\nmodule.exports = {{ a: a60, b: a3 }};")
     assert value == {"a": None, "b": "x" * 16}
+
+
+@pytest.mark.parametrize(
+    ("glob", "left"),
+    [
+        ("**/drafts/**", {"a.md", "b/c.md"}),
+        ("drafts/*.md", {"a.md", "b/c.md", "b/drafts/e.md"}),
+        ("**/*.md", set()),
+        ("*.md", {"b/c.md", "drafts/d.md", "b/drafts/e.md"}),
+        ("b", {"a.md", "b/c.md", "drafts/d.md", "b/drafts/e.md"}),
+    ],
+)
+def test_excluded_files_are_no_pages(glob: str, left: set[str], tmp_path: Path) -> None:
+    names = ("a.md", "b/c.md", "drafts/d.md", "b/drafts/e.md")
+    config = f"export default {{ presets: [['classic', {{ docs: {{ exclude: ['{glob}'] }} }}]] }};"
+    files = {f"docs/{name}": f"# {name}\n\nText.\n" for name in names}
+    write(tmp_path, {"docusaurus.config.js": config, "docs/kept.mdx": "# Kept\n", **files})
+    found = {file.removeprefix("docs/") for file, _ in pages(tmp_path)}
+    assert found - {"kept.mdx"} == left
+
+
+@pytest.mark.parametrize(("setting", "url"), [("true", "/b/docs/a/"), ("false", "/b/docs/a")])
+def test_the_trailing_slash_is_added_to_the_addresses_of_an_earlier_build(
+    setting: str, url: str, tmp_path: Path
+) -> None:
+    metadata = {"source": "@site/docs/a.md", "permalink": "/b/docs/a/"}
+    if setting == "true":
+        metadata["permalink"] = "/b/docs/a"
+    write(
+        tmp_path,
+        {
+            "docusaurus.config.js": f"export default {{baseUrl: '/b/', trailingSlash: {setting}}}",
+            "docs/a.md": "# A\n\nText.\n",
+            ".docusaurus/docusaurus-plugin-content-docs/default/site-a.json": json.dumps(metadata),
+        },
+    )
+    assert [one for _, one in pages(tmp_path)] == [url]

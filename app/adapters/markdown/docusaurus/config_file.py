@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from itertools import product
 from posixpath import normpath
 
@@ -37,11 +38,18 @@ class DocsInstance:
     """The versions that the site shows, newest release first, "current" last."""
     version_paths: Mapping[str, str] = field(default_factory=dict)
     """URL segments that the configuration gives to versions."""
+    exclude: tuple[str, ...] = ()
+    """Glob patterns of files, relative to the docs folder, that are no pages."""
 
     @property
     def latest(self) -> str:
         """The version whose URLs have no version segment; "current" if none is released."""
         return self.last_version or next(iter(self.versions), "current")
+
+    def excludes(self, path: str) -> bool:
+        """Whether a file, relative to the docs folder, is no page of the site."""
+        parts = tuple(path.split("/"))
+        return any(_matches(tuple(glob.split("/")), parts) for glob in self.exclude)
 
     @property
     def prefix(self) -> str:
@@ -129,7 +137,22 @@ def _instance(library: Library, folder: str, options: dict[str, Value], text: st
         string(options.get("lastVersion")),
         _versions(options, parse_json(released)),
         {name: string(one["path"]) for name in named if "path" in (one := table(named, name))},
+        tuple(_strings(options.get("exclude"))),
     )
+
+
+def _matches(glob: tuple[str, ...], path: tuple[str, ...]) -> bool:
+    """Whether a glob pattern matches a path, both split at slashes; `**` is any number of folders.
+
+    `ends` are the numbers of folders that the pattern so far may match.
+    """
+    ends = {0}
+    for part in glob:
+        if part == "**":
+            ends = set(range(min(ends, default=len(path) + 1), len(path) + 1))
+        else:
+            ends = {end + 1 for end in ends if end < len(path) and fnmatchcase(path[end], part)}
+    return len(path) in ends
 
 
 def _without_file(library: Library) -> SiteConfig:

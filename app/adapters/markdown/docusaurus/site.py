@@ -87,7 +87,9 @@ class _InstanceDocs:
 
     @classmethod
     def of(cls, library: Library, config: SiteConfig, instance: DocsInstance) -> _InstanceDocs:
-        every = (_doc(library, config, instance, one) for one in _files(library, config, instance))
+        files = _files(library, config, instance)
+        placed = [(file, *_edition(config, instance, file)) for file in files]
+        every = [_doc(library, *one) for one in placed if not instance.excludes(one[-1])]
         return cls(instance, [doc for doc in every if _is_shown(doc, config, instance)])
 
 
@@ -210,8 +212,8 @@ def _files(library: Library, config: SiteConfig, instance: DocsInstance) -> list
     return list(dict.fromkeys(files))
 
 
-def _doc(library: Library, config: SiteConfig, instance: DocsInstance, file: str) -> Doc:
-    version, locale, inner = _edition(config, instance, file)
+def _doc(library: Library, file: str, version: str, locale: str, inner: str) -> Doc:
+    """Read a doc's front matter; `inner` is its path in the docs folder of its edition."""
     front = _front_matter(library, file)
     path = PurePosixPath(inner)
     folder = "" if str(path.parent) == "." else str(path.parent)
@@ -292,16 +294,19 @@ def _page(
     path = found.path_in(config, doc, locale) if found else None
     if path is None:
         path = _route(doc, config, instance, locale)
-    return SitePage(
-        doc.file, join_url(base, path, encoded=True), doc.label, "", _language(doc, config)
-    )
+    url = join_url(base, _with_slash(path, config), encoded=True)
+    return SitePage(doc.file, url, doc.label, "", _language(doc, config))
 
 
 def _route(doc: Doc, config: SiteConfig, instance: DocsInstance, locale: str) -> str:
     """Return the path that Docusaurus gives a doc in a locale, relative to the site's."""
     parts = [] if locale == config.locale else [locale]
     parts += [*segments(instance.route), *_version_segments(instance, doc.version)]
-    path = "/".join([*parts, doc.slug.lstrip("/")])
+    return "/".join([*parts, doc.slug.lstrip("/")])
+
+
+def _with_slash(path: str, config: SiteConfig) -> str:
+    """Apply the setting `trailingSlash`, as Docusaurus does after it has written its metadata."""
     if config.trailing_slash is None:
         return path
     return path.rstrip("/") + ("/" if config.trailing_slash else "")

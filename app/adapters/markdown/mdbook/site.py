@@ -137,10 +137,14 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         missing = under(folder, f"{source}/SUMMARY.md")
         raise BookError("no SUMMARY.md: mdBook needs one as table of contents", missing)
     site_url = str(table(config, "output", "html").get("site-url") or "")
-    is_path = ":" not in site_url
-    configured = "" if is_path else configured_base(site_url, file, text, warnings)
+    if base_url:
+        base = base_url.rstrip("/")
+    elif ":" in site_url:
+        base = configured_base(site_url, file, text, warnings).rstrip("/")
+    else:
+        base = site_base("", "", site_url)
     return SiteSettings(
-        (base_url or site_base("", configured, site_url if is_path else "")).rstrip("/"),
+        base,
         str(book.get("title") or ""),
         str(book.get("language") or "").split("-")[0],
         folder_of(summary),
