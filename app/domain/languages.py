@@ -225,10 +225,14 @@ def guess_language(text: str, default: str = "en") -> str:
 
 
 def language_of_words(found: Sequence[str], default: str) -> str:
-    """Same as `guess_language`, for the words of a text."""
+    """Same as `guess_language`, for the words of a text.
+
+    A `default` without a list of common words, such as "nl", has more in common with other
+    languages ("in", "is"): another one needs over a third of the words then.
+    """
     counts = {code: _count(found, code) for code in COMMON_WORDS}
     best = max(counts, key=lambda code: counts[code])
-    return best if counts[best] > counts.get(default, 0) else default
+    return best if counts[best] > counts.get(default, len(found) // 3) else default
 
 
 def clearly_another_language(text: str, language: str) -> bool:

@@ -8,6 +8,7 @@ import pytest
 
 from app.adapters.markdown import read_book, read_text
 from app.domain.document import Site
+from app.domain.languages import guess_language
 
 SPANISH = "# Uno\n\nLas plantas hacen azúcar de la luz que les llega, y de lo que hay en el aire.\n"
 ENGLISH = "# One\n\nThe plants make sugar of the light that they get, and of what is in the air.\n"
@@ -68,3 +69,34 @@ def test_what_the_site_says_counts_and_else_its_words(
 )
 def test_prose_tells_the_language_and_code_does_not(text: str, language: str) -> None:
     assert read_text(text).language == language
+
+
+def test_the_language_of_a_template_gives_way_to_that_of_the_prose(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "book.toml").write_text("[book]\nlanguage = 'en'\n", encoding="utf-8")
+    (tmp_path / "src/SUMMARY.md").write_text("- [Uno](a.md)\n", encoding="utf-8")
+    for text, language in ((SPANISH, "es"), (ENGLISH, "en")):
+        (tmp_path / "src/a.md").write_text(text, encoding="utf-8")
+        assert language_of(tmp_path) == {language}
+        warned = [str(one) for one in read_book(tmp_path).warnings]
+        assert warned == (
+            ["src/a.md: the site's language is set to en, but the text is es: read so"]
+            if language == "es"
+            else []
+        )
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("verschil tussen let en const", "nl"),
+        ("hoe lees ik een bestand in", "nl"),
+        ("wat is een closure", "nl"),
+        ("what is the difference between let and const", "en"),
+        ("was ist der Unterschied zwischen let und const", "de"),
+    ],
+)
+def test_questions_about_a_book_in_a_language_without_a_word_list(
+    question: str, language: str
+) -> None:
+    assert guess_language(question, "nl") == language

@@ -31,6 +31,8 @@ _SLUG = 48
 _READ_AT_ONCE = 1 << 20
 _SAMPLE = 1_000
 """Paragraphs from which the language is detected."""
+_TEMPLATE_LANGUAGE = "en"
+"""The language in a new site's configuration, which many authors leave there."""
 
 
 @paused_gc()
@@ -132,9 +134,13 @@ def _finished(
 ) -> Book:
     """Make the book from the drafts of its pages."""
     settings = layout.settings
-    language = settings.language or _language_of(drafts)
+    declared, found = settings.language, _language_of(drafts)
+    language = found if declared in ("", _TEMPLATE_LANGUAGE) else declared
     unresolved = check_references(drafts, library, layout)
-    documents = _documents(drafts, language)
+    documents = _documents(drafts, language, declared)
+    if declared and declared != language:
+        message = f"the site's language is set to {declared}, but the text is {language}: read so"
+        context.warnings.append(SourceWarning(message, documents[0].file, 0))
     return Book(
         book_id,
         settings.title or documents[0].title,
@@ -191,11 +197,20 @@ def _language_of(page_drafts: list[PageDraft]) -> str:
     return language_of_text("\n".join(islice(prose, _SAMPLE)))
 
 
-def _documents(page_drafts: list[PageDraft], language: str) -> tuple[Document, ...]:
+def _documents(
+    page_drafts: list[PageDraft], language: str, declared: str = ""
+) -> tuple[Document, ...]:
+    """Make the documents; a page whose language is the site's `declared` one is in `language`."""
     texts = [page_draft.source.finish() for page_draft in page_drafts]
     ids = iter(assign_ids(pair for page_draft in page_drafts for pair in page_draft.id_texts()))
     return tuple(
-        build_document(page_draft, text, position, ids, language)
+        build_document(
+            page_draft,
+            text,
+            position,
+            ids,
+            language if page_draft.page.language in ("", declared) else page_draft.page.language,
+        )
         for position, (page_draft, text) in enumerate(zip(page_drafts, texts, strict=True))
     )
 

@@ -78,7 +78,7 @@ def build_document(
         text,
         blocks,
         position,
-        page.language or language,
+        language,
         tuple(_unknown(text, blocks, page_draft.marks)),
         {key: str(value) for key, value in front.items() if key.startswith("rag_")},
         page.chapter_number,

@@ -26,6 +26,9 @@ _TERM_QUESTIONS = {
     "fr": "Que signifie « {} » ?",
     "pt": "O que significa «{}»?",
     "it": "Che cosa significa «{}»?",
+    "zh": "“{}”是什么意思？",
+    "ja": "「{}」とは何ですか？",
+    "ru": "Что означает «{}»?",
 }
 _SECTION_QUESTIONS = {
     "en": 'What does the book say about "{}"?',
@@ -34,6 +37,9 @@ _SECTION_QUESTIONS = {
     "fr": "Que dit le livre de « {} » ?",
     "pt": "O que diz o livro sobre «{}»?",
     "it": "Che cosa dice il libro su «{}»?",
+    "zh": "关于“{}”，书中怎么说？",
+    "ja": "「{}」について、この本には何が書かれていますか？",
+    "ru": "Что говорится в книге о «{}»?",
 }
 _AFTER_LABEL = re.compile(r"\W{0,3}(?::|[\u2013\u2014]|\s-\s)\s*(\w+)")
 _BEGIN_DEFINITIONS = frozenset(

@@ -12,6 +12,9 @@ _REFUSALS = {
     "pt": "O livro não o diz. Estas são as seções mais próximas da pergunta.",
     "it": "Il libro non lo dice. Queste sono le sezioni più vicine alla domanda.",
     "ur": "کتاب میں اس کا جواب نہیں ہے۔ یہ حصے سوال کے سب سے قریب ہیں۔",
+    "zh": "书中没有提到。以下章节与问题最接近。",
+    "ja": "この本には書かれていません。質問に最も近い節は次のとおりです。",
+    "ru": "В книге об этом не сказано. Ближе всего к вопросу эти разделы.",
 }
 _NOTHING_NEAR = {
     "en": "The book does not say.",
@@ -21,6 +24,9 @@ _NOTHING_NEAR = {
     "pt": "O livro não o diz.",
     "it": "Il libro non lo dice.",
     "ur": "کتاب میں اس کا جواب نہیں ہے۔",
+    "zh": "书中没有提到。",
+    "ja": "この本には書かれていません。",
+    "ru": "В книге об этом не сказано.",
 }
 _UNCERTAIN = {
     "en": "The book may not say this. These passages come nearest.",
@@ -30,6 +36,9 @@ _UNCERTAIN = {
     "pt": "Talvez o livro não o diga. Estas são as passagens mais próximas.",
     "it": "Forse il libro non lo dice. Questi sono i passaggi più vicini.",
     "ur": "شاید کتاب میں اس کا جواب نہ ہو۔ یہ اقتباسات سوال کے سب سے قریب ہیں۔",
+    "zh": "书中可能没有提到。以下段落与问题最接近。",
+    "ja": "この本には書かれていないかもしれません。質問に最も近い箇所は次のとおりです。",
+    "ru": "Возможно, в книге об этом не сказано. Ближе всего эти места.",
 }
 _OTHER_LANGUAGE = {
     "en": "It is written in another language ({}); ask in that language to find more.",
