@@ -232,7 +232,7 @@ class CohereEmbedder:
                     response = await self._send(texts=list(texts), input_type=input_type)
             billed = _billed_tokens(response)
             if billed is not None:
-                slot.settle(billed)
+                slot.tokens = billed
                 self.bill.add(Units(input_tokens=billed))
                 self._counted_tokens += tokens
             return self._vectors(response, len(texts))
