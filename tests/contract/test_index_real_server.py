@@ -14,8 +14,8 @@ from qdrant_client import models
 
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import server_client
-from app.adapters.qdrant.server_options import BATCH, PAGE, SEARCHES
 from app.adapters.qdrant.server_points import point_of
+from app.adapters.qdrant.server_schema import BATCH, PAGE, SEARCHES
 from app.domain.book_id import BookId
 from app.domain.errors import ConfigError, IndexBusy
 from app.domain.retrieval.query import SearchFilter

@@ -15,16 +15,18 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 import zipfile
 import zlib
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
 
 from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
 from app.adapters.qdrant.payload import from_payload, to_payload
@@ -38,8 +40,6 @@ _FORMAT = 1
 _CONTENTS = "contents.json"
 _DIGEST_CHARS = 64
 _BLOCK = 2**20
-
-_Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class BackupFileWriter:
         self._books.append(BookInFile(manifest, tuple(pages)))
 
     def add_state(self, name: str, source: Path) -> None:
-        with self._errors():
+        with _disk_errors(self._new):
             self._zip.write(source, f"state/{name}")
         self._state.append(name)
 
@@ -120,7 +120,7 @@ class BackupFileWriter:
         """Complete the file and rename it; return its size in bytes. StorageError if that fails."""
         contents = BackupContents(created_at, tuple(self._books), tuple(self._state))
         self._add(_CONTENTS, contents.to_json().encode())
-        with self._errors():
+        with _disk_errors(self._new):
             self._zip.comment = bytes(_DIGEST_CHARS)
             self._zip.close()
             size = self._file.tell()
@@ -142,17 +142,8 @@ class BackupFileWriter:
             self._new.unlink(missing_ok=True)
 
     def _add(self, name: str, data: bytes) -> None:
-        with self._errors():
+        with _disk_errors(self._new):
             self._zip.writestr(name, data)
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            where = error.filename or self._new
-            message = f"{where}: {error.strerror or error}; check its folder and free space"
-            raise StorageError(message) from error
 
 
 class BackupFileReader:
@@ -199,18 +190,28 @@ class BackupFileReader:
 
     def extract(self, name: str, target: Path) -> None:
         """Write a state file to `target`. StorageError if the disk fails."""
-        with _bad_backup(self._path), self._zip.open(f"state/{name}") as source:
-            try:
-                with target.open("wb") as file:
-                    shutil.copyfileobj(source, file, _BLOCK)
-                    file.flush()
-                    os.fsync(file.fileno())
-            except OSError as error:
-                message = f"{target}: {error.strerror or error}; check its folder and free space"
-                raise StorageError(message) from error
+        with (
+            _bad_backup(self._path),
+            self._zip.open(f"state/{name}") as source,
+            _disk_errors(target),
+            target.open("wb") as file,
+        ):
+            shutil.copyfileobj(source, file, _BLOCK)
+            file.flush()
+            os.fsync(file.fileno())
 
     def close(self) -> None:
         self._zip.close()
+
+
+@contextmanager
+def _disk_errors(path: Path) -> Iterator[None]:
+    """Raise StorageError for an error of the disk while `path` is written."""
+    try:
+        yield
+    except OSError as error:
+        message = f"{error.filename or path}: {error.strerror or error}; "
+        raise StorageError(message + "check its folder and free space") from error
 
 
 @contextmanager
@@ -249,48 +250,33 @@ def _packed(points: Sequence[IndexPoint]) -> bytes:
         "terms": [len(one.sparse.indices) for one in points],
         "chunks": [to_payload(one.chunk) for one in points],
     }
-    numbers: list[array[float] | array[int]] = [
-        *(one.dense for one in points),
-        *(array("I", one.sparse.indices) for one in points),
-        *(array("f", one.sparse.values) for one in points),
+    numbers: list[NDArray[Any]] = [
+        *(np.asarray(one.dense, "<f4") for one in points),
+        *(np.asarray(one.sparse.indices, "<u4") for one in points),
+        *(np.asarray(one.sparse.values, "<f4") for one in points),
     ]
     text = json.dumps(head, ensure_ascii=False)
-    return b"".join([text.encode(), b"\n", *map(_bytes, numbers)])
+    return b"".join([text.encode(), b"\n", *(one.tobytes() for one in numbers)])
 
 
 def _unpacked(data: bytes) -> list[IndexPoint]:
     text, _, rest = data.partition(b"\n")
-    head: Mapping[str, list[int]] = json.loads(text)
-    count, dimension = len(head["terms"]), int(str(head["dimension"]))
+    head = json.loads(text)
+    chunks, dimension = head["chunks"], int(head["dimension"])
     ends = [0, *accumulate(head["terms"])]
-    numbers, terms = 4 * count * dimension, 4 * ends[-1]
-    if len(rest) != numbers + 2 * terms or len(head["chunks"]) != count:
+    numbers, terms = 4 * len(chunks) * dimension, 4 * ends[-1]
+    if len(rest) != numbers + 2 * terms or len(chunks) != len(head["terms"]):
         message = "a page of points has the wrong length"
         raise ValueError(message)
-    dense = _numbers(array("f"), rest[:numbers])
-    indices = _numbers(array("I"), rest[numbers : numbers + terms])
-    values = _numbers(array("f"), rest[numbers + terms :])
+    # In the machine's byte order, as `array` needs it.
+    dense = np.frombuffer(rest[:numbers], "<f4").astype("f4").reshape(len(chunks), dimension)
+    indices = np.frombuffer(rest[numbers : numbers + terms], "<u4").tolist()
+    values = np.frombuffer(rest[numbers + terms :], "<f4").tolist()
     return [
         IndexPoint(
-            from_payload(payload),  # type: ignore[arg-type]
-            dense[place * dimension : (place + 1) * dimension],
+            from_payload(payload),
+            array("f", row.tobytes()),
             SparseVector(tuple(indices[start:end]), tuple(values[start:end])),
         )
-        for place, (payload, (start, end)) in enumerate(
-            zip(head["chunks"], pairwise(ends), strict=True)
-        )
+        for payload, row, (start, end) in zip(chunks, dense, pairwise(ends), strict=True)
     ]
-
-
-def _bytes(numbers: array[float] | array[int]) -> bytes:
-    if sys.byteorder == "big":
-        numbers = numbers[:]
-        numbers.byteswap()
-    return numbers.tobytes()
-
-
-def _numbers(numbers: array[_Number], data: bytes) -> array[_Number]:
-    numbers.frombytes(data)
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from qdrant_client import AsyncQdrantClient, models
 
+from app.adapters.qdrant.frequencies import weighted
 from app.adapters.qdrant.manifest import manifest_from_json
 from app.adapters.qdrant.old_collections import OldCollections
 from app.adapters.qdrant.payload import (
@@ -16,17 +17,17 @@ from app.adapters.qdrant.payload import (
     best,
     check_dimension,
     find_passage,
+    from_payload,
     in_reading_order,
 )
 from app.adapters.qdrant.server_catalogue import Catalogue, ServedBook
 from app.adapters.qdrant.server_errors import public_address, server_errors
 from app.adapters.qdrant.server_lease import refuse_if_held
-from app.adapters.qdrant.server_options import BATCH, ServerOptions
 from app.adapters.qdrant.server_points import (
     best_scores,
     chunk_id_of,
-    chunk_of,
     condition_of,
+    count,
     next_chapter,
     point_id,
     retrieve_points,
@@ -34,12 +35,12 @@ from app.adapters.qdrant.server_points import (
     search_points,
 )
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
-from app.adapters.qdrant.server_schema import Schema
+from app.adapters.qdrant.server_schema import BATCH, Schema, ServerOptions
 from app.adapters.qdrant.server_writer import BookStorage, ServerWriter
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.errors import BookNotFound, IndexUnreadable, InputError, StorageError
-from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
+from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector, Vector
 from app.services.ports import BookList, BookManifest, Damage, IndexPoint, Snapshot
 
 
@@ -56,9 +57,8 @@ class ServerIndex:
     ) -> None:
         """No request is sent yet. `url` is used only in messages; `clock` gives seconds."""
         self._client = client
-        self._options = options or ServerOptions()
         self._address = public_address(url)
-        self._schema = Schema(client, prefix, self._address, self._options)
+        self._schema = Schema(client, prefix, self._address, options or ServerOptions())
         self._records = Records(client, self._schema.books, self._address)
         self._storage = BookStorage(client, self._schema, self._records)
         self._old = OldCollections(client, prefix, url)
@@ -91,14 +91,12 @@ class ServerIndex:
             return [str(error)]
         if not frequencies:
             return [f"{where}: its document frequencies are missing"]
-        condition = condition_of(SearchFilter(), {generation.key: book})
+        collection = self._schema.points(generation.dimension)
         with server_errors(self._address):
-            found = await self._client.count(
-                self._schema.points(generation.dimension), count_filter=condition, exact=True
-            )
-        if found.count == manifest.chunks:
+            found = await count(self._client, collection, {generation.key: book})
+        if found == manifest.chunks:
             return []
-        return [f"{where}: {found.count} chunks are there, not {manifest.chunks}"]
+        return [f"{where}: {found} chunks are there, not {manifest.chunks}"]
 
     async def repair(self, book: BookId) -> BookManifest:
         record = await self._record(book)
@@ -116,14 +114,12 @@ class ServerIndex:
     async def begin(self, book: BookId, dimension: int, number: int = 1) -> ServerWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
         await self._catalogue.check_version()
-        return await ServerWriter.open(
-            self._storage,
-            BookId(book),
-            dimension,
-            self._options,
-            self._catalogue.look_again,
-            number,
-        )
+        await self._schema.create(dimension)
+        record = await self._storage.take(BookId(book))
+        switched = self._catalogue.look_again
+        writer = ServerWriter(self._storage, record, dimension, switched, number)
+        await writer.start()
+        return writer
 
     async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
         served = await self._catalogue.get(book)
@@ -187,10 +183,10 @@ class ServerIndex:
     async def matching(self, filter: SearchFilter) -> list[Chunk]:
         found = []
         for dimension, scope in _scopes(await self._catalogue.served(filter.books)).items():
-            condition = condition_of(filter, scope)
+            condition = condition_of(scope, filter)
             with server_errors(self._address):
                 records = scroll(self._client, self._schema.points(dimension), condition, True)
-                found += [chunk_of(record) async for record in records]
+                found += [from_payload(record.payload) async for record in records]
         return sorted(found, key=lambda chunk: (chunk.book, chunk.chunk_id))
 
     async def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
@@ -204,12 +200,9 @@ class ServerIndex:
                 position,
             )
 
-    async def find_paragraph(self, paragraph_id: str, book: BookId | None = None) -> Passage | None:
-        chunks = await self.matching(
-            SearchFilter(books=(book,) if book else (), paragraph_ids=(paragraph_id,))
-        )
-        first = [chunk for chunk in chunks if chunk.book == chunks[0].book]
-        return find_passage(first, paragraph_id)
+    async def find_paragraph(self, paragraph_id: str, book: BookId) -> Passage | None:
+        wanted = SearchFilter(books=(book,), paragraph_ids=(paragraph_id,))
+        return find_passage(await self.matching(wanted), paragraph_id)
 
     async def remove(self, book: BookId) -> None:
         """IndexBusy while the book is being written."""
@@ -231,14 +224,7 @@ class ServerIndex:
         return (await self._catalogue.get(book)).manifest
 
     async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
-        """Yield pages of points, all from the generation that is current at the first page."""
-        served = await self._catalogue.get(book)
-        with server_errors(self._address):
-            ids = [
-                chunk_id_of(served.current.key, record.id)
-                async for record in self._scroll(served, False)
-            ]
-        async for page in self._pages(served.current, sorted(ids)):
+        async for page in (await self.snapshot(book)).pages:
             yield page
 
     async def snapshot(self, book: BookId) -> Snapshot:
@@ -285,27 +271,17 @@ class ServerIndex:
                 manifest = one.manifest
                 check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
         if sparse is not None:
-            terms = (sparse.indices, sparse.values)
-            weights = await self._catalogue.idf(books, sparse.indices)
-            values = (value * weights[term] for term, value in zip(*terms, strict=True))
-            sparse = replace(sparse, values=tuple(values))
-        by_dense: list[ScoredId] = []
-        by_sparse: list[ScoredId] = []
+            sparse = weighted(sparse, await self._catalogue.idf(books, sparse.indices))
+        found = []
         for dimension, scope in _scopes(books).items():
+            collection, options = self._schema.points(dimension), self._schema.options
             with server_errors(self._address):
-                found = await search_points(
-                    self._client,
-                    self._schema.points(dimension),
-                    scope,
-                    dense,
-                    sparse,
-                    limit,
-                    filter,
-                    self._options,
+                found.append(
+                    await search_points(
+                        self._client, collection, scope, dense, sparse, limit, filter, options
+                    )
                 )
-            by_dense += found[0]
-            by_sparse += found[1]
-        return Candidates(best(by_dense, limit), best(by_sparse, limit))
+        return best(found, limit)
 
     async def _record(self, book: BookId) -> BookRecord:
         """Read the book's record. BookNotFound if it is not published, StorageError."""
@@ -339,13 +315,13 @@ class ServerIndex:
                 records = await self._client.retrieve(
                     self._schema.points(dimension), ids, with_payload=True
                 )
-            chunks += map(chunk_of, records)
+            chunks += [from_payload(record.payload) for record in records]
         return {(chunk.book, chunk.chunk_id): chunk for chunk in chunks}
 
     def _scroll(
         self, served: ServedBook, payload: bool | list[str]
     ) -> AsyncIterator[models.Record]:
-        condition = condition_of(SearchFilter(), {served.current.key: served.manifest.book})
+        condition = condition_of({served.current.key: served.manifest.book})
         collection = self._schema.points(served.current.dimension)
         return scroll(self._client, collection, condition, payload)
 

@@ -11,7 +11,7 @@ import secrets
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 
 from qdrant_client import AsyncQdrantClient, models
@@ -19,9 +19,8 @@ from qdrant_client import AsyncQdrantClient, models
 from app.adapters.qdrant.frequencies import Frequencies
 from app.adapters.qdrant.server_errors import server_errors
 from app.adapters.qdrant.server_lease import Lease, lease_from_json
-from app.adapters.qdrant.server_options import PAGE
 from app.adapters.qdrant.server_points import scroll
-from app.adapters.qdrant.server_schema import match_any
+from app.adapters.qdrant.server_schema import PAGE, match_any
 from app.domain.book_id import BookId
 from app.domain.errors import IndexUnreadable, StorageError
 
@@ -43,6 +42,8 @@ class GenerationRecord:
 
 @dataclass(frozen=True, slots=True)
 class BookRecord:
+    """The fields are stored under these names."""
+
     book: BookId
     revision: str = ""
     """Random, new at each write; "" for a record that is not stored yet."""
@@ -121,7 +122,7 @@ class Records:
         now = int(1_000 * time.time())
         new = replace(new, revision=secrets.token_hex(8), changed=now)
         point = models.PointStruct(
-            id=_point_id(BOOK, new.book), vector={}, payload=_record_payload(new)
+            id=_point_id(BOOK, new.book), vector={}, payload={"kind": BOOK, **asdict(new)}
         )
         try:
             with server_errors(self.address):
@@ -202,29 +203,6 @@ class Records:
 
 def _point_id(kind: str, name: str) -> str:
     return str(uuid.UUID(bytes=blake2b(f"{kind}/{name}".encode(), digest_size=16).digest()))
-
-
-def _record_payload(record: BookRecord) -> dict[str, object]:
-    return {
-        "kind": BOOK,
-        "book": record.book,
-        "revision": record.revision,
-        "changed": record.changed,
-        "current": _generation_payload(record.current),
-        "previous": _generation_payload(record.previous),
-        "lease": record.lease.to_json() if record.lease else None,
-    }
-
-
-def _generation_payload(one: GenerationRecord | None) -> dict[str, object] | None:
-    if one is None:
-        return None
-    return {
-        "key": one.key,
-        "number": one.number,
-        "dimension": one.dimension,
-        "manifest": one.manifest,
-    }
 
 
 def _record_of(point: models.Record) -> BookRecord:

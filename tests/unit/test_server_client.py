@@ -13,8 +13,7 @@ from grpc.aio import AioRpcError, Metadata
 from qdrant_client import AsyncQdrantClient
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from app.adapters.qdrant import server_nodes
-from app.adapters.qdrant.server_nodes import Nodes, NoNodeReady, addresses
+from app.adapters.qdrant.server_client import Nodes, NoNodeReady, addresses
 from app.domain.errors import ConfigError
 
 URLS = ["http://a:1", "http://b:2", "http://c:3"]
@@ -123,7 +122,7 @@ def test_a_refusal_is_not_asked_again(error: Exception) -> None:
 def test_a_read_without_an_answer_is_sent_to_a_second_node(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(server_nodes, "HEDGE_SECONDS", 0.01)
+    monkeypatch.setattr("app.adapters.qdrant.server_client.HEDGE_SECONDS", 0.01)
 
     async def scenario(cluster: Cluster, nodes: Nodes) -> None:
         await nodes.query_batch_points("text")
@@ -152,7 +151,7 @@ def test_a_node_that_is_not_ready_is_not_asked() -> None:
 def test_when_no_node_answers_the_last_failure_is_raised_after_a_while(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(server_nodes, "READ_SECONDS", 0.01)
+    monkeypatch.setattr("app.adapters.qdrant.server_client.READ_SECONDS", 0.01)
 
     async def scenario(cluster: Cluster, nodes: Nodes) -> None:
         cluster.faults["a"] = lost()
