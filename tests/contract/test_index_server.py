@@ -15,13 +15,11 @@ from typing import Any, cast
 
 import pytest
 from qdrant_client import AsyncQdrantClient, models
-from qdrant_client.http.exceptions import ResponseHandlingException
 
 from app.adapters.qdrant.frequencies import Frequencies, FrequencyCounter, containing_of, idf
 from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
 from app.adapters.qdrant.server import ServerIndex
-from app.adapters.qdrant.server_client import server_client
-from app.adapters.qdrant.server_errors import public_address
+from app.adapters.qdrant.server_client import public_address, server_client
 from app.adapters.qdrant.server_lease import LEASE_SECONDS, Lease, new_lease
 from app.adapters.qdrant.server_points import chunk_id_of, point_id
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
@@ -682,11 +680,12 @@ def test_a_publication_whose_answer_is_lost_stays_published(is_read_back: bool) 
         await publish(index, "book", points("book", [1]))
         writer = await index.begin(BookId("book"), DIMENSION)
         await writer.write(points("book", [2, 3]))
-        upsert, retrieve, lost = client.upsert, client.retrieve, ConnectionResetError()
+        upsert, retrieve = client.upsert, client.retrieve
         methods = cast("Any", client)
 
         async def gone(*_: object, **__: object) -> None:
-            raise ResponseHandlingException(lost)
+            message = "cannot reach Qdrant"  # as `server_client` reports a lost connection
+            raise StorageError(message)
 
         async def upsert_and_fail(name: str, **arguments: Any) -> None:
             await upsert(name, **arguments)

@@ -13,8 +13,8 @@ from grpc.aio import AioRpcError, Metadata
 from qdrant_client import AsyncQdrantClient
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from app.adapters.qdrant.server_client import Nodes, NoNodeReady, addresses
-from app.domain.errors import ConfigError
+from app.adapters.qdrant.server_client import Nodes, addresses
+from app.domain.errors import ConfigError, StorageError
 
 URLS = ["http://a:1", "http://b:2", "http://c:3"]
 READ, WRITE = "query_batch_points", "upsert"
@@ -112,8 +112,9 @@ def test_what_fails_on_one_node_is_asked_of_one_that_is_ready(error: Exception, 
 def test_a_refusal_is_not_asked_again(error: Exception) -> None:
     async def scenario(cluster: Cluster, nodes: Nodes) -> None:
         cluster.faults["a"] = error
-        with pytest.raises(type(error)):
+        with pytest.raises(StorageError) as caught:
             await nodes.query_batch_points("text")
+        assert caught.value.__cause__ is error
         assert cluster.asked == ["a"]
 
     play(scenario)
@@ -155,10 +156,10 @@ def test_when_no_node_answers_the_last_failure_is_raised_after_a_while(
 
     async def scenario(cluster: Cluster, nodes: Nodes) -> None:
         cluster.faults["a"] = lost()
-        with pytest.raises(ResponseHandlingException):
+        with pytest.raises(StorageError, match=r"cannot reach Qdrant at http://a:1, .*ReadError"):
             await nodes.query_batch_points("text")
         only(cluster, "")
-        with pytest.raises(NoNodeReady):
+        with pytest.raises(StorageError, match="no node of the cluster is ready"):
             await nodes.query_batch_points("text")
 
     play(scenario)

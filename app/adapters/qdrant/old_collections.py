@@ -11,7 +11,7 @@ from qdrant_client import AsyncQdrantClient, models
 
 from app.adapters.qdrant.manifest import manifest_from_json
 from app.adapters.qdrant.payload import ORDER_FIELDS, in_reading_order, index_point
-from app.adapters.qdrant.server_errors import public_address, server_errors
+from app.adapters.qdrant.server_client import public_address
 from app.adapters.qdrant.server_points import scroll
 from app.adapters.qdrant.server_schema import BATCH
 from app.domain.book_id import BookId, is_book_id
@@ -34,8 +34,7 @@ class OldCollections:
         found = []
         self._damaged = {}
         for book, collection in sorted((await self._collections()).items()):
-            with server_errors(self._address):
-                info = await self._client.get_collection(collection)
+            info = await self._client.get_collection(collection)
             metadata = info.config.metadata or {}
             if (metadata.get("prefix"), metadata.get("book")) != (self._prefix, book):
                 continue  # a collection of another program
@@ -55,22 +54,19 @@ class OldCollections:
         if collection is None:
             message = f"no book {book!r} in a collection of its own"
             raise BookNotFound(message)
-        with server_errors(self._address):
-            records = scroll(self._client, collection, models.Filter(), list(ORDER_FIELDS))
-            ids = in_reading_order([(str(one.id), one.payload) async for one in records])
+        records = scroll(self._client, collection, models.Filter(), list(ORDER_FIELDS))
+        ids = in_reading_order([(str(one.id), one.payload) async for one in records])
         for start in range(0, len(ids), BATCH):
             asked = ids[start : start + BATCH]
-            with server_errors(self._address):
-                found = await self._client.retrieve(
-                    collection, asked, with_payload=True, with_vectors=True
-                )
+            found = await self._client.retrieve(
+                collection, asked, with_payload=True, with_vectors=True
+            )
             points = {str(one.id): index_point(one.payload, one.vector) for one in found}
             yield [points[chunk_id] for chunk_id in asked]
 
     async def _collections(self) -> dict[BookId, str]:
         """Return the name of each book's current collection."""
-        with server_errors(self._address):
-            answer = await self._client.get_aliases()
+        answer = await self._client.get_aliases()
         start = f"{self._prefix}_"
         return {
             BookId(name): one.collection_name

@@ -21,21 +21,20 @@ from app.adapters.qdrant.payload import (
     in_reading_order,
 )
 from app.adapters.qdrant.server_catalogue import Catalogue, ServedBook
-from app.adapters.qdrant.server_errors import public_address, server_errors
+from app.adapters.qdrant.server_client import public_address
 from app.adapters.qdrant.server_lease import refuse_if_held
 from app.adapters.qdrant.server_points import (
     best_scores,
     chunk_id_of,
     condition_of,
     count,
-    next_chapter,
     point_id,
     retrieve_points,
     scroll,
     search_points,
 )
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
-from app.adapters.qdrant.server_schema import BATCH, Schema, ServerOptions
+from app.adapters.qdrant.server_schema import BATCH, Schema, ServerOptions, match_any
 from app.adapters.qdrant.server_writer import BookStorage, ServerWriter
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
@@ -58,7 +57,7 @@ class ServerIndex:
         """No request is sent yet. `url` is used only in messages; `clock` gives seconds."""
         self._client = client
         self._address = public_address(url)
-        self._schema = Schema(client, prefix, self._address, options or ServerOptions())
+        self._schema = Schema(client, prefix, options or ServerOptions())
         self._records = Records(client, self._schema.books, self._address)
         self._storage = BookStorage(client, self._schema, self._records)
         self._old = OldCollections(client, prefix, url)
@@ -92,8 +91,7 @@ class ServerIndex:
         if not frequencies:
             return [f"{where}: its document frequencies are missing"]
         collection = self._schema.points(generation.dimension)
-        with server_errors(self._address):
-            found = await count(self._client, collection, {generation.key: book})
+        found = await count(self._client, collection, {generation.key: book})
         if found == manifest.chunks:
             return []
         return [f"{where}: {found} chunks are there, not {manifest.chunks}"]
@@ -124,11 +122,10 @@ class ServerIndex:
     async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
         served = await self._catalogue.get(book)
         key = served.current.key
-        with server_errors(self._address):
-            return {
-                chunk_id_of(key, record.id): tuple((record.payload or {})["paragraph_ids"])
-                async for record in self._scroll(served, ["paragraph_ids"])
-            }
+        return {
+            chunk_id_of(key, record.id): tuple((record.payload or {})["paragraph_ids"])
+            async for record in self._scroll(served, ["paragraph_ids"])
+        }
 
     async def search(
         self,
@@ -154,10 +151,7 @@ class ServerIndex:
         weights = await self._catalogue.idf(served, terms)
         best = dict.fromkeys(weights, 0.0)
         for dimension, scope in _scopes(served).items():
-            with server_errors(self._address):
-                found = await best_scores(
-                    self._client, self._schema.points(dimension), scope, weights
-                )
+            found = await best_scores(self._client, self._schema.points(dimension), scope, weights)
             for term, score in zip(weights, found, strict=True):
                 best[term] = max(best[term], score)
         return [best[term] for term in terms]
@@ -184,21 +178,24 @@ class ServerIndex:
         found = []
         for dimension, scope in _scopes(await self._catalogue.served(filter.books)).items():
             condition = condition_of(scope, filter)
-            with server_errors(self._address):
-                records = scroll(self._client, self._schema.points(dimension), condition, True)
-                found += [from_payload(record.payload) async for record in records]
+            records = scroll(self._client, self._schema.points(dimension), condition, True)
+            found += [from_payload(record.payload) async for record in records]
         return sorted(found, key=lambda chunk: (chunk.book, chunk.chunk_id))
 
     async def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
         served = await self._catalogue.get(book)
-        with server_errors(self._address):
-            return await next_chapter(
-                self._client,
-                self._schema.points(served.current.dimension),
-                {served.current.key: served.manifest.book},
-                chapter,
-                position,
-            )
+        scope = condition_of({served.current.key: served.manifest.book})
+        after = models.FieldCondition(key="position", range=models.Range(gt=position))
+        same = match_any("chapter", [chapter])
+        records, _ = await self._client.scroll(
+            self._schema.points(served.current.dimension),
+            scroll_filter=models.Filter(must=[scope, after], must_not=[same]),
+            limit=1,
+            order_by="position",
+            with_payload=["position"],
+            with_vectors=False,
+        )
+        return (records[0].payload or {})["position"] if records else None
 
     async def find_paragraph(self, paragraph_id: str, book: BookId) -> Passage | None:
         wanted = SearchFilter(books=(book,), paragraph_ids=(paragraph_id,))
@@ -232,21 +229,12 @@ class ServerIndex:
         return Snapshot(served.manifest, self._in_reading_order(served))
 
     async def _in_reading_order(self, served: ServedBook) -> AsyncIterator[list[IndexPoint]]:
-        key = served.current.key
-        with server_errors(self._address):
-            records = self._scroll(served, list(ORDER_FIELDS))
-            found = [(chunk_id_of(key, record.id), record.payload) async for record in records]
-        async for page in self._pages(served.current, in_reading_order(found)):
-            yield page
-
-    async def _pages(
-        self, generation: GenerationRecord, ids: Sequence[str]
-    ) -> AsyncIterator[list[IndexPoint]]:
-        collection = self._schema.points(generation.dimension)
+        key, collection = served.current.key, self._schema.points(served.current.dimension)
+        records = self._scroll(served, list(ORDER_FIELDS))
+        ids = in_reading_order([(chunk_id_of(key, one.id), one.payload) async for one in records])
         for start in range(0, len(ids), BATCH):
             asked = ids[start : start + BATCH]
-            with server_errors(self._address):
-                found = await retrieve_points(self._client, collection, generation.key, asked)
+            found = await retrieve_points(self._client, collection, key, asked)
             yield [found[chunk_id] for chunk_id in asked if chunk_id in found]
 
     async def check(self) -> None:
@@ -275,12 +263,11 @@ class ServerIndex:
         found = []
         for dimension, scope in _scopes(books).items():
             collection, options = self._schema.points(dimension), self._schema.options
-            with server_errors(self._address):
-                found.append(
-                    await search_points(
-                        self._client, collection, scope, dense, sparse, limit, filter, options
-                    )
+            found.append(
+                await search_points(
+                    self._client, collection, scope, dense, sparse, limit, filter, options
                 )
+            )
         return best(found, limit)
 
     async def _record(self, book: BookId) -> BookRecord:
@@ -311,10 +298,9 @@ class ServerIndex:
             by_dimension[one.dimension] += [point_id(one.key, chunk_id) for chunk_id in chunk_ids]
         chunks: list[Chunk] = []
         for dimension, ids in by_dimension.items():
-            with server_errors(self._address):
-                records = await self._client.retrieve(
-                    self._schema.points(dimension), ids, with_payload=True
-                )
+            records = await self._client.retrieve(
+                self._schema.points(dimension), ids, with_payload=True
+            )
             chunks += [from_payload(record.payload) for record in records]
         return {(chunk.book, chunk.chunk_id): chunk for chunk in chunks}
 

@@ -16,11 +16,12 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import TypeVar, cast
+from urllib.parse import urlsplit
 
 import httpx
 from qdrant_client import AsyncQdrantClient
 
-from app.adapters.qdrant.server_errors import is_node_failure
+from app.adapters.qdrant.server_errors import is_node_failure, server_errors
 from app.domain.errors import ConfigError
 
 READ_SECONDS = 1.0
@@ -90,6 +91,16 @@ def addresses(url: str) -> list[str]:
     return found
 
 
+def public_address(url: str) -> str:
+    """Return the addresses without user name, password, path or query."""
+    shown = []
+    for address in addresses(url):
+        parts = urlsplit(address)
+        port = f":{parts.port}" if parts.port else ""
+        shown.append(f"{parts.scheme}://{parts.hostname}{port}")
+    return ", ".join(shown)
+
+
 async def is_ready(address: str) -> bool:
     """Whether the node at this URL has caught up with the cluster, by its `/readyz`."""
     limits = httpx.Limits(max_keepalive_connections=0)
@@ -105,7 +116,7 @@ class Nodes:
 
     It uses the same node as long as that answers. A failed call is repeated for `READ_SECONDS` or
     `WRITE_SECONDS`; then the last error is raised. Errors for which `is_node_failure` is false are
-    raised at once.
+    raised at once. `server_errors` translates the errors.
     """
 
     def __init__(
@@ -116,6 +127,7 @@ class Nodes:
     ) -> None:
         """`clients` are by address; `ready` checks the node at one; `clock` gives seconds."""
         self._clients = clients
+        self._address = public_address(",".join(clients))
         self._ready = ready
         self._clock = clock
         self._current: str | None = None
@@ -138,14 +150,15 @@ class Nodes:
             return call
 
         ask = self._hedged if read else self._once
-        outcome = await ask(send)
-        end = self._clock() + (READ_SECONDS if read else WRITE_SECONDS)
-        while isinstance(outcome, _Failed) and self._clock() < end:
-            await asyncio.sleep(_PAUSE_SECONDS)
+        with server_errors(self._address):
             outcome = await ask(send)
-        if isinstance(outcome, _Failed):
-            raise outcome.error
-        return outcome
+            end = self._clock() + (READ_SECONDS if read else WRITE_SECONDS)
+            while isinstance(outcome, _Failed) and self._clock() < end:
+                await asyncio.sleep(_PAUSE_SECONDS)
+                outcome = await ask(send)
+            if isinstance(outcome, _Failed):
+                raise outcome.error
+            return outcome
 
     async def _hedged(self, send: Send) -> object:
         """Return the first success of one or two nodes, else a failure."""

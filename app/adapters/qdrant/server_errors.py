@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
-from urllib.parse import urlsplit
 
 import httpx
 from grpc import StatusCode
@@ -20,16 +19,6 @@ from app.domain.errors import ConfigError, RagError, StorageError
 
 class CollectionExists(StorageError):
     """Another process created the collection first."""
-
-
-def public_address(url: str) -> str:
-    """Return the address, or several, without user name, password, path or query."""
-    shown = []
-    for one in url.split(","):
-        parts = urlsplit(one.strip() if "//" in one else f"http://{one.strip()}")
-        port = f":{parts.port}" if parts.port else ""
-        shown.append(f"{parts.scheme}://{parts.hostname}{port}")
-    return ", ".join(shown)
 
 
 OLDEST = (1, 16)
@@ -78,6 +67,7 @@ def is_node_failure(error: Exception) -> bool:
 
 @contextmanager
 def server_errors(address: str) -> Iterator[None]:
+    """Raise StorageError or ConfigError for any error of a call to the server."""
     try:
         yield
     except UnexpectedResponse as error:

@@ -129,23 +129,6 @@ def condition_of(scope: Scope, filter: SearchFilter = _EVERYTHING) -> models.Fil
     return models.Filter(must=must)
 
 
-async def next_chapter(
-    client: AsyncQdrantClient, collection: str, scope: Scope, chapter: str, position: int
-) -> int | None:
-    """Return the first position after this one in another chapter; None if there is none."""
-    after = models.FieldCondition(key="position", range=models.Range(gt=position))
-    same = match_any("chapter", [chapter])
-    records, _ = await client.scroll(
-        collection,
-        scroll_filter=models.Filter(must=[condition_of(scope), after], must_not=[same]),
-        limit=1,
-        order_by="position",
-        with_payload=["position"],
-        with_vectors=False,
-    )
-    return (records[0].payload or {})["position"] if records else None
-
-
 async def count(client: AsyncQdrantClient, collection: str, scope: Scope) -> int:
     found = await client.count(collection, count_filter=condition_of(scope), exact=True)
     return found.count

@@ -21,7 +21,7 @@ from app.adapters.qdrant.payload import (
     SPARSE,
     TENANT_FIELD,
 )
-from app.adapters.qdrant.server_errors import CollectionExists, server_errors
+from app.adapters.qdrant.server_errors import CollectionExists
 
 GENERATION_FIELD = "generation"
 
@@ -54,13 +54,10 @@ SEARCHES = 64
 class Schema:
     """Names and creation of the collections."""
 
-    def __init__(
-        self, client: AsyncQdrantClient, prefix: str, address: str, options: ServerOptions
-    ) -> None:
+    def __init__(self, client: AsyncQdrantClient, prefix: str, options: ServerOptions) -> None:
         """No request is sent yet."""
         self._client = client
         self._prefix = prefix
-        self._address = address
         self.options = options
 
     @property
@@ -72,8 +69,7 @@ class Schema:
 
     async def every_points(self) -> list[str]:
         """Return the names of the existing collections of points."""
-        with server_errors(self._address):
-            answer = await self._client.get_collections()
+        answer = await self._client.get_collections()
         start = f"{self._prefix}~"
         return sorted(
             one.name
@@ -113,24 +109,20 @@ class Schema:
         indexes: Mapping[str, models.PayloadSchemaType | models.PayloadSchemaParams],
         **layout: Any,  # noqa: ANN401 - arguments of `create_collection`
     ) -> None:
-        with server_errors(self._address):
-            exists = await self._client.collection_exists(name)
+        exists = await self._client.collection_exists(name)
         if not exists:
             # Suppressed: another process was first.
-            with suppress(CollectionExists), server_errors(self._address):
+            with suppress(CollectionExists):
                 await self._client.create_collection(
                     name,
                     replication_factor=self.options.replication_factor,
                     strict_mode_config=_strict_mode(self.options),
                     **layout,
                 )
-        with server_errors(self._address):
-            present = (await self._client.get_collection(name)).payload_schema or {}
-            for field, schema in indexes.items():
-                if field not in present:
-                    await self._client.create_payload_index(
-                        name, field, field_schema=schema, wait=True
-                    )
+        present = (await self._client.get_collection(name)).payload_schema or {}
+        for field, schema in indexes.items():
+            if field not in present:
+                await self._client.create_payload_index(name, field, field_schema=schema, wait=True)
 
 
 def _points_indexes() -> dict[str, models.PayloadSchemaParams]:

@@ -14,7 +14,6 @@ from app.adapters.qdrant.frequencies import Frequencies, FrequencyCounter, poole
 from app.adapters.qdrant.manifest import manifest_to_json
 from app.adapters.qdrant.payload import TENANT_FIELD, check_dimension
 from app.adapters.qdrant.samples import LIMIT, Samples
-from app.adapters.qdrant.server_errors import server_errors
 from app.adapters.qdrant.server_lease import RENEW_SECONDS, new_lease, refuse_if_held
 from app.adapters.qdrant.server_points import (
     condition_of,
@@ -90,12 +89,11 @@ class BookStorage:
     async def _delete(self, condition: models.Filter) -> None:
         """Delete the points and frequencies of generations."""
         for collection in await self.schema.every_points():
-            with server_errors(self.records.address):
-                await self.client.delete(
-                    collection,
-                    points_selector=models.FilterSelector(filter=condition),
-                    wait=True,
-                )
+            await self.client.delete(
+                collection,
+                points_selector=models.FilterSelector(filter=condition),
+                wait=True,
+            )
         await self.records.delete_frequencies(condition)
 
 
@@ -144,10 +142,9 @@ class ServerWriter:
     async def write(self, points: Sequence[IndexPoint]) -> None:
         for point in points:
             check_dimension(self._book, "of this run", self._dimension, len(point.dense))
-        with server_errors(self._address):
-            for start in range(0, len(points), BATCH):
-                batch = [point_of(self._key, point) for point in points[start : start + BATCH]]
-                await self._storage.client.upsert(self._collection, points=batch, wait=True)
+        for start in range(0, len(points), BATCH):
+            batch = [point_of(self._key, point) for point in points[start : start + BATCH]]
+            await self._storage.client.upsert(self._collection, points=batch, wait=True)
         for point in points:
             self._counter.add(point.sparse)
         self._samples.offer(points)
@@ -198,13 +195,8 @@ class ServerWriter:
         except RagError as error:
             self._warn("index.prune_failed", error)
 
-    @property
-    def _address(self) -> str:
-        return self._storage.records.address
-
     async def _check_count(self, expected: int) -> None:
-        with server_errors(self._address):
-            found = await count(self._storage.client, self._collection, self._scope)
+        found = await count(self._storage.client, self._collection, self._scope)
         if found != expected:
             message = (
                 f"book {self._book!r}: {found} chunks are in the new index, but the book has "
@@ -214,13 +206,12 @@ class ServerWriter:
 
     async def _check_readable(self) -> None:
         """Look up sample chunks and search for them, as a reader does."""
-        where, samples = f"{self._address} {self._book}", self._samples
-        with server_errors(self._address):
-            stored = await retrieve_points(
-                self._storage.client, self._collection, self._key, samples.ids
-            )
-            counted = self._counter.result()
-            found = [await self._search(point, counted) for point in samples.points]
+        where, samples = f"{self._storage.records.address} {self._book}", self._samples
+        stored = await retrieve_points(
+            self._storage.client, self._collection, self._key, samples.ids
+        )
+        counted = self._counter.result()
+        found = [await self._search(point, counted) for point in samples.points]
         samples.check_stored(where, stored)
         samples.check_found(where, found)
 
