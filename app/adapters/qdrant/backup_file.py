@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 import zipfile
 import zlib
 from array import array
@@ -23,10 +24,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, BinaryIO, TypeVar
 
 from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
 from app.adapters.qdrant.payload import from_payload, to_payload
@@ -40,6 +38,8 @@ _FORMAT = 1
 _CONTENTS = "contents.json"
 _DIGEST_CHARS = 64
 _BLOCK = 2**20
+
+_Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,33 +250,48 @@ def _packed(points: Sequence[IndexPoint]) -> bytes:
         "terms": [len(one.sparse.indices) for one in points],
         "chunks": [to_payload(one.chunk) for one in points],
     }
-    numbers: list[NDArray[Any]] = [
-        *(np.asarray(one.dense, "<f4") for one in points),
-        *(np.asarray(one.sparse.indices, "<u4") for one in points),
-        *(np.asarray(one.sparse.values, "<f4") for one in points),
+    numbers: list[array[float] | array[int]] = [
+        *(one.dense for one in points),
+        *(array("I", one.sparse.indices) for one in points),
+        *(array("f", one.sparse.values) for one in points),
     ]
     text = json.dumps(head, ensure_ascii=False)
-    return b"".join([text.encode(), b"\n", *(one.tobytes() for one in numbers)])
+    return b"".join([text.encode(), b"\n", *map(_bytes, numbers)])
 
 
 def _unpacked(data: bytes) -> list[IndexPoint]:
     text, _, rest = data.partition(b"\n")
-    head = json.loads(text)
-    chunks, dimension = head["chunks"], int(head["dimension"])
+    head: dict[str, Any] = json.loads(text)
+    count, dimension = len(head["terms"]), int(head["dimension"])
     ends = [0, *accumulate(head["terms"])]
-    numbers, terms = 4 * len(chunks) * dimension, 4 * ends[-1]
-    if len(rest) != numbers + 2 * terms or len(chunks) != len(head["terms"]):
+    numbers, terms = 4 * count * dimension, 4 * ends[-1]
+    if len(rest) != numbers + 2 * terms or len(head["chunks"]) != count:
         message = "a page of points has the wrong length"
         raise ValueError(message)
-    # In the machine's byte order, as `array` needs it.
-    dense = np.frombuffer(rest[:numbers], "<f4").astype("f4").reshape(len(chunks), dimension)
-    indices = np.frombuffer(rest[numbers : numbers + terms], "<u4").tolist()
-    values = np.frombuffer(rest[numbers + terms :], "<f4").tolist()
+    dense = _numbers(array("f"), rest[:numbers])
+    indices = _numbers(array("I"), rest[numbers : numbers + terms])
+    values = _numbers(array("f"), rest[numbers + terms :])
     return [
         IndexPoint(
             from_payload(payload),
-            array("f", row.tobytes()),
+            dense[place * dimension : (place + 1) * dimension],
             SparseVector(tuple(indices[start:end]), tuple(values[start:end])),
         )
-        for payload, row, (start, end) in zip(chunks, dense, pairwise(ends), strict=True)
+        for place, (payload, (start, end)) in enumerate(
+            zip(head["chunks"], pairwise(ends), strict=True)
+        )
     ]
+
+
+def _bytes(numbers: array[float] | array[int]) -> bytes:
+    if sys.byteorder == "big":
+        numbers = numbers[:]
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+def _numbers(numbers: array[_Number], data: bytes) -> array[_Number]:
+    numbers.frombytes(data)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers
