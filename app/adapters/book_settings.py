@@ -96,8 +96,11 @@ def read_book_settings(folder: Path) -> BookSettings:
             )
             raise BookError(message, NAME, lines.get(("", key)) or lines.get((key, ""), 0))
     strategy = top.pop("rag_strategy", None)
-    if strategy is not None:
-        _require_known(strategy, lines.get(("", "rag_strategy"), 0))
+    try:
+        if strategy is not None:
+            strategy_name(strategy)
+    except UnknownStrategy as error:
+        raise BookError(str(error), NAME, lines.get(("", "rag_strategy"), 0)) from error
     return BookSettings(strategy, top, tables, lines)
 
 
@@ -110,13 +113,6 @@ def _lines(text: str) -> Iterator[tuple[tuple[str, str], int]]:
             yield (table, ""), number
         elif found := _KEY.match(line):
             yield (table, f"rag_{found[1]}" if table else found[1]), number
-
-
-def _require_known(strategy: str, line: int) -> None:
-    try:
-        strategy_name(strategy)
-    except UnknownStrategy as error:
-        raise BookError(str(error), NAME, line) from error
 
 
 def _text(key: str, value: object, line: int) -> str:
