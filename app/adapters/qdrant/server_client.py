@@ -69,10 +69,6 @@ Send = Callable[[AsyncQdrantClient], Awaitable[object]]
 """One call, which can be made on any node."""
 
 
-class NoNodeReady(ConnectionError):
-    """No node of the cluster is ready."""
-
-
 class _Failed:
     """A failed call; another node may succeed."""
 
@@ -183,7 +179,7 @@ class Nodes:
         if node is None or node == without or self._clock() - self._answered > _TRUSTED_SECONDS:
             node = await self._first_ready(without)
         if node is None:
-            return _Failed(NoNodeReady("no node of the cluster is ready"))
+            return _Failed(ConnectionError("no node of the cluster is ready"))
         try:
             answer = await send(self._clients[node])
         except Exception as error:
