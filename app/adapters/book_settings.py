@@ -43,15 +43,13 @@ class BookSettings:
 
         BookError, with the line if known, if a setting is wrong.
         """
-        applied = self._overridden(config, config.strategy, self._of(config.strategy))
+        top = self.top if self.strategy in {None, config.strategy} else {}
+        own = {**top, **self.tables.get(config.strategy, {})}
+        applied = self._overridden(config, config.strategy, own)
         for name, table in self.tables.items():
             if name != config.strategy:
                 self._overridden(config, name, {"rag_strategy": name, **table})
         return applied
-
-    def _of(self, strategy: str) -> Mapping[str, str]:
-        top = self.top if self.strategy in {None, strategy} else {}
-        return {**top, **self.tables.get(strategy, {})}
 
     def _overridden(
         self, config: ChunkingConfig, table: str, values: Mapping[str, str]

@@ -60,7 +60,7 @@ class Catalogue:
         self,
         client: AsyncQdrantClient,
         records: Records,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float],
     ) -> None:
         """No request is sent yet. `clock` gives seconds."""
         self._client = client

@@ -119,13 +119,11 @@ class Nodes:
         self,
         clients: Mapping[str, AsyncQdrantClient],
         ready: Callable[[str], Awaitable[bool]],
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`clients` are by address; `ready` checks the node at one; `clock` gives seconds."""
+        """`clients` are by address; `ready` checks the node at one."""
         self._clients = clients
         self._address = public_address(",".join(clients))
         self._ready = ready
-        self._clock = clock
         self._current: str | None = None
         self._answered = 0.0
 
@@ -148,8 +146,8 @@ class Nodes:
         ask = self._hedged if read else self._once
         with server_errors(self._address):
             outcome = await ask(send)
-            end = self._clock() + (READ_SECONDS if read else WRITE_SECONDS)
-            while isinstance(outcome, _Failed) and self._clock() < end:
+            end = time.monotonic() + (READ_SECONDS if read else WRITE_SECONDS)
+            while isinstance(outcome, _Failed) and time.monotonic() < end:
                 await asyncio.sleep(_PAUSE_SECONDS)
                 outcome = await ask(send)
             if isinstance(outcome, _Failed):
@@ -176,7 +174,7 @@ class Nodes:
         without: str | None = None,
     ) -> object:
         node = self._current
-        if node is None or node == without or self._clock() - self._answered > _TRUSTED_SECONDS:
+        if node is None or node == without or time.monotonic() - self._answered > _TRUSTED_SECONDS:
             node = await self._first_ready(without)
         if node is None:
             return _Failed(ConnectionError("no node of the cluster is ready"))
@@ -188,7 +186,7 @@ class Nodes:
             if node == self._current:
                 self._current = None
             return _Failed(error)
-        self._current, self._answered = node, self._clock()
+        self._current, self._answered = node, time.monotonic()
         return answer
 
     async def _first_ready(self, without: str | None) -> str | None:

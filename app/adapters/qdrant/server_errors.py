@@ -109,11 +109,11 @@ def _refused(address: str, error: UnexpectedResponse) -> RagError:
 def _failed_call(address: str, error: AioRpcError) -> RagError:
     code = error.code()
     reason = " ".join((error.details() or "no reason given").split())[:300]
+    if code is StatusCode.ALREADY_EXISTS or "already exists" in reason:
+        return CollectionExists(f"Qdrant at {address}: {reason}")
     match code:
         case StatusCode.UNAUTHENTICATED | StatusCode.PERMISSION_DENIED:
             return ConfigError(f"Qdrant at {address} refused the key: check QDRANT_API_KEY")
-        case StatusCode.ALREADY_EXISTS:
-            return CollectionExists(f"Qdrant at {address}: {reason}")
         case StatusCode.UNAVAILABLE:
             return StorageError(
                 f"cannot reach Qdrant's gRPC at {address} ({reason}): check QDRANT_URL and the "
@@ -121,8 +121,6 @@ def _failed_call(address: str, error: AioRpcError) -> RagError:
             )
         case StatusCode.DEADLINE_EXCEEDED:
             return StorageError(f"Qdrant at {address} did not answer in time ({reason})")
-    if "already exists" in reason:
-        return CollectionExists(f"Qdrant at {address}: {reason}")
     return StorageError(f"Qdrant at {address} answered {code.name}: {reason}")
 
 

@@ -137,15 +137,9 @@ class Records:
 
     async def delete(self, record: BookRecord) -> None:
         """Delete the record unless another process has written it since."""
-        await self._delete(
-            models.Filter(
-                must=[
-                    match_any("kind", [BOOK]),
-                    match_any("book", [record.book]),
-                    match_any("revision", [record.revision]),
-                ]
-            )
-        )
+        is_book, this = match_any("kind", [BOOK]), match_any("book", [record.book])
+        unchanged = match_any("revision", [record.revision])
+        await self._delete(models.Filter(must=[is_book, this, unchanged]))
 
     async def write_frequencies(self, book: BookId, key: str, found: Frequencies) -> None:
         payload = {
@@ -169,10 +163,8 @@ class Records:
             )
             for record in records:
                 payload = record.payload or {}
-                where = f"{self.address} {payload.get('generation')}"
-                found[str(payload.get("generation"))] = Frequencies.from_text(
-                    payload.get("frequencies"), where
-                )
+                key, text = str(payload.get("generation")), payload.get("frequencies")
+                found[key] = Frequencies.from_text(text, f"{self.address} {key}")
         return found
 
     async def delete_frequencies(self, which: models.Filter) -> None:
@@ -185,11 +177,7 @@ class Records:
         return self._found
 
     async def _delete(self, condition: models.Filter) -> None:
-        await self._client.delete(
-            self.collection,
-            points_selector=models.FilterSelector(filter=condition),
-            wait=True,
-        )
+        await self._client.delete(self.collection, points_selector=condition, wait=True)
 
 
 def _point_id(kind: str, name: str) -> str:

@@ -89,11 +89,7 @@ class BookStorage:
     async def _delete(self, condition: models.Filter) -> None:
         """Delete the points and frequencies of generations."""
         for collection in await self.schema.every_points():
-            await self.client.delete(
-                collection,
-                points_selector=models.FilterSelector(filter=condition),
-                wait=True,
-            )
+            await self.client.delete(collection, points_selector=condition, wait=True)
         await self.records.delete_frequencies(condition)
 
 
