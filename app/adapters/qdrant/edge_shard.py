@@ -157,23 +157,21 @@ def search_shard(
 ) -> Candidates:
     """Return the best points of the book's shard by each vector that is not None."""
     condition = edge_filter(filter)
-    queries = []
+    queries = {}
     if dense is not None:
-        queries.append(edge.Query.Nearest(dense.tolist(), using=DENSE))
+        queries["dense"] = edge.Query.Nearest(dense.tolist(), using=DENSE)
     if sparse is not None:
-        queries.append(edge.Query.Nearest(_sparse(sparse), using=SPARSE))
+        queries["sparse"] = edge.Query.Nearest(_sparse(sparse), using=SPARSE)
     requests = [
         edge.QueryRequest(query=query, limit=limit, filter=condition, with_payload=False)
-        for query in queries
+        for query in queries.values()
     ]
-    hits = [
-        tuple(ScoredId(book, id_text(point.id), point.score) for point in points)
-        for points in shard.query_batch(edge.QueryBatchRequest(requests))
-    ]
-    return Candidates(
-        hits.pop(0) if dense is not None else (),
-        hits.pop(0) if sparse is not None else (),
-    )
+    found = shard.query_batch(edge.QueryBatchRequest(requests))
+    hits = {
+        name: tuple(ScoredId(book, id_text(point.id), point.score) for point in points)
+        for name, points in zip(queries, found, strict=True)
+    }
+    return Candidates(**hits)
 
 
 def best_scores(shard: edge.EdgeShard, terms: Sequence[int]) -> list[float]:

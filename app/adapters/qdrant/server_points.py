@@ -64,23 +64,25 @@ async def search_points(
 
     The values of `sparse` are multiplied by the idf.
     """
-    requests = []
+    requests = {}
     if dense is not None:
         params = search_params(options)
-        requests.append(models.QueryRequest(query=dense.tolist(), using=DENSE, params=params))
+        requests["dense"] = models.QueryRequest(query=dense.tolist(), using=DENSE, params=params)
     if sparse is not None:
-        requests.append(models.QueryRequest(query=_sparse(sparse), using=SPARSE))
-    for request in requests:
+        requests["sparse"] = models.QueryRequest(query=_sparse(sparse), using=SPARSE)
+    for request in requests.values():
         request.filter = condition_of(scope, filter)
         request.limit = limit
         # A point id can be decoded only with its generation's key. With one generation it is known.
         request.with_payload = [GENERATION_FIELD] if len(scope) > 1 else False
-    answers = await client.query_batch_points(collection, requests) if requests else []
-    hits = [tuple(_scored(point, scope) for point in answer.points) for answer in answers]
-    return Candidates(
-        hits.pop(0) if dense is not None else (),
-        hits.pop(0) if sparse is not None else (),
-    )
+    if not requests:
+        return Candidates()
+    answers = await client.query_batch_points(collection, [*requests.values()])
+    hits = {
+        name: tuple(_scored(point, scope) for point in answer.points)
+        for name, answer in zip(requests, answers, strict=True)
+    }
+    return Candidates(**hits)
 
 
 def _sparse(vector: SparseVector) -> models.SparseVector:
